@@ -1,0 +1,33 @@
+# Everything here runs on a machine with Python >= 3.11 and make; what else is needed is installed by the targets.
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-image test-rasa bench fuzz lint format clean
+
+$(VENV)/.installed: requirements/test.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer was found: install one, or name it: make PYTHON=..." >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/test.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/turncheck run --project examples/pizzeria --out results/demo --json results/demo/report.json
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+test: lint
+	$(BIN)/pytest -n auto -m "not rasa and not image"
+
+clean:
+	rm -rf $(VENV) results build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

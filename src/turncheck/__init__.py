@@ -1,0 +1,3 @@
+"""turncheck: tests for chat assistants, on every pull request."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,90 @@
+"""What an engine is: it understands sentences and holds conversations. Embedded, a Rasa server, Kore.ai."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.project.model import Project
+    from turncheck.report.model import EngineInfo
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedIntent:
+    """An intent and how sure the engine is of it (0 to 1)."""
+
+    name: str | None
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedEntity:
+    """An entity that ``extractor`` found; offsets are code points."""
+
+    start: int
+    end: int
+    entity: str
+    value: Any
+    extractor: str
+    role: str | None = None
+    group: str | None = None
+    confidence: float | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further keys of Rasa's entity dictionary (``processors``, ``confidence_role``, Duckling's ``additional_info``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedResponse:
+    """What one response selector chose: the full intent response key, and its ranking of such keys."""
+
+    selector: str
+    intent_response_key: str | None
+    confidence: float
+    ranking: tuple[PredictedIntent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """One sentence as it was understood. ``intent`` is after the fallback, ``ranking`` as Rasa's ``intent_ranking``."""
+
+    text: str
+    intent: PredictedIntent
+    ranking: tuple[PredictedIntent, ...] = ()
+    entities: tuple[PredictedEntity, ...] = ()
+    responses: Mapping[str, SelectedResponse] = field(default_factory=dict)
+    tokens: tuple[tuple[int, int], ...] | None = None
+    """``(start, end)`` of each token, where the engine says so: entities are then scored by these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an engine can do, each with the reason where it cannot (``None``: it can)."""
+
+    no_training: str | None = None
+    no_nlu: str | None = None
+    no_conversation: str | None = None
+
+
+class NluEngine(Protocol):
+    """An engine, as far as it understands sentences."""
+
+    @property
+    def info(self) -> EngineInfo:
+        """Name, version, substitutions."""
+
+    @property
+    def extractors(self) -> tuple[str, ...]:
+        """The entity extractors of the pipeline that are trained or matched here, in pipeline order."""
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand each text; the same texts give the same answers in any batch."""
+
+
+class NluTrainer(Protocol):
+    """Trains engines: evaluations take this, since folds and curves fit many."""
+
+    def fit(self, project: Project) -> NluEngine:
+        """Train on the project's NLU data. Deterministic for the same project and seed."""

@@ -1,0 +1,31 @@
+"""The one error for what a user can mend, and the exit codes of every command."""
+
+from typing import Final
+
+from turncheck.location import Location
+
+EXIT_OK: Final = 0
+EXIT_FAILED: Final = 1
+"""A gate failed, a test failed, the data are invalid: the command did its work and the answer is no."""
+EXIT_NOT_DONE: Final = 2
+"""Bad usage, a missing file, an unreachable engine: there is no answer."""
+EXIT_INTERRUPTED: Final = 130
+
+
+class UserError(Exception):
+    """Something the user can mend: what is wrong, where, and what to do about it.
+
+    Shown as text without a traceback; the command ends with :data:`EXIT_NOT_DONE` unless it says otherwise.
+    """
+
+    def __init__(self, what: str, *, location: Location | None = None, remedy: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.location = location
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """``path:line:column: what is wrong`` and, on a line of its own, the remedy."""
+        place = f"{self.location}: " if self.location else ""
+        remedy = f"\n{self.remedy}" if self.remedy else ""
+        return f"{place}{self.what}{remedy}"

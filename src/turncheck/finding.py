@@ -1,0 +1,26 @@
+"""One result of validation. The reader makes them from files it cannot read, validation from what was read."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from turncheck.location import Location
+
+Severity = Literal["error", "warning", "info"]
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+"""Worst first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault, or something worth knowing, at a place in the project's files.
+
+    ``code`` is stable and documented in ``docs/``; ``message`` is one sentence that names the subjects (intent, slot,
+    story …); ``hint`` says what to do.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    location: Location
+    hint: str = ""

@@ -1,0 +1,31 @@
+"""Where something stands in a project's files. Below everything else: it imports nothing of ours."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file.
+
+    ``path`` is relative to the project's folder, with forward slashes; ``line`` and ``column`` count from 1 and are
+    ``None`` where only the file (or, without a line, the folder) is known. A file given on the command line that lies
+    outside the project keeps its path as given.
+    """
+
+    path: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        """``path:line:column``, as compilers write it, as far as it is known."""
+        parts = [self.path]
+        if self.line is not None:
+            parts.append(str(self.line))
+            if self.column is not None:
+                parts.append(str(self.column))
+        return ":".join(parts)
+
+    @property
+    def sort_key(self) -> tuple[str, int, int]:
+        """Orders by path, then line, then column; an unknown line comes first."""
+        return self.path, self.line or 0, self.column or 0

@@ -1,0 +1,401 @@
+"""An assistant's files, read and typed. Everything here knows its :class:`~turncheck.location.Location`.
+
+These classes hold data only. Reading is done by :mod:`turncheck.project.reader`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from turncheck.location import Location
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from turncheck.finding import Finding
+
+NOWHERE = Location("")
+"""For what is made by a program (a test, a default) and stands in no file."""
+
+
+class Origin(Protocol):
+    """What can say, when asked, where the ``index``-th example of a block stands. Keeps reading fast."""
+
+    def locate(self, index: int) -> Location:
+        """Return the location of the example with this index."""
+
+
+# --- language understanding ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EntityAnnotation:
+    """An annotated entity. ``start`` and ``end`` are code points in the plain text; ``value`` may be any JSON scalar."""
+
+    start: int
+    end: int
+    entity: str
+    value: Any
+    role: str | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A training or test sentence without its annotation marks.
+
+    ``intent`` is the full label: ``faq/ask_hours`` for a retrieval intent; ``None`` where the file gives none.
+    """
+
+    text: str
+    intent: str | None
+    entities: tuple[EntityAnnotation, ...] = ()
+    metadata: Mapping[str, Any] | None = None
+    origin: Origin | None = field(default=None, repr=False, compare=False)
+    index: int = field(default=0, repr=False, compare=False)
+
+    @property
+    def location(self) -> Location:
+        """Where the sentence begins; computed when asked."""
+        return NOWHERE if self.origin is None else self.origin.locate(self.index)
+
+    @property
+    def base_intent(self) -> str | None:
+        """The intent without its response key: ``faq`` for ``faq/ask_hours``."""
+        return None if self.intent is None else self.intent.partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    """One surface form that stands for ``value``."""
+
+    value: str
+    synonym: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Regex:
+    """A named pattern of the NLU data."""
+
+    name: str
+    pattern: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A lookup table; its ``elements`` come from the NLU file, or from ``file`` (relative to the project)."""
+
+    name: str
+    elements: tuple[str, ...]
+    location: Location
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NluData:
+    """All NLU data of a project, in the order in which Rasa merges the files."""
+
+    examples: tuple[Example, ...] = ()
+    synonyms: tuple[Synonym, ...] = ()
+    regexes: tuple[Regex, ...] = ()
+    lookups: tuple[Lookup, ...] = ()
+
+
+# --- the domain ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """An intent of the domain. ``use_entities``: ``True`` all, ``False`` none, or the names listed."""
+
+    name: str
+    location: Location
+    use_entities: bool | tuple[str, ...] = True
+    ignore_entities: tuple[str, ...] = ()
+    triggers: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An entity of the domain with its roles and groups."""
+
+    name: str
+    location: Location
+    roles: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    influence_conversation: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MappingCondition:
+    """A slot mapping applies only where this loop is active (and this slot is requested)."""
+
+    active_loop: str | None
+    requested_slot: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlotMapping:
+    """How a slot is filled. ``type`` is one of Rasa's mapping types; lists hold one name where the file has a text."""
+
+    type: str
+    location: Location
+    entity: str | None = None
+    role: str | None = None
+    group: str | None = None
+    intents: tuple[str, ...] = ()
+    not_intents: tuple[str, ...] = ()
+    value: Any = None
+    action: str | None = None
+    conditions: tuple[MappingCondition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A slot of the domain. ``type`` as written: ``text``, ``bool``, ``categorical``, ``float``, ``list``, ``any`` …"""
+
+    name: str
+    type: str
+    location: Location
+    mappings: tuple[SlotMapping, ...] = ()
+    initial_value: Any = None
+    influence_conversation: bool | None = None
+    values: tuple[Any, ...] | None = None
+    min_value: float | None = None
+    max_value: float | None = None
+    value_reset_delay: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of the domain."""
+
+    name: str
+    location: Location
+    required_slots: tuple[str, ...] = ()
+    ignored_intents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseVariation:
+    """One variation of a response: ``content`` is the mapping as written (text, buttons, image, custom …)."""
+
+    content: Mapping[str, Any]
+    location: Location
+
+    @property
+    def text(self) -> str | None:
+        """The text, where there is one."""
+        return self.content.get("text")
+
+    @property
+    def channel(self) -> str | None:
+        """The channel this variation is meant for, where it names one."""
+        return self.content.get("channel")
+
+    @property
+    def conditions(self) -> tuple[Mapping[str, Any], ...]:
+        """The conditions under which it may be said (``[{"type": "slot", "name": …, "value": …}]``)."""
+        return tuple(self.content.get("condition") or ())
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response with its variations, from the domain or from an NLU file."""
+
+    name: str
+    variations: tuple[ResponseVariation, ...]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An action that the domain lists."""
+
+    name: str
+    location: Location
+    send_domain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SessionConfig:
+    """When a new session starts. Minutes; 0 means never."""
+
+    session_expiration_time: float = 60.0
+    carry_over_slots_to_new_session: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The merged domain; mappings are by name, in the order of the files."""
+
+    intents: Mapping[str, Intent] = field(default_factory=dict)
+    entities: Mapping[str, Entity] = field(default_factory=dict)
+    slots: Mapping[str, Slot] = field(default_factory=dict)
+    forms: Mapping[str, Form] = field(default_factory=dict)
+    responses: Mapping[str, Response] = field(default_factory=dict)
+    actions: Mapping[str, Action] = field(default_factory=dict)
+    end_to_end_actions: tuple[str, ...] = ()
+    session: SessionConfig = field(default_factory=SessionConfig)
+    location: Location = NOWHERE
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is defined at all."""
+        return not (self.intents or self.entities or self.slots or self.forms or self.responses or self.actions)
+
+
+# --- stories and rules -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StoryEntity:
+    """An entity that a user step names; ``value`` is ``None`` where only its name is given."""
+
+    entity: str
+    value: Any = None
+    role: str | None = None
+    group: str | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UserStep:
+    """A user's message: by ``intent``, by ``text`` (plain text, annotations read), or by both (a test story)."""
+
+    intent: str | None
+    location: Location
+    text: str | None = None
+    entities: tuple[StoryEntity, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ActionStep:
+    """An action by name."""
+
+    action: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class BotStep:
+    """The text of an end-to-end bot message (``bot:``)."""
+
+    text: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class SlotWasSetStep:
+    """One slot of ``slot_was_set``. ``named_only``: it is named without a value, which means "set to something"."""
+
+    slot: str
+    value: Any
+    location: Location
+    named_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveLoopStep:
+    """``active_loop: name``, or ``None`` where the loop ends."""
+
+    name: str | None
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointStep:
+    """A checkpoint, with the slots it asks for as conditions."""
+
+    name: str
+    location: Location
+    slots: tuple[SlotWasSetStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OrStep:
+    """Alternatives; each is a user step, or a ``slot_was_set`` (several slots stand in one alternative)."""
+
+    alternatives: tuple[tuple[UserStep | SlotWasSetStep, ...], ...]
+    location: Location
+
+
+Step = UserStep | ActionStep | BotStep | SlotWasSetStep | ActiveLoopStep | CheckpointStep | OrStep
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A story or a rule. Only rules have ``condition``, ``conversation_start``, ``wait_for_user_input``."""
+
+    name: str
+    kind: Literal["story", "rule"]
+    steps: tuple[Step, ...]
+    location: Location
+    condition: tuple[SlotWasSetStep | ActiveLoopStep, ...] = ()
+    conversation_start: bool = False
+    wait_for_user_input: bool = True
+
+
+# --- configuration ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A pipeline component or a policy: its name as written and its parameters."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """``config.yml``. ``keys`` says where each top-level key stands; ``None`` for a section that is absent."""
+
+    language: str | None = None
+    recipe: str | None = None
+    assistant_id: str | None = None
+    pipeline: tuple[Component, ...] | None = None
+    policies: tuple[Component, ...] | None = None
+    importers: tuple[Component, ...] = ()
+    keys: Mapping[str, Location] = field(default_factory=dict)
+    location: Location = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One entry of ``endpoints.yml`` as written, ``${NAME}`` not yet expanded."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    location: Location
+
+
+# --- the whole -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """An assistant's project.
+
+    ``findings`` is what the reader could not read (syntax, schema, encoding …), the rest having been read all the same;
+    ``unreadable`` names the parts that are incomplete because of it: ``domain``, ``nlu``, ``stories``, ``config``,
+    ``endpoints``. ``calm`` is the reason why this is a CALM project, or ``None``.
+    """
+
+    root: Path
+    name: str
+    domain: Domain = field(default_factory=Domain)
+    nlu: NluData = field(default_factory=NluData)
+    stories: tuple[Story, ...] = ()
+    rules: tuple[Story, ...] = ()
+    config: Config = field(default_factory=Config)
+    endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    unreadable: frozenset[str] = frozenset()
+    calm: str | None = None
