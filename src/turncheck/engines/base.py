@@ -33,7 +33,7 @@ class PredictedEntity:
     group: str | None = None
     confidence: float | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Further keys of Rasa's entity dictionary (``processors``, ``confidence_role``, Duckling's ``additional_info``)."""
+    """Further keys of Rasa's entity dictionary (``processors``, Duckling's ``additional_info`` …)."""
 
 
 @dataclass(frozen=True, slots=True)

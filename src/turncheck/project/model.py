@@ -32,7 +32,7 @@ class Origin(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EntityAnnotation:
-    """An annotated entity. ``start`` and ``end`` are code points in the plain text; ``value`` may be any JSON scalar."""
+    """An annotated entity. Offsets are code points in the plain text; ``value`` may be any JSON scalar."""
 
     start: int
     end: int

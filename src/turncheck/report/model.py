@@ -27,21 +27,21 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 # --- head ------------------------------------------------------------------------------------------------------------
 
 
-class Tool(_Part):
+class Tool(_Part, frozen=True, kw_only=True):
     """What wrote the report."""
 
     name: str
     version: str
 
 
-class ProjectInfo(_Part):
+class ProjectInfo(_Part, frozen=True, kw_only=True):
     """The assistant: its name, and its path in the repository ("" outside one or at its top)."""
 
     name: str
     root: str = ""
 
 
-class Source(_Part):
+class Source(_Part, frozen=True, kw_only=True):
     """Which state of the repository was measured, as far as it is known."""
 
     repository: str | None = None
@@ -50,7 +50,7 @@ class Source(_Part):
     run_id: str | None = None
 
 
-class Substitution(_Part):
+class Substitution(_Part, frozen=True, kw_only=True):
     """A component of the project that the engine does not run as it is: what is used instead (``None``: left out)."""
 
     component: str
@@ -58,7 +58,7 @@ class Substitution(_Part):
     reason: str
 
 
-class EngineInfo(_Part):
+class EngineInfo(_Part, frozen=True, kw_only=True):
     """The engine that understood and answered."""
 
     name: str
@@ -71,7 +71,7 @@ class EngineInfo(_Part):
 # --- validation ------------------------------------------------------------------------------------------------------
 
 
-class FindingCounts(_Part):
+class FindingCounts(_Part, frozen=True, kw_only=True):
     """Findings by severity."""
 
     error: int
@@ -79,7 +79,7 @@ class FindingCounts(_Part):
     info: int
 
 
-class Validation(_Part):
+class Validation(_Part, frozen=True, kw_only=True):
     """All findings, sorted by path, line, column, code."""
 
     findings: tuple[Finding, ...]
@@ -89,7 +89,7 @@ class Validation(_Part):
 # --- language understanding ------------------------------------------------------------------------------------------
 
 
-class EntitySpan(_Part):
+class EntitySpan(_Part, frozen=True, kw_only=True):
     """An entity in a sentence; ``extractor`` and ``confidence`` only where it was predicted."""
 
     start: int
@@ -102,7 +102,7 @@ class EntitySpan(_Part):
     confidence: float | None = None
 
 
-class Confusion(_Part):
+class Confusion(_Part, frozen=True, kw_only=True):
     """``count`` examples of ``expected`` were taken for ``predicted``."""
 
     expected: str
@@ -110,14 +110,14 @@ class Confusion(_Part):
     count: int
 
 
-class Spread(_Part):
+class Spread(_Part, frozen=True, kw_only=True):
     """Mean and standard deviation of a figure over the folds."""
 
     mean: float
     deviation: float
 
 
-class IntentScores(_Part):
+class IntentScores(_Part, frozen=True, kw_only=True):
     """Scores over intents, before the fallback. ``report`` has the keys of Rasa's ``intent_report.json``."""
 
     report: dict[str, Any]
@@ -129,7 +129,7 @@ class IntentScores(_Part):
     folds: dict[str, Spread] = {}
 
 
-class SpanScores(_Part):
+class SpanScores(_Part, frozen=True, kw_only=True):
     """Strict scores: an entity counts only with its exact borders and type."""
 
     precision: float
@@ -137,7 +137,7 @@ class SpanScores(_Part):
     f1: float
 
 
-class EntityScores(_Part):
+class EntityScores(_Part, frozen=True, kw_only=True):
     """Scores of one extractor, by Rasa's tag scheme, averaged without ``no_entity``."""
 
     report: dict[str, Any]
@@ -148,7 +148,7 @@ class EntityScores(_Part):
     folds: dict[str, Spread] = {}
 
 
-class ResponseScores(_Part):
+class ResponseScores(_Part, frozen=True, kw_only=True):
     """Scores of one response selector. ``report`` has the keys of Rasa's ``response_selection_report.json``."""
 
     report: dict[str, Any]
@@ -159,7 +159,7 @@ class ResponseScores(_Part):
     folds: dict[str, Spread] = {}
 
 
-class TrainingSentence(_Part):
+class TrainingSentence(_Part, frozen=True, kw_only=True):
     """A sentence the engine was trained on."""
 
     text: str
@@ -167,14 +167,14 @@ class TrainingSentence(_Part):
     location: Location
 
 
-class RankedIntent(_Part):
+class RankedIntent(_Part, frozen=True, kw_only=True):
     """One entry of an intent ranking."""
 
     name: str
     confidence: float
 
 
-class ExpectedParse(_Part):
+class ExpectedParse(_Part, frozen=True, kw_only=True):
     """What the test data say. ``response`` is the full label of a retrieval intent."""
 
     intent: str | None
@@ -182,7 +182,7 @@ class ExpectedParse(_Part):
     entities: tuple[EntitySpan, ...] = ()
 
 
-class PredictedParse(_Part):
+class PredictedParse(_Part, frozen=True, kw_only=True):
     """What the engine understood. ``intent`` is judged before the fallback; ``fallback`` says that one would follow."""
 
     intent: str | None
@@ -194,14 +194,14 @@ class PredictedParse(_Part):
     fallback: bool = False
 
 
-class Neighbour(_Part):
+class Neighbour(_Part, frozen=True, kw_only=True):
     """A near training sentence: its index in ``nlu.training``, and how near (0 to 1)."""
 
     training: int
     similarity: float
 
 
-class NluPrediction(_Part):
+class NluPrediction(_Part, frozen=True, kw_only=True):
     """One judged sentence. ``correct`` is about the intent; ``fold`` is the fold that judged it."""
 
     text: str
@@ -213,14 +213,14 @@ class NluPrediction(_Part):
     fold: int | None = None
 
 
-class UnjudgedIntent(_Part):
+class UnjudgedIntent(_Part, frozen=True, kw_only=True):
     """An intent with fewer examples than folds: kept in training, never judged."""
 
     intent: str
     examples: int
 
 
-class ThresholdPoint(_Part):
+class ThresholdPoint(_Part, frozen=True, kw_only=True):
     """At this fallback threshold: the share of sentences answered, and the share of those that are right."""
 
     threshold: float
@@ -228,7 +228,7 @@ class ThresholdPoint(_Part):
     precision: float
 
 
-class Understood(_Part):
+class Understood(_Part, frozen=True, kw_only=True):
     """The verdict after the pipeline's fallback, and its curve over the threshold."""
 
     right: int
@@ -240,7 +240,7 @@ class Understood(_Part):
     suggested: ThresholdPoint | None = None
 
 
-class Nlu(_Part):
+class Nlu(_Part, frozen=True, kw_only=True):
     """The evaluation of language understanding."""
 
     mode: Literal["held-out", "cross-validation"]
@@ -263,14 +263,14 @@ class Nlu(_Part):
 # --- dialogue --------------------------------------------------------------------------------------------------------
 
 
-class Alternative(_Part):
+class Alternative(_Part, frozen=True, kw_only=True):
     """Another action the policies considered."""
 
     action: str
     confidence: float
 
 
-class StoryStep(_Part):
+class StoryStep(_Part, frozen=True, kw_only=True):
     """One prediction within a test story: an action, or what was understood (``kind``)."""
 
     kind: Literal["action", "intent", "entities"]
@@ -287,7 +287,7 @@ class StoryStep(_Part):
     warning: bool = False
 
 
-class StoryResult(_Part):
+class StoryResult(_Part, frozen=True, kw_only=True):
     """A test story. ``duplicate``: Rasa would drop it silently, since an earlier one is the same."""
 
     name: str
@@ -299,7 +299,7 @@ class StoryResult(_Part):
     duplicate: bool = False
 
 
-class Core(_Part):
+class Core(_Part, frozen=True, kw_only=True):
     """The evaluation of the dialogue. ``report`` has the keys of Rasa's ``story_report.json``."""
 
     stories: tuple[StoryResult, ...]
@@ -318,7 +318,7 @@ class Core(_Part):
 Outcome = Literal["passed", "failed", "skipped", "error"]
 
 
-class CaseStep(_Part):
+class CaseStep(_Part, frozen=True, kw_only=True):
     """One expectation of an end-to-end case, as written, and what came of it."""
 
     kind: str
@@ -329,14 +329,14 @@ class CaseStep(_Part):
     reason: str | None = None
 
 
-class Attempt(_Part):
+class Attempt(_Part, frozen=True, kw_only=True):
     """How a case that was repeated fared."""
 
     passed: int
     of: int
 
 
-class CaseResult(_Part):
+class CaseResult(_Part, frozen=True, kw_only=True):
     """An end-to-end test case. ``difference`` holds lines that begin with ``+`` expected, ``-`` actual, or a space."""
 
     name: str
@@ -352,7 +352,7 @@ class CaseResult(_Part):
     """How each custom action of the case was run: ``real``, ``stubbed`` or ``assumed``."""
 
 
-class EndToEnd(_Part):
+class EndToEnd(_Part, frozen=True, kw_only=True):
     """The end-to-end test cases."""
 
     cases: tuple[CaseResult, ...]
@@ -365,7 +365,7 @@ class EndToEnd(_Part):
 # --- batch suites ----------------------------------------------------------------------------------------------------
 
 
-class BatchCounts(_Part):
+class BatchCounts(_Part, frozen=True, kw_only=True):
     """True and false positives and negatives, counted as the platform counts assertions."""
 
     tp: int
@@ -374,7 +374,7 @@ class BatchCounts(_Part):
     fn: int
 
 
-class BatchCase(_Part):
+class BatchCase(_Part, frozen=True, kw_only=True):
     """One utterance of a batch suite."""
 
     text: str
@@ -384,7 +384,7 @@ class BatchCase(_Part):
     predicted: dict[str, Any]
 
 
-class BatchSuite(_Part):
+class BatchSuite(_Part, frozen=True, kw_only=True):
     """One batch suite and its outcome in the platform's own words."""
 
     name: str
@@ -398,7 +398,7 @@ class BatchSuite(_Part):
     cases: tuple[BatchCase, ...] = ()
 
 
-class Batch(_Part):
+class Batch(_Part, frozen=True, kw_only=True):
     """The batch suites."""
 
     suites: tuple[BatchSuite, ...]
@@ -409,7 +409,7 @@ class Batch(_Part):
 COVERAGE_KINDS: Final = ("intents", "entities", "actions", "responses", "slots", "forms", "stories", "rules")
 
 
-class CoverageItem(_Part):
+class CoverageItem(_Part, frozen=True, kw_only=True):
     """A thing of the project, a digest of its content, and whether any test reaches it."""
 
     name: str
@@ -418,7 +418,7 @@ class CoverageItem(_Part):
     covered: bool
 
 
-class KindCoverage(_Part):
+class KindCoverage(_Part, frozen=True, kw_only=True):
     """All items of one kind; ``share`` is the part that is covered, 0 to 1 (``None`` where there are none)."""
 
     items: tuple[CoverageItem, ...]
@@ -428,14 +428,14 @@ class KindCoverage(_Part):
 # --- the whole -------------------------------------------------------------------------------------------------------
 
 
-class Skipped(_Part):
+class Skipped(_Part, frozen=True, kw_only=True):
     """An evaluation that did not run, and why."""
 
     evaluation: Evaluation
     reason: str
 
 
-class GateSettings(_Part):
+class GateSettings(_Part, frozen=True, kw_only=True):
     """The gates as they were set for this run."""
 
     fail_on: tuple[str, ...] = ("errors", "test-failures")
@@ -447,7 +447,7 @@ class GateSettings(_Part):
     strict: bool = False
 
 
-class Report(_Part):
+class Report(_Part, frozen=True, kw_only=True):
     """All that was measured in one run."""
 
     schema: Literal["turncheck/report/v1"] = SCHEMA

@@ -1,0 +1,1 @@
+"""The container's entrypoint: inputs and GitHub context in, job, publishing."""

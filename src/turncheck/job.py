@@ -1,0 +1,1 @@
+"""The main job, told top to bottom."""
