@@ -1,1 +1,354 @@
-"""One frozen Settings; every field knows its flag, its action input, its key in turncheck.yml."""
+"""One frozen :class:`Settings`: every field knows its flag, its action input, its key in ``turncheck.yml``.
+
+Three sources, the first that says something wins: flags of the command line, inputs of the action, the project's
+``turncheck.yml``. A project file is written by whoever opens a pull request, so it may not set commands, tokens, hosts,
+models or output folders (``file_key=False``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from turncheck.location import Location
+
+FILE_NAME: Final = "turncheck.yml"
+EVALUATIONS: Final = ("validate", "nlu", "core", "e2e")
+FAIL_ON: Final = ("errors", "test-failures", "new-failures", "none")
+
+Parser = Callable[[Any], Any]
+
+
+class Secret:
+    """A text that is never shown: its ``repr`` and ``str`` are ``***``."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return "***"
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other.reveal() == self.reveal()
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def reveal(self) -> str:
+        """Return the text itself, for the one place that sends it."""
+        return self._text
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What a setting is called and how its text becomes a value."""
+
+    help: str
+    parse: Parser
+    action_input: bool = True
+    file_key: bool = True
+    many: bool = False
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+    switch: bool = False
+    flag: bool = True
+
+
+# --- how texts become values: each refuses what it does not know, naming what it would take --------------------------
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("expected a text")
+    return str(value)
+
+
+def _switch(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in {"true", "false"}:
+        return value.lower() == "true"
+    raise ValueError("expected true or false")
+
+
+def _whole(least: int) -> Parser:
+    def parse(value: Any) -> int:
+        if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"expected a whole number, at least {least}")
+        return value
+
+    return parse
+
+
+def _one_of(*choices: str) -> Parser:
+    def parse(value: Any) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise ValueError(f"expected one of: {', '.join(choices)}")
+        return value
+
+    return parse
+
+
+def _items(value: Any, separator: str) -> tuple[str, ...]:
+    """A list as YAML has it, or as an input has it: one a line, or separated."""
+    values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    return tuple(item.strip() for text in values for item in re.split(separator, _text(text)) if item.strip())
+
+
+def _lines(value: Any) -> tuple[str, ...]:
+    if isinstance(value, Mapping):  # `nlu.intents.f1: 0.01` in turncheck.yml is a mapping, as an input a line
+        value = [f"{name}: {_text(limit)}" for name, limit in value.items()]
+    return _items(value, r"\n")
+
+
+def _paths(value: Any) -> tuple[str, ...]:
+    return _items(value, r"\n")
+
+
+def _words(*choices: str) -> Parser:
+    def parse(value: Any) -> tuple[str, ...]:
+        words = _items(value, r"[\s,]+")
+        for word in words:
+            if choices and word not in choices:
+                raise ValueError(f"'{word}' is none of: {', '.join(choices)}")
+        return tuple(dict.fromkeys(words))
+
+    return parse
+
+
+def _fail_on(value: Any) -> tuple[str, ...]:
+    words: tuple[str, ...] = _words(*FAIL_ON)(value)
+    if "none" in words and len(words) > 1:
+        raise ValueError("'none' stands alone")
+    return words
+
+
+def _artifact_name(value: Any) -> str:
+    text = _text(value)
+    if not text.strip() or re.search(r'["<>|*?:\\/\r\n]', text):
+        raise ValueError("""expected a name without any of " < > | * ? : \\ / and line breaks""")
+    return text
+
+
+def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for line in _items(value, r"\n"):
+        name, equals, text = line.partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name.strip()):
+            raise ValueError("expected lines NAME=VALUE")
+        pairs.append((name.strip(), text))
+    return tuple(pairs)
+
+
+def _secret(value: Any) -> Secret:
+    return Secret(_text(value))
+
+
+def _setting(default: Any, parse: Parser, text: str, **more: Any) -> Any:
+    return field(default=default, metadata={"option": Option(help=text, parse=parse, **more)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings of ``turncheck run`` and of the action. Paths are as given; empty means "the default place"."""
+
+    project: str = _setting(".", _text, "the assistant's folder", metavar="DIR")
+    config: str | None = _setting(None, _text, "pipeline and policies (default: config.yml)", metavar="FILE")
+    domain: str | None = _setting(
+        None, _text, "domain file or folder (default: domain.yml, else domain/)", metavar="PATH"
+    )
+    data: tuple[str, ...] = _setting(
+        (), _paths, "training data, files or folders (default: data)", many=True, metavar="PATH"
+    )
+    nlu: str | None = _setting(
+        None,
+        _text,
+        "test sentences, a file or folder (default: found below tests/, else cross-validation)",
+        metavar="PATH",
+    )
+    stories: tuple[str, ...] = _setting(
+        (), _paths, "test stories, files or folders (default: test_*.yml below tests/)", many=True, metavar="PATH"
+    )
+    e2e: tuple[str, ...] = _setting(
+        (), _paths, "end-to-end test cases (default: tests/e2e_test_cases.yml)", many=True, metavar="PATH"
+    )
+    evaluations: tuple[str, ...] = _setting(
+        (), _words(*EVALUATIONS), "what to run (default: what there are files for)", many=True, choices=EVALUATIONS
+    )
+    engine: str = _setting(
+        "embedded", _one_of("embedded", "rasa"), "what understands and answers", choices=("embedded", "rasa")
+    )
+    model: str | None = _setting(
+        None, _text, "a trained model for the engine 'rasa', a file or folder", file_key=False, metavar="PATH"
+    )
+    folds: int = _setting(5, _whole(2), "folds of the cross-validation", metavar="N")
+    seed: int = _setting(42, _whole(0), "seed of everything random", metavar="N")
+    workers: int = _setting(0, _whole(0), "parallel workers (0: one a processor)", metavar="N")
+    strict: bool = _setting(False, _switch, "show all of our own findings at their true severity", switch=True)
+    fail_on: tuple[str, ...] = _setting(
+        ("errors", "test-failures"), _fail_on, "what fails the run", many=True, choices=FAIL_ON
+    )
+    fail_on_warnings: bool = _setting(False, _switch, "warnings in the data fail the run", switch=True)
+    thresholds: tuple[str, ...] = _setting(
+        (), _lines, "floors, one a line: nlu.intents.f1 >= 0.85", many=True, metavar="RULE"
+    )
+    max_regression: tuple[str, ...] = _setting(
+        (), _lines, "largest drops against the baseline, one a line: nlu.intents.f1: 0.01", many=True, metavar="RULE"
+    )
+    require: tuple[str, ...] = _setting(
+        (), _words(*EVALUATIONS), "evaluations that must not be skipped", many=True, choices=EVALUATIONS
+    )
+    not_judged: str = _setting(
+        "pass", _one_of("pass", "fail"), "what a gate counts as that could not be judged", choices=("pass", "fail")
+    )
+    ignore: tuple[str, ...] = _setting(
+        (), _words(), "codes of findings to leave out", many=True, flag=False, action_input=False
+    )
+    baseline: str = _setting(
+        "auto",
+        _text,
+        "what to compare with: auto, artifact, git, none, or a report.json (path or https URL)",
+        metavar="WHAT",
+    )
+    comment: str = _setting(
+        "always",
+        _one_of("always", "on-change", "on-failure", "never"),
+        "when to comment on the pull request",
+        choices=("always", "on-change", "on-failure", "never"),
+    )
+    check_run: bool = _setting(False, _switch, "annotate by a check run instead of workflow commands", switch=True)
+    annotations: bool = _setting(True, _switch, "annotate files and lines", switch=True)
+    artifact_name: str = _setting("turncheck", _artifact_name, "name of the uploaded artifact", metavar="NAME")
+    retention_days: int = _setting(0, _whole(0), "days the artifact is kept (0: the repository's default)", metavar="N")
+    out: str = _setting("results", _text, "folder for everything that is written", file_key=False, metavar="DIR")
+    token: Secret | None = _setting(
+        None, _secret, "GitHub token for the comment, the check run and the baseline", file_key=False, metavar="TOKEN"
+    )
+    rasa_url: str | None = _setting(None, _text, "a running Rasa server (engine 'rasa')", file_key=False, metavar="URL")
+    rasa_token: Secret | None = _setting(None, _secret, "that server's token", file_key=False, metavar="TOKEN")
+    rasa_command: str | None = _setting(
+        None, _text, "how to start Rasa from the project (engine 'rasa')", file_key=False, metavar="COMMAND"
+    )
+    action_endpoint: str | None = _setting(
+        None, _text, "the action server, instead of the one in endpoints.yml", file_key=False, metavar="URL"
+    )
+    action_server: str | None = _setting(
+        None, _text, "a command that starts the action server for this run", file_key=False, metavar="COMMAND"
+    )
+    allow_hosts: tuple[str, ...] = _setting(
+        (), _words(), "hosts the project's files may name, beside loopback", file_key=False, many=True, metavar="HOST"
+    )
+    env: tuple[tuple[str, str], ...] = _setting(
+        (),
+        _pairs,
+        "variables for child processes, one a line: NAME=VALUE",
+        file_key=False,
+        many=True,
+        metavar="NAME=VALUE",
+    )
+    run_id: str | None = _setting(
+        None, _text, "publish what this workflow run uploaded, and evaluate nothing", file_key=False, metavar="ID"
+    )
+
+
+def options() -> dict[str, Option]:
+    """All settings by their name with dashes, in order."""
+    return {f.name.replace("_", "-"): f.metadata["option"] for f in fields(Settings)}
+
+
+def default_of(name: str) -> Any:
+    """The default of a setting, by its name with dashes."""
+    return next(f.default for f in fields(Settings) if f.name == name.replace("-", "_"))
+
+
+def from_flags(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Read flags (by name with dashes; ``None`` is unset)."""
+    return _parse({k: v for k, v in values.items() if v is not None}, lambda name: f"--{name}")
+
+
+def from_inputs(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Read the action's inputs (``INPUT_FAIL-ON``); an empty one is unset, as GitHub passes it."""
+    values = {}
+    for name, option in options().items():
+        text = environment.get(f"INPUT_{name.upper()}", "")
+        if option.action_input and text.strip():
+            values[name] = text
+    return _parse(values, lambda name: f"input '{name}'")
+
+
+def from_file(values: Mapping[str, Any], locate: Callable[[str], Location]) -> dict[str, Any]:
+    """Read the keys of ``turncheck.yml``.
+
+    Raises:
+        UserError: an unknown key, one that only a flag or an input may set, or a bad value, with its place.
+    """
+    known = options()
+    for name in values:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"Did you mean '{near[0]}'?" if near else f"Known keys: {', '.join(_file_keys())}."
+            raise UserError(f"unknown key '{name}'", location=locate(name), remedy=hint)
+        if not known[name].file_key:
+            raise UserError(
+                f"'{name}' cannot be set in {FILE_NAME}: a pull request could change it",
+                location=locate(name),
+                remedy=f"Give it as the flag --{name} or as the action's input '{name}'.",
+            )
+    parsed = _parse(values, lambda name: f"key '{name}'", locate)
+    for name in ("project", "config", "domain", "data", "nlu", "stories", "e2e", "baseline"):
+        _stays_inside(name, parsed.get(name), locate)
+    return parsed
+
+
+def _stays_inside(name: str, value: Any, locate: Callable[[str], Location]) -> None:
+    """A project file may only name paths below its own folder, since a pull request writes it."""
+    for path in (value,) if isinstance(value, str) else value or ():
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "://" in path:
+            raise UserError(
+                f"'{name}' in {FILE_NAME} leads out of the project: {path!r}",
+                location=locate(name),
+                remedy=f"Name a path below the project's folder, or give it as the flag --{name}.",
+            )
+
+
+def _file_keys() -> list[str]:
+    return [name for name, option in options().items() if option.file_key]
+
+
+def _parse(
+    values: Mapping[str, Any],
+    called: Callable[[str], str],
+    locate: Callable[[str], Location] | None = None,
+) -> dict[str, Any]:
+    known = options()
+    parsed = {}
+    for name, value in values.items():
+        try:
+            parsed[name.replace("-", "_")] = known[name].parse(value)
+        except ValueError as error:
+            shown = "what was given" if known[name].parse in {_secret, _pairs} else repr(value)
+            raise UserError(
+                f"{called(name)}: {error}, not {shown}", location=locate(name) if locate else None
+            ) from None
+    return parsed
+
+
+def combine(*sources: Mapping[str, Any]) -> Settings:
+    """Put the sources together, the first that has a setting wins."""
+    merged: dict[str, Any] = {}
+    for source in reversed(sources):
+        merged.update(source)
+    return Settings(**merged)

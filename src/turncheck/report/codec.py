@@ -1,0 +1,104 @@
+"""The Report as JSON: stable to write, strict to read.
+
+A report may come from anywhere (a baseline, an artifact of a foreign run), so reading checks the size, the version,
+every type and key, and that the totals in it agree with the cases they are totals of.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from turncheck.errors import UserError
+from turncheck.report.model import SCHEMA, Report
+
+MAX_BYTES: Final = 256 * 1024 * 1024
+"""No report is read beyond this size."""
+
+_DECODER: Final = msgspec.json.Decoder(Report)
+
+
+def encode(report: Report) -> bytes:
+    """Write a report: UTF-8 JSON, keys in the order of the types, a line break after each value, one at the end."""
+    return msgspec.json.format(msgspec.json.encode(report), indent=1) + b"\n"
+
+
+def decode(content: bytes, *, name: str = "report") -> Report:
+    """Read a report.
+
+    Args:
+        content: the JSON document.
+        name: what the document is called in error messages (a path, an artifact).
+
+    Raises:
+        UserError: too large, no JSON, another schema or version, a wrong type or key, totals that do not add up.
+    """
+    if len(content) > MAX_BYTES:
+        raise UserError(f"{name} is larger than {MAX_BYTES // 2**20} MiB", remedy="A report of turncheck never is.")
+    _check_schema(content, name)
+    try:
+        report = _DECODER.decode(content)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UserError(
+            f"{name} is not a valid report: {error}", remedy=f"It must follow {SCHEMA} (docs/report.schema.json)."
+        ) from None
+    _check_totals(report, name)
+    return report
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the report, made from the types."""
+    schema = msgspec.json.schema(Report)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA,
+        "title": "turncheck report",
+        **schema,
+    }
+
+
+class _Head(msgspec.Struct):
+    schema: str
+
+
+def _check_schema(content: bytes, name: str) -> None:
+    """An unknown version is told apart from a damaged document."""
+    try:
+        head = msgspec.json.decode(content, type=_Head)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(
+            f"{name} is not a report of turncheck: {error}", remedy="Give a report.json that `turncheck run` wrote."
+        ) from None
+    if head.schema != SCHEMA:
+        raise UserError(
+            f"{name} has the schema {head.schema[:80]!r}, this turncheck reads {SCHEMA!r}",
+            remedy="Write it again with this version, or use the turncheck that wrote it.",
+        )
+
+
+def _check_totals(report: Report, name: str) -> None:
+    for what, stated, counted in _totals(report):
+        if stated != counted:
+            raise UserError(f"{name} contradicts itself: {what} is {stated}, its cases add up to {counted}")
+
+
+def _totals(report: Report) -> list[tuple[str, int, int]]:
+    totals: list[tuple[str, int, int]] = []
+    if report.validation:
+        severities = [finding.severity for finding in report.validation.findings]
+        counts = report.validation.counts
+        totals += [
+            (f"validation.counts.{severity}", getattr(counts, severity), severities.count(severity))
+            for severity in ("error", "warning", "info")
+        ]
+    if report.nlu:
+        totals.append(("nlu.examples", report.nlu.examples, len(report.nlu.predictions)))
+    if report.e2e:
+        outcomes = [case.outcome for case in report.e2e.cases]
+        totals += [
+            ("e2e.passed", report.e2e.passed, outcomes.count("passed")),
+            ("e2e.failed", report.e2e.failed, outcomes.count("failed") + outcomes.count("error")),
+            ("e2e.skipped", report.e2e.skipped, outcomes.count("skipped")),
+        ]
+    return totals
