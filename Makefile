@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-image test-rasa bench fuzz lint format clean
+.PHONY: demo test test-image test-rasa bench fuzz lint format pins clean
 
 $(VENV)/.installed: requirements/test.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer was found: install one, or name it: make PYTHON=..." >&2; exit 2; }
@@ -28,6 +28,18 @@ format: $(VENV)/.installed
 
 test: lint
 	$(BIN)/pytest -n auto -m "not rasa and not image"
+
+test-image: $(VENV)/.installed
+	$(BIN)/pytest -m image
+
+pins: $(VENV)/.installed
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+		--group test pyproject.toml -o requirements/test.txt >/dev/null
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+		--group build pyproject.toml -o requirements/run.txt >/dev/null
+
+dist: $(VENV)/.installed
+	$(BIN)/hatchling build -d dist
 
 clean:
 	rm -rf $(VENV) results build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

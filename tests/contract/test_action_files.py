@@ -1,0 +1,64 @@
+"""action.yml, the workflows and the Dockerfile against the official schemas and the field's linters."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from turncheck.settings import Settings, default_of, options
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+WORKFLOWS = sorted(
+    str(p.relative_to(ROOT)) for p in [*ROOT.glob(".github/workflows/*.yml"), *ROOT.glob("examples/workflows/*.yml")]
+)
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check-jsonschema", "--builtin-schema", "vendor.github-actions", "action.yml"],
+        ["check-jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS],
+        ["zizmor", "--offline", "--no-progress", "--quiet", "action.yml", *WORKFLOWS],
+        ["actionlint", *WORKFLOWS],
+        ["hadolint", "Dockerfile"],
+    ],
+    ids=lambda command: " ".join(command[:3]),
+)
+def test_the_linters_of_the_field_find_nothing(command: list[str]) -> None:
+    done = subprocess.run([BIN / command[0], *command[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_input_is_a_setting_and_every_setting_an_input() -> None:
+    assert list(ACTION["inputs"]) == [name for name, option in options().items() if option.action_input]
+
+
+@pytest.mark.parametrize("name", [name for name, option in options().items() if option.action_input])
+def test_an_input_says_what_the_setting_says_and_leaves_the_default_to_it(name: str) -> None:
+    declared = ACTION["inputs"][name]
+    default = default_of(name)
+    shown = str(default).lower() if isinstance(default, bool) else default
+
+    assert declared["description"].lower().startswith(options()[name].help.lower())
+    assert declared["default"] == ("${{ github.token }}" if name == "token" else "")
+    if default not in (None, (), 0):
+        words = shown if isinstance(shown, tuple) else (shown,)
+        assert all(str(word) in declared["description"] for word in words) or "default:" in declared["description"]
+
+
+def test_the_settings_are_documented_once_each() -> None:
+    assert len(options()) == len(Settings.__dataclass_fields__)
+
+
+def test_the_image_starts_python_without_a_shell_and_without_the_workspace_on_its_path() -> None:
+    entrypoint = next(line for line in (ROOT / "Dockerfile").read_text().splitlines() if line.startswith("ENTRYPOINT"))
+
+    assert entrypoint == 'ENTRYPOINT ["/usr/local/bin/python", "-I", "-m", "turncheck", "action"]'
+    assert ACTION["runs"] == {"using": "docker", "image": "Dockerfile"}

@@ -1,0 +1,114 @@
+"""Settings: three sources, strict values, and what a project file may not say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from turncheck.errors import UserError
+from turncheck.location import Location
+from turncheck.settings import Secret, Settings, combine, from_file, from_flags, from_inputs, options
+
+
+def here(name: str) -> Location:
+    return Location("turncheck.yml", 1 + list(options()).index(name) if name in options() else 99, 1)
+
+
+def test_flags_win_over_inputs_and_inputs_over_the_file() -> None:
+    settings = combine(
+        from_flags({"folds": 3}),
+        from_inputs({"INPUT_FOLDS": "4", "INPUT_SEED": "7"}),
+        from_file({"folds": 5, "seed": 8, "strict": True}, here),
+    )
+
+    assert (settings.folds, settings.seed, settings.strict) == (3, 7, True)
+
+
+def test_without_any_source_the_defaults_hold() -> None:
+    assert combine({}, {}, {}) == Settings()
+
+
+def test_an_empty_input_is_unset() -> None:
+    assert from_inputs({"INPUT_FOLDS": "", "INPUT_CONFIG": "  "}) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("FAIL-ON", "errors, test-failures", ("errors", "test-failures")),
+        ("FAIL-ON", "none", ("none",)),
+        (
+            "THRESHOLDS",
+            "nlu.intents.f1 >= 0.8\n\n nlu.intents[greet].recall >= 0.9 ",
+            ("nlu.intents.f1 >= 0.8", "nlu.intents[greet].recall >= 0.9"),
+        ),
+        ("EVALUATIONS", "validate,nlu", ("validate", "nlu")),
+        ("STRICT", "true", True),
+        ("CHECK-RUN", "FALSE", False),
+        ("DATA", "data one\ndata two", ("data one", "data two")),
+        ("ENV", "A=1\nB=x=y", (("A", "1"), ("B", "x=y"))),
+    ],
+)
+def test_inputs_become_values(name: str, text: str, value: Any) -> None:
+    assert list(from_inputs({f"INPUT_{name}": text}).values()) == [value]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("STRICT", "ture", "expected true or false"),
+        ("FOLDS", "1", "at least 2"),
+        ("FOLDS", "five", "whole number"),
+        ("FAIL-ON", "eror", "none of: errors"),
+        ("FAIL-ON", "none, errors", "stands alone"),
+        ("ENGINE", "kora", "embedded"),
+        ("EVALUATIONS", "nlu,cores", "'cores'"),
+        ("ARTIFACT-NAME", "a/b", "a name without"),
+    ],
+)
+def test_a_bad_value_is_refused_by_the_inputs_name(name: str, text: str, said: str) -> None:
+    with pytest.raises(UserError, match=said) as caught:
+        from_inputs({f"INPUT_{name}": text})
+
+    assert f"'{name.lower()}'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["token", "rasa-command", "action-server", "allow-hosts", "rasa-url", "model", "out", "env"]
+)
+def test_a_project_file_may_not_set_commands_tokens_hosts_models_or_folders(name: str) -> None:
+    with pytest.raises(UserError, match=rf"turncheck.yml:\d+:1: '{name}' cannot be set"):
+        from_file({name: "x"}, here)
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../other", "a/../../b", "https://example.org/report.json"])
+def test_a_project_file_may_not_lead_out_of_the_project(path: str) -> None:
+    with pytest.raises(UserError, match="leads out"):
+        from_file({"nlu": path}, here)
+
+
+def test_an_unknown_key_is_refused_with_its_place_and_a_suggestion() -> None:
+    with pytest.raises(UserError, match=r"turncheck.yml:99:1: unknown key 'fold'\nDid you mean 'folds'"):
+        from_file({"fold": 3}, here)
+
+
+def test_the_file_may_write_rules_as_yaml_has_them() -> None:
+    assert from_file({"max-regression": {"nlu.intents.f1": 0.01}}, here) == {
+        "max_regression": ("nlu.intents.f1: 0.01",)
+    }
+
+
+def test_secrets_are_never_shown() -> None:
+    settings = combine(from_inputs({"INPUT_TOKEN": "s3cr3t", "INPUT_RASA-TOKEN": "s3cr3t"}))
+
+    assert "s3cr3t" not in f"{settings!r} {settings} {settings.token} {settings.token!r}"
+    assert isinstance(settings.token, Secret)
+    assert settings.token.reveal() == "s3cr3t"
+
+
+def test_a_bad_env_line_is_not_shown() -> None:
+    with pytest.raises(UserError) as caught:
+        from_inputs({"INPUT_ENV": "my s3cr3t"})
+
+    assert "s3cr3t" not in str(caught.value)
