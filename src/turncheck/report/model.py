@@ -100,6 +100,8 @@ class EntitySpan(_Part, frozen=True, kw_only=True):
     group: str | None = None
     extractor: str | None = None
     confidence: float | None = None
+    extra: dict[str, Any] | None = None
+    """Further keys of Rasa's entity dictionary (``confidence_role``, ``processors`` …) as the engine gave them."""
 
 
 class Confusion(_Part, frozen=True, kw_only=True):
@@ -138,13 +140,18 @@ class SpanScores(_Part, frozen=True, kw_only=True):
 
 
 class EntityScores(_Part, frozen=True, kw_only=True):
-    """Scores of one extractor, by Rasa's tag scheme, averaged without ``no_entity``."""
+    """Scores of one extractor, by Rasa's tag scheme, averaged without ``no_entity``.
+
+    ``tokens`` is how many tokens were judged; ``confusions`` counts tokens, ``no_entity`` among the labels.
+    """
 
     report: dict[str, Any]
     precision: float
     recall: float
     f1: float
     spans: SpanScores
+    tokens: int = 0
+    confusions: tuple[Confusion, ...] = ()
     folds: dict[str, Spread] = {}
 
 
@@ -156,6 +163,7 @@ class ResponseScores(_Part, frozen=True, kw_only=True):
     precision: float
     recall: float
     f1: float
+    confusions: tuple[Confusion, ...] = ()
     folds: dict[str, Spread] = {}
 
 
@@ -192,6 +200,8 @@ class PredictedParse(_Part, frozen=True, kw_only=True):
     response_confidence: float | None = None
     entities: tuple[EntitySpan, ...] = ()
     fallback: bool = False
+    tokens: str = ""
+    """Where entities are expected or found: the tokens by which they are scored, ``"0-5 6-11"`` (:mod:`report.tags`)."""
 
 
 class Neighbour(_Part, frozen=True, kw_only=True):
@@ -240,6 +250,37 @@ class Understood(_Part, frozen=True, kw_only=True):
     suggested: ThresholdPoint | None = None
 
 
+class ConfusedPair(_Part, frozen=True, kw_only=True):
+    """Two intents that are taken for each other: how often each way, and the sentences (indexes in ``predictions``)."""
+
+    first: str
+    second: str
+    first_as_second: int
+    second_as_first: int
+    sentences: tuple[int, ...]
+
+
+class IntentHarm(_Part, frozen=True, kw_only=True):
+    """What an intent costs: its own sentences that were missed, and the others' that it took."""
+
+    intent: str
+    missed: int
+    taken: int
+    examples: int
+
+
+class Insights(_Part, frozen=True, kw_only=True):
+    """What a designer looks at first. Sentences are named by their index in ``nlu.predictions``, worst first."""
+
+    confused: tuple[ConfusedPair, ...] = ()
+    mislabelled: tuple[int, ...] = ()
+    """Judged wrong with high confidence: perhaps it is the label that is wrong."""
+    harmful: tuple[IntentHarm, ...] = ()
+    least_sure: tuple[int, ...] = ()
+    overlapping: tuple[int, ...] = ()
+    """Two extractors found different entities that share a part of the sentence."""
+
+
 class Nlu(_Part, frozen=True, kw_only=True):
     """The evaluation of language understanding."""
 
@@ -248,7 +289,11 @@ class Nlu(_Part, frozen=True, kw_only=True):
     examples: int
     intents: IntentScores | None
     entities: dict[str, EntityScores] = {}
+    entity_spans: SpanScores | None = None
+    """All extractors together: the same span and type found by several counts once."""
     responses: dict[str, ResponseScores] = {}
+    response_selection: ResponseScores | None = None
+    """All response selectors together, as Rasa writes them into one ``response_selection_report.json``."""
     understood: Understood | None = None
     unjudged: tuple[UnjudgedIntent, ...] = ()
     on_training_sentences: int = 0
@@ -256,6 +301,7 @@ class Nlu(_Part, frozen=True, kw_only=True):
     training: tuple[TrainingSentence, ...] = ()
     predictions: tuple[NluPrediction, ...] = ()
     calibration_error: float | None = None
+    insights: Insights = Insights()
     remarks: tuple[str, ...] = ()
     """What a reader must know about how it was measured, a sentence each."""
 
