@@ -201,7 +201,7 @@ class PredictedParse(_Part, frozen=True, kw_only=True):
     entities: tuple[EntitySpan, ...] = ()
     fallback: bool = False
     tokens: str = ""
-    """Where entities are expected or found: the tokens by which they are scored, ``"0-5 6-11"`` (:mod:`report.tags`)."""
+    """Where entities are expected or found: the tokens they are scored by, ``"0-5 6-11"`` (:mod:`report.tags`)."""
 
 
 class Neighbour(_Part, frozen=True, kw_only=True):

@@ -44,7 +44,7 @@ def read_tokens(text: str) -> Tokens:
 
 
 def label_of(entity: EntitySpan) -> str:
-    """Return the label that is scored: entity, group and role, joined by dots (``city.departure``, ``topping.1.extra``).
+    """Return the label that is scored: entity, group, role, joined by dots (``city.departure``, ``topping.1.extra``).
 
     >>> from turncheck.report.model import EntitySpan
     >>> label_of(EntitySpan(start=0, end=4, entity="topping", value="feta", role="extra", group="1"))
@@ -55,7 +55,7 @@ def label_of(entity: EntitySpan) -> str:
 
 
 def entity_at(token: tuple[int, int], entities: Iterable[EntitySpan]) -> EntitySpan | None:
-    """Return the entity that shares most characters with the token; of equals the first, ``None`` if none shares any."""
+    """Return the entity that shares most characters with the token; of equals the first, ``None`` if none does."""
     best, most = None, 0
     for entity in entities:
         shared = min(token[1], entity.end) - max(token[0], entity.start)
