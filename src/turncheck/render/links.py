@@ -1,0 +1,67 @@
+"""How to point at a file and line of a commit, at a commit, a run, an artifact; plain text outside GitHub."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from turncheck.location import Location
+
+_COMMIT: Final = re.compile(r"[0-9a-f]{7,64}")
+_NUMBER: Final = re.compile(r"[0-9]{1,20}")
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where things can be looked at. Everything is optional: what is not known is not linked.
+
+    ``repository_url`` is the repository's page (``https://github.com/owner/name``), ``commit`` the measured state (on a
+    pull request its head commit), ``base_commit`` the baseline's. All four come from the context of the run, never from
+    a report.
+    """
+
+    repository_url: str | None = None
+    commit: str | None = None
+    base_commit: str | None = None
+    run_url: str | None = None
+    artifact_url: str | None = None
+
+    def file(self, root: str, location: Location, *, base: bool = False) -> str | None:
+        """Address of a place in the measured commit, or in the baseline's.
+
+        Args:
+            root: the project's path in its repository, "" at its top.
+            location: the place, relative to the project.
+            base: point into the baseline's commit (for what is gone).
+        """
+        commit = self.base_commit if base else self.commit
+        path = repository_path(root, location)
+        if self.repository_url is None or commit is None or not _COMMIT.fullmatch(commit) or path is None:
+            return None
+        # Markdown is shown rendered, without line numbers, unless it is asked for as plain text.
+        plain = "?plain=1" if path.lower().endswith((".md", ".markdown")) else ""
+        line = f"#L{location.line}" if location.line is not None and location.line > 0 else ""
+        return f"{self.repository_url}/blob/{commit}/{quote(path, errors='replace')}{plain}{line}"
+
+    def commit_page(self, commit: str | None) -> str | None:
+        """Address of a commit of this repository."""
+        if self.repository_url is None or commit is None or not _COMMIT.fullmatch(commit):
+            return None
+        return f"{self.repository_url}/commit/{commit}"
+
+    def run_page(self, run_id: str | None) -> str | None:
+        """Address of a workflow run of this repository."""
+        if self.repository_url is None or run_id is None or not _NUMBER.fullmatch(run_id):
+            return None
+        return f"{self.repository_url}/actions/runs/{run_id}"
+
+
+def repository_path(root: str, location: Location) -> str | None:
+    """Path of a place from the repository's top; ``None`` for one that lies outside (a path from the command line)."""
+    parts = [part for part in f"{root}/{location.path}".split("/") if part not in {"", "."}]
+    if location.path.startswith("/") or ".." in parts or not parts:
+        return None
+    return "/".join(parts)

@@ -1,0 +1,105 @@
+"""Markdown as GitHub renders it: comments, job summaries.
+
+Only functions of this module make :class:`Markdown`, and templates print nothing else, so that a sentence of a pull
+request is never more than its own letters: no mention, no link, no HTML, no table cell, no formula, no new line.
+The rules are GitHub Flavored Markdown's (https://github.github.com/gfm/); mentions and issue numbers are looked for by
+GitHub in the rendered text outside ``code``, which no backslash prevents, only an invisible space does.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from turncheck.render.sinks.plain import lines, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+CODE_LIMIT: Final = 160
+PROSE_LIMIT: Final = 400
+
+_ZERO_WIDTH: Final = "\u200b"
+_ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+_ACTS: Final = re.compile(
+    r"(?P<markup>[<>&])"
+    r"|(?P<special>[\\`*_\[\]{}|~$])"
+    r"|(?P<linked>[@#]|/(?=/)|\bwww(?=\.)|\bgh(?=-\d)|\b[0-9a-f](?=[0-9a-f]{6,39}\b))",
+    re.IGNORECASE,
+)
+"""What means something within a line: HTML; Markdown and formulas; what GitHub makes links of, addresses included."""
+_STARTS_BLOCK: Final = re.compile(r"^(\d{0,9})([-+=.)!])")
+
+
+class Markdown(str):
+    """Text that is safe to print into a Markdown document as it stands."""
+
+    __slots__ = ()
+
+
+def trusted(text: str) -> Markdown:
+    """Mark words of our own, written in this package, as Markdown."""
+    return Markdown(text)
+
+
+def join(parts: Iterable[Markdown], separator: str = "") -> Markdown:
+    """Join Markdown by a separator of our own."""
+    return Markdown(separator.join(parts))
+
+
+def prose(text: str, limit: int = PROSE_LIMIT) -> Markdown:
+    """Escape ``text`` to stand within a sentence or a table cell."""
+    return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", _ACTS.sub(_disarm, one_line(text, limit))))
+
+
+def _disarm(match: re.Match[str]) -> str:
+    if match.lastgroup == "markup":
+        return _ENTITIES[match[0]]
+    return f"\\{match[0]}" if match.lastgroup == "special" else match[0] + _ZERO_WIDTH
+
+
+def code(text: str, limit: int = CODE_LIMIT) -> Markdown:
+    """Show ``text`` letter by letter in a code span; an empty one is a dash."""
+    text = one_line(text, limit)
+    if not text:
+        return Markdown("–")
+    fence = "`" * (_longest_run("`", text) + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return Markdown(f"{fence}{pad}{text}{pad}{fence}")
+
+
+def code_cell(text: str, limit: int = 80) -> Markdown:
+    """Show ``text`` as :func:`code` does, within a table: GFM parts cells before it looks at code spans."""
+    return Markdown(code(text, limit).replace("|", "\\|"))
+
+
+def block(text: str, limit: int = 4000) -> Markdown:
+    """Show several lines as a fenced block that nothing within can close."""
+    body = "\n".join(lines(text, limit))
+    fence = "`" * max(3, _longest_run("`", body) + 1)
+    return Markdown(f"{fence}\n{body}\n{fence}")
+
+
+def link(label: Markdown, url: str | None) -> Markdown:
+    """Link ``label`` to an address made by :class:`turncheck.render.links.Links`; without one it stays text."""
+    if url is None:
+        return label
+    target = re.sub(r"[^A-Za-z0-9/:._~?#&=%@+,;!*-]", lambda match: _percent(match[0]), url)
+    return Markdown(f"[{label}]({target})")
+
+
+def marker(name: str) -> Markdown:
+    """Return the hidden first line by which a comment is found again.
+
+    Only ``A-Z a-z 0-9 . _ -`` are kept of the name, and no two dashes in a row, which would end an HTML comment.
+    """
+    key = re.sub(r"-{2,}", "-", re.sub(r"[^A-Za-z0-9._-]", "-", name))[:100].strip("-")
+    return Markdown(f"<!-- turncheck:report id={key or 'default'} -->")
+
+
+def _percent(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode(errors="replace"))
+
+
+def _longest_run(character: str, text: str) -> int:
+    return max((len(run) for run in re.findall(f"{re.escape(character)}+", text)), default=0)
