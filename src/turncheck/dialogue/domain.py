@@ -1,0 +1,130 @@
+"""The domain as a conversation sees it: with the default actions, intents and slots, and those that NLU data imply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from turncheck.dialogue.defaults import (
+    ACTION_QUERY_KNOWLEDGE_BASE,
+    DEFAULT_ACTIONS,
+    DEFAULT_INTENTS,
+    KNOWLEDGE_BASE_SLOTS,
+    SLOT_REQUESTED,
+    SLOT_SESSION_METADATA,
+)
+from turncheck.dialogue.events import SlotSet
+from turncheck.project.model import NOWHERE, BotStep, Slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from turncheck.project.model import Domain, Intent, Project, SlotMapping
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueDomain:
+    """What states and predictions are made of.
+
+    ``slots`` by name in Rasa's order; ``actions`` as Rasa numbers them (the default ones, custom and response actions,
+    forms, texts of end-to-end actions); ``used_entities``: of each intent, the entity names that its messages show (an
+    entity with a role ``origin`` also shows as ``city#origin``).
+    """
+
+    domain: Domain
+    slots: Mapping[str, Slot]
+    actions: tuple[str, ...]
+    used_entities: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, project: Project) -> DialogueDomain:
+        """Take the project's domain with what its NLU data (retrieval intents) and stories (bot texts) add."""
+        retrieval = {
+            example.base_intent: None
+            for example in project.nlu.examples
+            if example.base_intent is not None and example.base_intent != example.intent
+        }
+        texts = {
+            step.text: None
+            for story in (*project.stories, *project.rules)
+            for step in story.steps
+            if isinstance(step, BotStep)
+        }
+        return cls.from_domain(project.domain, retrieval_intents=list(retrieval), bot_texts=tuple(texts))
+
+    @classmethod
+    def from_domain(
+        cls, domain: Domain, *, retrieval_intents: Iterable[str] = (), bot_texts: Sequence[str] = ()
+    ) -> DialogueDomain:
+        """Take a bare domain and what else belongs to it."""
+        retrieval = sorted(retrieval_intents)
+        actions = _actions(domain, retrieval, bot_texts)
+        intents = {**dict.fromkeys((*DEFAULT_INTENTS, *retrieval)), **domain.intents}
+        return cls(
+            domain=domain,
+            slots=_slots(domain, actions),
+            actions=actions,
+            used_entities={name: _used_entities(domain, intent) for name, intent in intents.items()},
+        )
+
+    def slots_for_entities(self, entities: Sequence[Mapping[str, Any]]) -> list[SlotSet]:
+        """Return the slots that these entities fill by themselves in a story: ``from_entity``, tied to no loop."""
+        events = []
+        for slot in self.slots.values():
+            values = [
+                entity.get("value")
+                for mapping in slot.mappings
+                if _fills_anywhere(mapping)
+                for entity in entities
+                if (entity.get("entity"), entity.get("role"), entity.get("group"))
+                == (mapping.entity, mapping.role, mapping.group)
+            ]
+            if values:
+                events.append(SlotSet(slot.name, values if slot.type == "list" else values[-1]))
+        return events
+
+
+def _fills_anywhere(mapping: SlotMapping) -> bool:
+    return mapping.type == "from_entity" and not (mapping.conditions and mapping.conditions[0].active_loop is not None)
+
+
+def _actions(domain: Domain, retrieval: Sequence[str], bot_texts: Sequence[str]) -> tuple[str, ...]:
+    custom = [*domain.actions, *(f"utter_{name}" for name in retrieval if f"utter_{name}" not in domain.actions)]
+    responses = sorted(name for name in domain.responses if name not in custom)
+    own = [name for name in (*custom, *responses) if name not in DEFAULT_ACTIONS]
+    forms = [name for name in domain.forms if name not in custom]
+    texts = (*domain.end_to_end_actions, *(text for text in bot_texts if text not in domain.end_to_end_actions))
+    return (*DEFAULT_ACTIONS, *own, *forms, *texts)
+
+
+def _slots(domain: Domain, actions: Sequence[str]) -> dict[str, Slot]:
+    slots = dict(domain.slots)
+    hidden = [SLOT_REQUESTED] if domain.forms else []
+    if ACTION_QUERY_KNOWLEDGE_BASE in actions:
+        hidden.extend(KNOWLEDGE_BASE_SLOTS)
+    for name in hidden:
+        slots.setdefault(name, Slot(name, "text", NOWHERE, influence_conversation=False))
+    slots[SLOT_SESSION_METADATA] = Slot(SLOT_SESSION_METADATA, "any", NOWHERE)
+    return slots
+
+
+def _used_entities(domain: Domain, intent: Intent | None) -> frozenset[str]:
+    ignored_by_default = {e.name for e in domain.entities.values() if e.influence_conversation is False}
+    use = True if intent is None else intent.use_entities
+    if use is True:
+        # Rasa adds every role and group here, even those of entities that are ignored by default.
+        used = {e.name for e in domain.entities.values()} - ignored_by_default
+        used |= {label for name in domain.entities for label in _role_labels(domain, name)}
+    else:
+        used = _with_roles(domain, use or ())
+    ignored = ignored_by_default if intent is None or not intent.ignore_entities else set(intent.ignore_entities)
+    return frozenset(used - _with_roles(domain, ignored))
+
+
+def _with_roles(domain: Domain, names: Iterable[str]) -> set[str]:
+    return {label for name in names for label in (name, *_role_labels(domain, name))}
+
+
+def _role_labels(domain: Domain, name: str) -> list[str]:
+    entity = domain.entities.get(name)
+    return [] if entity is None else [f"{name}#{label}" for label in (*entity.roles, *entity.groups)]

@@ -1,0 +1,422 @@
+"""What can happen in a conversation: Rasa's events, as frozen values, with their JSON shape.
+
+``to_json`` writes what Rasa's trackers hold (``{"event": "slot", "name": …, "value": …, "metadata": {}}``, with a
+``timestamp`` where there is one); ``from_json`` reads it, as an action server sends it too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """The base of all events. Time and metadata never decide whether two events are equal."""
+
+    kind: ClassVar[str] = "event"
+
+    timestamp: float | None = field(default=None, compare=False)
+    metadata: Mapping[str, Any] | None = field(default=None, compare=False)
+
+    def content(self) -> Json:
+        """Return the keys of the JSON shape beside kind, time and metadata."""
+        return {}
+
+    def to_json(self) -> Json:
+        """Return the event in Rasa's JSON shape."""
+        shape: Json = {"event": self.kind}
+        if self.timestamp is not None:
+            shape["timestamp"] = self.timestamp
+        shape["metadata"] = dict(self.metadata or {})
+        shape.update(self.content())
+        return shape
+
+
+@dataclass(frozen=True, slots=True)
+class UserUttered(Event):
+    """The user said something. ``intent`` and the ``entities`` are dictionaries as in Rasa's parse result.
+
+    ``use_text``: whether policies look at the text (end-to-end) or at the intent; ``None`` until that is decided. A
+    message that has only one of both decides it by itself.
+    """
+
+    kind: ClassVar[str] = "user"
+
+    text: str | None = None
+    intent: Mapping[str, Any] = field(default_factory=dict)
+    entities: tuple[Mapping[str, Any], ...] = ()
+    parse_data: Mapping[str, Any] | None = field(default=None, compare=False)
+    input_channel: str | None = field(default=None, compare=False)
+    message_id: str | None = field(default=None, compare=False)
+    use_text: bool | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        """Decide what to look at, where there is no choice."""
+        if self.text and not self.intent_name:
+            object.__setattr__(self, "use_text", True)
+        elif self.intent_name and not self.text:
+            object.__setattr__(self, "use_text", False)
+
+    @property
+    def intent_name(self) -> str | None:
+        """The name of the intent."""
+        return self.intent.get("name")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was said yet: no text, no intent, no entities."""
+        return not self.text and not self.intent_name and not self.entities
+
+    def content(self) -> Json:
+        """Text, parse result and channel."""
+        parsed: Json = {"intent": dict(self.intent), "entities": [dict(entity) for entity in self.entities]}
+        parsed |= {"text": self.text, "metadata": dict(self.metadata or {})}
+        if self.message_id is not None:
+            parsed["message_id"] = self.message_id
+        if self.parse_data is not None:
+            parsed.update(self.parse_data)
+        shape: Json = {"text": self.text, "parse_data": parsed, "input_channel": self.input_channel}
+        if self.message_id is not None:
+            shape["message_id"] = self.message_id
+        return shape
+
+
+@dataclass(frozen=True, slots=True)
+class UserFeaturization(Event):
+    """A policy decided whether the latest message is seen by its text or by its intent."""
+
+    kind: ClassVar[str] = "user_featurization"
+
+    use_text: bool | None = None
+
+    def content(self) -> Json:
+        """The decision."""
+        return {"use_text_for_featurization": self.use_text}
+
+
+@dataclass(frozen=True, slots=True)
+class EntitiesAdded(Event):
+    """A policy found entities in the latest message."""
+
+    kind: ClassVar[str] = "entities"
+
+    entities: tuple[Mapping[str, Any], ...] = ()
+
+    def content(self) -> Json:
+        """The entities."""
+        return {"entities": [dict(entity) for entity in self.entities]}
+
+
+@dataclass(frozen=True, slots=True)
+class BotUttered(Event):
+    """The assistant said something; ``data`` holds buttons, image, custom payload …"""
+
+    kind: ClassVar[str] = "bot"
+
+    text: str | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def content(self) -> Json:
+        """Text and data."""
+        return {"text": self.text, "data": dict(self.data)}
+
+
+@dataclass(frozen=True, slots=True)
+class AgentUttered(Event):
+    """A human agent said something."""
+
+    kind: ClassVar[str] = "agent"
+
+    text: str | None = None
+    data: Any = None
+
+    def content(self) -> Json:
+        """Text and data."""
+        return {"text": self.text, "data": self.data}
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSet(Event):
+    """A slot got a value."""
+
+    kind: ClassVar[str] = "slot"
+
+    name: str
+    value: Any = None
+
+    def content(self) -> Json:
+        """Slot and value."""
+        return {"name": self.name, "value": self.value}
+
+
+@dataclass(frozen=True, slots=True)
+class AllSlotsReset(Event):
+    """All slots have their initial values again."""
+
+    kind: ClassVar[str] = "reset_slots"
+
+
+@dataclass(frozen=True, slots=True)
+class ActionExecuted(Event):
+    """An action ran: by ``name``, or an end-to-end one by its ``text``.
+
+    ``hide_rule_turn``: policies that learn from stories do not see this turn, since only a rule knows it.
+    """
+
+    kind: ClassVar[str] = "action"
+
+    name: str | None = None
+    policy: str | None = field(default=None, compare=False)
+    confidence: float | None = field(default=None, compare=False)
+    text: str | None = None
+    hide_rule_turn: bool = field(default=False, compare=False)
+
+    @property
+    def label(self) -> str:
+        """The name, or the text of an end-to-end action."""
+        return self.name or self.text or ""
+
+    def content(self) -> Json:
+        """What ran, and who said so."""
+        return {
+            "name": self.name,
+            "policy": self.policy,
+            "confidence": self.confidence,
+            "action_text": self.text,
+            "hide_rule_turn": self.hide_rule_turn,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ActionExecutionRejected(Event):
+    """An action (a form, say) was chosen and refused to run."""
+
+    kind: ClassVar[str] = "action_execution_rejected"
+
+    name: str
+    policy: str | None = field(default=None, compare=False)
+    confidence: float | None = field(default=None, compare=False)
+
+    def content(self) -> Json:
+        """What refused, and who had chosen it."""
+        return {"name": self.name, "policy": self.policy, "confidence": self.confidence}
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveLoop(Event):
+    """A loop (a form) became active; ``None``: none is active any more."""
+
+    kind: ClassVar[str] = "active_loop"
+
+    name: str | None = None
+
+    def content(self) -> Json:
+        """The loop."""
+        return {"name": self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class LoopInterrupted(Event):
+    """The active loop was left for a turn, so that it does not validate the message."""
+
+    kind: ClassVar[str] = "loop_interrupted"
+
+    is_interrupted: bool = False
+
+    def content(self) -> Json:
+        """Whether it was."""
+        return {"is_interrupted": self.is_interrupted}
+
+
+@dataclass(frozen=True, slots=True)
+class FollowupAction(Event):
+    """This action comes next, whatever the policies say."""
+
+    kind: ClassVar[str] = "followup"
+
+    name: str
+
+    def content(self) -> Json:
+        """The action."""
+        return {"name": self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStarted(Event):
+    """A new session began: nothing from before counts."""
+
+    kind: ClassVar[str] = "session_started"
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted(Event):
+    """The conversation starts over; a new session follows."""
+
+    kind: ClassVar[str] = "restart"
+
+
+@dataclass(frozen=True, slots=True)
+class UserUtteranceReverted(Event):
+    """Everything from the latest user message on is undone, the waiting before it too."""
+
+    kind: ClassVar[str] = "rewind"
+
+
+@dataclass(frozen=True, slots=True)
+class ActionReverted(Event):
+    """The latest action and what came of it are undone."""
+
+    kind: ClassVar[str] = "undo"
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationPaused(Event):
+    """The assistant is silent until it is resumed."""
+
+    kind: ClassVar[str] = "pause"
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationResumed(Event):
+    """The assistant answers again."""
+
+    kind: ClassVar[str] = "resume"
+
+
+@dataclass(frozen=True, slots=True)
+class StoryExported(Event):
+    """Somebody asked to export the story; nothing is written here."""
+
+    kind: ClassVar[str] = "export"
+
+    path: str | None = None
+
+    def content(self) -> Json:
+        """The file that was asked for."""
+        return {} if self.path is None else {"path": self.path}
+
+
+@dataclass(frozen=True, slots=True)
+class ReminderScheduled(Event):
+    """An intent is to be triggered at a time."""
+
+    kind: ClassVar[str] = "reminder"
+
+    intent: str
+    date_time: str | None = field(default=None, compare=False)
+    entities: Any = None
+    name: str | None = None
+    kill_on_user_message: bool = True
+
+    def content(self) -> Json:
+        """What, when, and whether a message calls it off."""
+        shape: Json = {"intent": self.intent, "entities": self.entities, "name": self.name}
+        if self.date_time is not None:
+            shape["date_time"] = self.date_time
+        shape["kill_on_user_msg"] = self.kill_on_user_message
+        return shape
+
+
+@dataclass(frozen=True, slots=True)
+class ReminderCancelled(Event):
+    """Reminders are called off: those with this name, intent and entities, as far as these are given."""
+
+    kind: ClassVar[str] = "cancel_reminder"
+
+    name: str | None = None
+    intent: str | None = None
+    entities: Any = None
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _user(shape: Mapping[str, Any], when: _When) -> Event:
+    parsed = shape.get("parse_data") or {}
+    return UserUttered(
+        text=shape.get("text"),
+        intent=parsed.get("intent") or {},
+        entities=tuple(parsed.get("entities") or ()),
+        parse_data=parsed or None,
+        input_channel=shape.get("input_channel"),
+        message_id=shape.get("message_id"),
+        **when,
+    )
+
+
+def _action(shape: Mapping[str, Any], when: _When) -> Event:
+    if shape.get("name") is None and shape.get("action_text") is None:
+        raise ValueError("an action event needs a name or a text")
+    return ActionExecuted(
+        name=shape.get("name"),
+        policy=shape.get("policy"),
+        confidence=shape.get("confidence"),
+        text=shape.get("action_text"),
+        hide_rule_turn=bool(shape.get("hide_rule_turn", False)),
+        **when,
+    )
+
+
+def _reminder(shape: Mapping[str, Any], when: _When) -> Event:
+    return ReminderScheduled(
+        intent=_name(shape, "intent"),
+        date_time=shape.get("date_time"),
+        entities=shape.get("entities"),
+        name=shape.get("name"),
+        kill_on_user_message=bool(shape.get("kill_on_user_msg", True)),
+        **when,
+    )
+
+
+def _name(shape: Mapping[str, Any], key: str = "name") -> str:
+    name = shape.get(key)
+    if not isinstance(name, str):
+        raise ValueError(f"an event of the kind '{shape.get('event')}' needs a text as its '{key}'")  # noqa: TRY004 - one kind of error for callers
+    return name
+
+
+_When = dict[str, Any]
+_READERS: dict[str, Callable[[Mapping[str, Any], _When], Event]] = {
+    "user": _user,
+    "action": _action,
+    "reminder": _reminder,
+    "user_featurization": lambda s, w: UserFeaturization(s.get("use_text_for_featurization"), **w),
+    "entities": lambda s, w: EntitiesAdded(tuple(s.get("entities") or ()), **w),
+    "bot": lambda s, w: BotUttered(s.get("text"), s.get("data") or {}, **w),
+    "agent": lambda s, w: AgentUttered(s.get("text"), s.get("data"), **w),
+    "slot": lambda s, w: SlotSet(_name(s), s.get("value"), **w),
+    "reset_slots": lambda _, w: AllSlotsReset(**w),
+    "action_execution_rejected": lambda s, w: ActionExecutionRejected(
+        _name(s), s.get("policy"), s.get("confidence"), **w
+    ),
+    "active_loop": lambda s, w: ActiveLoop(s.get("name"), **w),
+    "form": lambda s, w: ActiveLoop(s.get("name"), **w),
+    "loop_interrupted": lambda s, w: LoopInterrupted(bool(s.get("is_interrupted", False)), **w),
+    "form_validation": lambda s, w: LoopInterrupted(not s.get("validate", True), **w),
+    "followup": lambda s, w: FollowupAction(_name(s), **w),
+    "session_started": lambda _, w: SessionStarted(**w),
+    "restart": lambda _, w: Restarted(**w),
+    "rewind": lambda _, w: UserUtteranceReverted(**w),
+    "undo": lambda _, w: ActionReverted(**w),
+    "pause": lambda _, w: ConversationPaused(**w),
+    "resume": lambda _, w: ConversationResumed(**w),
+    "export": lambda s, w: StoryExported(s.get("path"), **w),
+    "cancel_reminder": lambda s, w: ReminderCancelled(s.get("name"), s.get("intent"), s.get("entities"), **w),
+}
+
+
+def from_json(shape: Mapping[str, Any]) -> Event:
+    """Read one event from its JSON shape.
+
+    Raises :class:`ValueError` for a kind that nobody knows, or where a name is missing.
+    """
+    reader = _READERS.get(shape.get("event") or "")
+    if reader is None:
+        raise ValueError(f"unknown event kind '{shape.get('event')}'")
+    return reader(shape, {"timestamp": shape.get("timestamp"), "metadata": shape.get("metadata") or None})

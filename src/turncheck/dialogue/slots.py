@@ -1,0 +1,170 @@
+"""What a slot holds, and what of it a policy sees: its features, as tuples of floats, without numpy.
+
+Mirrors the slot types of Rasa 3 (``text``, ``bool``, ``categorical``, ``float``, ``list``, ``any``). A slot type that is
+a Python class of the project is never loaded; such a slot is seen as ``text`` is: set or not.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from turncheck.dialogue.defaults import OTHER_VALUE, SHOULD_NOT_BE_SET
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.project.model import Slot
+
+BUILT_IN_TYPES = frozenset({"text", "bool", "categorical", "float", "list", "any"})
+
+Features = tuple[float, ...]
+
+
+def influences(slot: Slot) -> bool:
+    """Whether the slot's value can change a prediction at all."""
+    return slot.type != "any" and slot.influence_conversation is not False
+
+
+def coerce(slot: Slot, value: Any) -> Any:
+    """Return the value as the slot stores it: a list slot wraps a single value (empty ones stay as they are)."""
+    if slot.type == "list" and value and not isinstance(value, list):
+        return [value]
+    return value
+
+
+def features_of(slot: Slot, value: Any) -> Features:
+    """Return what a policy sees of the value; all zeros (or nothing) where it sees none.
+
+    ``bool`` and ``float``: ``(is set, value)``, a float scaled from its range to 0..1; ``categorical``: one position per
+    value of the domain and a last one for all others; ``text`` and ``list``: ``(is set,)``.
+    """
+    if not influences(slot):
+        return ()
+    match slot.type:
+        case "bool":
+            return _bool_features(value)
+        case "float":
+            return _float_features(slot, value)
+        case "categorical":
+            return _categorical_features(slot.values, value)
+        case "list":
+            return (1.0 if value else 0.0,)
+        case _:
+            return (1.0 if value is not None else 0.0,)
+
+
+def _bool_features(value: Any) -> Features:
+    truth = as_bool(value)
+    return (0.0, 0.0) if truth is None else (1.0, float(truth))
+
+
+def as_bool(value: Any) -> bool | None:
+    """Read a truth value from a bool, a number or a text such as ``"true"``; ``None`` where it is none of these."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)):
+        return value == 1.0
+    if isinstance(value, str):
+        if value.isnumeric():
+            try:
+                return float(value) == 1.0
+            except ValueError:  # "½" is numeric, but no float
+                return None
+        return {"true": True, "false": False}.get(value.strip().lower())
+    return None
+
+
+def _float_features(slot: Slot, value: Any) -> Features:
+    low = 0.0 if slot.min_value is None else slot.min_value
+    high = 1.0 if slot.max_value is None else slot.max_value
+    try:
+        capped = max(low, min(high, float(value)))
+    except (TypeError, ValueError):
+        return (0.0, 0.0)
+    return (1.0, (capped - low) / (abs(high - low) or 1))
+
+
+def _categorical_features(values: tuple[Any, ...] | None, value: Any) -> Features:
+    known = _categories(values or ())
+    features = [0.0] * len(known)
+    if value is not None:
+        text = str(value).lower()
+        features[known.index(text) if text in known else known.index(OTHER_VALUE)] = 1.0
+    return tuple(features)
+
+
+@lru_cache(maxsize=1024)
+def _categories_of_texts(values: tuple[str, ...]) -> tuple[str, ...]:
+    return values if OTHER_VALUE in values else (*values, OTHER_VALUE)
+
+
+def _categories(values: tuple[Any, ...]) -> tuple[str, ...]:
+    return _categories_of_texts(tuple(str(value).lower() for value in values if value is not None))
+
+
+def _initial_values(definitions: Mapping[str, Slot]) -> dict[str, Any]:
+    return {name: coerce(slot, slot.initial_value) for name, slot in definitions.items()}
+
+
+class SlotValues:
+    """The values of all slots at one moment. Never changed: setting one gives a new object, so trackers share them."""
+
+    __slots__ = ("_features", "_features_of_set", "definitions", "values", "was_set")
+
+    def __init__(
+        self,
+        definitions: Mapping[str, Slot],
+        values: Mapping[str, Any] | None = None,
+        was_set: frozenset[str] = frozenset(),
+    ) -> None:
+        self.definitions = definitions
+        self.values = _initial_values(definitions) if values is None else values
+        self.was_set = was_set
+        """The slots that an event has set since the beginning or the last reset, to ``None`` too."""
+        self._features: dict[str, Features | str] | None = None
+        self._features_of_set: dict[str, Features | str] | None = None
+
+    def with_value(self, name: str, value: Any) -> SlotValues:
+        """Return these values with one set; a slot that the domain does not know is left out, as in Rasa."""
+        slot = self.definitions.get(name)
+        if slot is None:
+            return self
+        return SlotValues(
+            self.definitions,
+            {**self.values, name: coerce(slot, value)},
+            self.was_set if name in self.was_set else self.was_set | {name},
+        )
+
+    def reset(self) -> SlotValues:
+        """Return the initial values."""
+        return SlotValues(self.definitions) if self.was_set else self
+
+    @property
+    def features(self) -> dict[str, Features | str]:
+        """By name, the features of every slot that shows any; not to be changed by the caller."""
+        if self._features is None:
+            features: dict[str, Features | str] = {}
+            for name, slot in self.definitions.items():
+                seen = self._seen(slot)
+                if seen is not None:
+                    features[name] = seen
+            self._features = features
+        return self._features
+
+    @property
+    def features_of_set(self) -> dict[str, Features | str]:
+        """Like :attr:`features`, without the slots that still hold their initial value."""
+        if self._features_of_set is None:
+            was_set = self.was_set
+            self._features_of_set = {name: seen for name, seen in self.features.items() if name in was_set}
+        return self._features_of_set
+
+    def _seen(self, slot: Slot) -> Features | str | None:
+        if not influences(slot):
+            return None
+        value = self.values[slot.name]
+        if isinstance(value, str) and value == SHOULD_NOT_BE_SET:
+            return SHOULD_NOT_BE_SET
+        features = features_of(slot, value)
+        return features if any(features) else None

@@ -1,0 +1,79 @@
+"""The state of a dialogue as policies see it: plain dictionaries in Rasa's shape.
+
+A state has up to four parts, each left out when empty: ``user`` (``intent`` or ``text``, ``entities``), ``slots``
+(features by name), ``prev_action`` (``action_name`` or ``action_text``), ``active_loop`` (``name``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.dialogue.defaults import ACTION_LISTEN, SHOULD_NOT_BE_SET
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.events import UserUttered
+
+State = dict[str, dict[str, Any]]
+
+USER: Final = "user"
+SLOTS: Final = "slots"
+PREVIOUS_ACTION: Final = "prev_action"
+ACTIVE_LOOP: Final = "active_loop"
+INTENT: Final = "intent"
+TEXT: Final = "text"
+ENTITIES: Final = "entities"
+ACTION_NAME: Final = "action_name"
+ACTION_TEXT: Final = "action_text"
+LOOP_NAME: Final = "name"
+
+
+def user_part(message: UserUttered | None, domain: DialogueDomain) -> dict[str, Any]:
+    """Return what policies see of a message: its intent or its text, and the entities that the intent uses, sorted."""
+    if message is None or message.is_empty:
+        return {}
+    part: dict[str, Any] = {}
+    if message.text and message.use_text is not False:
+        part[TEXT] = message.text
+    if message.use_text:
+        return part
+    intent = message.intent_name
+    if intent:
+        part[INTENT] = intent
+    labels = _entity_labels(message.entities)
+    if labels:
+        used = domain.used_entities.get(intent or "")
+        entities = tuple(sorted(labels if used is None else labels & used))
+        if entities:
+            part[ENTITIES] = entities
+    return part
+
+
+def _entity_labels(entities: Sequence[Mapping[str, Any]]) -> set[str]:
+    labels = set()
+    for entity in entities:
+        name = entity.get("entity")
+        if name is None:
+            continue
+        labels.add(name)
+        labels.update(f"{name}#{entity[key]}" for key in ("role", "group") if key in entity)
+    return labels
+
+
+def previous_action(state: State) -> str | None:
+    """Return the name of the action before this state."""
+    part = state.get(PREVIOUS_ACTION)
+    return None if part is None else part.get(ACTION_NAME)
+
+
+def follows_listen(state: State) -> bool:
+    """Whether the user has just spoken."""
+    return previous_action(state) == ACTION_LISTEN
+
+
+def active_loop(state: State) -> str | None:
+    """Return the name of the active loop; a rule's "no loop" is none."""
+    name = state.get(ACTIVE_LOOP, {}).get(LOOP_NAME)
+    return None if name == SHOULD_NOT_BE_SET else name
