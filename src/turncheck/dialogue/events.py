@@ -377,7 +377,7 @@ def _reminder(shape: Mapping[str, Any], when: _When) -> Event:
 def _name(shape: Mapping[str, Any], key: str = "name") -> str:
     name = shape.get(key)
     if not isinstance(name, str):
-        raise ValueError(f"an event of the kind '{shape.get('event')}' needs a text as its '{key}'")  # noqa: TRY004 - one kind of error for callers
+        raise ValueError(f"an event of the kind '{shape.get('event')}' needs a text as its '{key}'")
     return name
 
 

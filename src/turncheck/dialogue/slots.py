@@ -1,7 +1,7 @@
 """What a slot holds, and what of it a policy sees: its features, as tuples of floats, without numpy.
 
-Mirrors the slot types of Rasa 3 (``text``, ``bool``, ``categorical``, ``float``, ``list``, ``any``). A slot type that is
-a Python class of the project is never loaded; such a slot is seen as ``text`` is: set or not.
+Mirrors the slot types of Rasa 3 (``text``, ``bool``, ``categorical``, ``float``, ``list``, ``any``). A slot type that
+is a Python class of the project is never loaded; such a slot is seen as ``text`` is: set or not.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def coerce(slot: Slot, value: Any) -> Any:
 def features_of(slot: Slot, value: Any) -> Features:
     """Return what a policy sees of the value; all zeros (or nothing) where it sees none.
 
-    ``bool`` and ``float``: ``(is set, value)``, a float scaled from its range to 0..1; ``categorical``: one position per
-    value of the domain and a last one for all others; ``text`` and ``list``: ``(is set,)``.
+    ``bool`` and ``float``: ``(is set, value)``, a float scaled from its range to 0..1; ``categorical``: one position
+    per value of the domain and a last one for all others; ``text`` and ``list``: ``(is set,)``.
     """
     if not influences(slot):
         return ()
