@@ -1,0 +1,219 @@
+"""Checks of our own about the training and test data: what is allowed and makes a worse assistant."""
+
+from turncheck.validation.checks import own_check as _check
+
+EXAMPLES = (
+    _check(
+        "regex-invalid",
+        "error",
+        "A regular expression does not compile",
+        "Training ends with an error. Correct the pattern; Python's `re` syntax counts.",
+        "- regex: order_id\n  examples: |\n    - [0-9{5}",
+        "- regex: order_id\n  examples: |\n    - [0-9]{5}",
+        matters_always=True,
+    ),
+    _check(
+        "regex-backtracks",
+        "warning",
+        "A regular expression can take exponential time",
+        "A repetition within a repetition (`(a+)+`) or of alternatives that overlap tries every way to split a sentence."
+        " One long message can stop the assistant. Write it without the nesting.",
+        "- regex: number\n  examples: |\n    - ([0-9]+)*x",
+        "- regex: number\n  examples: |\n    - [0-9]+x",
+    ),
+    _check(
+        "annotation-misaligned",
+        "warning",
+        "An annotation does not begin or end where a token does",
+        "Extractors label whole tokens; Rasa drops or widens this one while training. Move the brackets to word ends.",
+        "- I want [pizza](dish)s",
+        "- I want [pizzas](dish)",
+        matters_always=True,
+    ),
+    _check(
+        "example-duplicate",
+        "info",
+        "The same example stands twice in one intent",
+        "Rasa keeps one. Remove the other.",
+        "- hello\n- hello",
+        "- hello\n- hi there",
+    ),
+    _check(
+        "example-nearly-in-several-intents",
+        "warning",
+        "Nearly the same sentence stands under two intents",
+        "Apart from case, punctuation or a word they are the same; a classifier can hardly tell them apart. Keep one, or"
+        " make the difference between the intents visible.",
+        "- intent: affirm\n  examples: |\n    - yes, please!\n- intent: order\n  examples: |\n    - Yes please",
+        "- intent: affirm\n  examples: |\n    - yes, please!\n- intent: order\n  examples: |\n    - I want to order",
+    ),
+    _check(
+        "example-differs-in-values-across-intents",
+        "warning",
+        "Two intents have sentences that differ in entity values alone",
+        "The value would have to decide the intent, and no classifier generalises that. Merge the intents, or ask for the"
+        " value later.",
+        "- intent: order_pizza\n  examples: |\n    - I want [pizza](dish)\n- intent: order_pasta\n  examples: |\n"
+        "    - I want [pasta](dish)",
+        "- intent: order\n  examples: |\n    - I want [pizza](dish)\n    - I want [pasta](dish)",
+    ),
+    _check(
+        "example-differs-in-values-only",
+        "info",
+        "Examples of an intent differ in entity values alone",
+        "A few help, many teach nothing new and outweigh the others. Use a lookup table for the values, and vary the"
+        " sentences.",
+        "- to [Rome](city)\n- to [Oslo](city)\n- to [Bern](city)\n- to [Bonn](city)\n- to [Nice](city)",
+        "- to [Rome](city)\n- I travel to [Oslo](city) tomorrow\n- [Bern](city), please",
+    ),
+    _check(
+        "intent-few-examples",
+        "warning",
+        "An intent has few examples for how near its neighbours are",
+        "Its sentences share most of their words with those of a much larger intent, which will win. Write more.",
+        "- intent: cancel_order   # 3 examples, beside order with 60",
+        "- intent: cancel_order   # 15 varied examples",
+    ),
+    _check(
+        "class-imbalance",
+        "warning",
+        "The largest intents dwarf the smallest",
+        "A classifier learns to prefer what is frequent. Write examples for the small intents, or thin out the large ones.",
+        "- intent: faq      # 400 examples\n- intent: goodbye  # 2 examples",
+        "- intent: faq      # 60 examples\n- intent: goodbye  # 12 examples",
+    ),
+    _check(
+        "value-not-annotated",
+        "warning",
+        "A value that is annotated elsewhere is left bare here",
+        "The extractor learns from this sentence that it is no entity. Annotate it, or leave it bare everywhere.",
+        "- a [large](size) pizza\n- make it large",
+        "- a [large](size) pizza\n- make it [large](size)",
+    ),
+    _check(
+        "value-in-several-entities",
+        "warning",
+        "One text is annotated as different entities",
+        "Only the words around it can tell them apart. Use one entity with roles, or write examples that show the difference.",
+        "- from [Rome](departure)\n- [Rome](destination)",
+        '- from [Rome]{"entity": "city", "role": "departure"}',
+    ),
+    _check(
+        "synonym-unreached",
+        "warning",
+        "A synonym is never reached",
+        "Its text is annotated in no example and stands in no lookup table, so nothing extracts it, or there is no"
+        " EntitySynonymMapper in the pipeline.",
+        "- synonym: large\n  examples: |\n    - humongous   # annotated nowhere",
+        "- a [humongous](size) pizza",
+    ),
+    _check(
+        "synonym-chain",
+        "warning",
+        "A synonym points at a text that is itself a synonym",
+        "Only one step is taken: the value is the middle one. Point both at the last value.",
+        "- synonym: big\n  examples: |\n    - huge\n- synonym: large\n  examples: |\n    - big",
+        "- synonym: large\n  examples: |\n    - huge\n    - big",
+    ),
+    _check(
+        "lookup-entry-unseen",
+        "info",
+        "No entry of a lookup table stands in any example",
+        "The feature is never on while training, so that nothing is learned from it. Use some entries in examples.",
+        "- lookup: city\n  examples: |\n    - Reykjavik   # and in no example",
+        "- I live in [Reykjavik](city)",
+    ),
+    _check(
+        "slot-values-missing",
+        "warning",
+        "A categorical slot has no values",
+        "Whatever it is set to counts as the same “other” value. List its values.",
+        "size:\n  type: categorical",
+        "size:\n  type: categorical\n  values: [small, large]",
+    ),
+    _check(
+        "response-empty",
+        "warning",
+        "A response has no variations",
+        "Nothing is said. Write a text.",
+        "utter_greet: []",
+        'utter_greet:\n- text: "Hello!"',
+    ),
+    _check(
+        "response-name-invalid",
+        "warning",
+        "The name of a response has odd characters or does not begin with `utter_`",
+        "Only `utter_…` names are taken for responses in stories. Use letters, digits, underscores, and a slash in"
+        " retrieval responses.",
+        "utter good-bye!:",
+        "utter_goodbye:",
+    ),
+)
+
+DIALOGUE = (
+    _check(
+        "rule-contradiction",
+        "error",
+        "A rule contradicts a story or another rule",
+        "Rasa refuses to train (RulePolicy). Change the story so that it does what the rule says, or give the rule a"
+        " condition.",
+        "- rule: greet\n  steps:\n  - intent: greet\n  - action: utter_greet\n- story: hello\n  steps:\n  - intent: greet\n"
+        "  - action: utter_menu",
+        "- story: hello\n  steps:\n  - intent: greet\n  - action: utter_greet",
+        matters_always=True,
+    ),
+    _check(
+        "story-name-duplicate",
+        "warning",
+        "Two stories or rules have the same name",
+        "Reports and conflicts refer to them by name. Rename one.",
+        "- story: happy path\n- story: happy path",
+        "- story: happy path\n- story: happy path with refusal",
+    ),
+    _check(
+        "story-duplicate",
+        "warning",
+        "Two stories or rules have the same steps",
+        "The second teaches nothing. Remove one.",
+        "- story: a\n  steps: [{intent: greet}, {action: utter_greet}]\n- story: b\n"
+        "  steps: [{intent: greet}, {action: utter_greet}]",
+        "- story: a\n  steps: [{intent: greet}, {action: utter_greet}]",
+    ),
+    _check(
+        "story-unreachable",
+        "warning",
+        "A story can never begin",
+        "It starts with a checkpoint that only unreachable stories end with. Correct the checkpoint's name.",
+        "- story: b\n  steps:\n  - checkpoint: after_b\n  - intent: thank\n  - checkpoint: after_b",
+        "- story: b\n  steps:\n  - checkpoint: after_a\n  - intent: thank",
+    ),
+)
+
+TESTS = (
+    _check(
+        "test-story-in-training",
+        "warning",
+        "A test story is a copy of a training story",
+        "It is passed by heart and proves nothing. Vary it.",
+        "# tests/test_stories.yml has the steps of data/stories.yml",
+        "# a conversation that is not in data/stories.yml",
+    ),
+    _check(
+        "test-sentence-in-training",
+        "warning",
+        "A test sentence is also a training sentence",
+        "Understanding it proves nothing. Word it differently.",
+        "- user: hello   # also an example of greet",
+        "- user: hello over there",
+    ),
+    _check(
+        "test-entity-not-extractable",
+        "warning",
+        "A test expects an entity that nothing in the pipeline can extract",
+        "The test can only fail. Add an extractor, annotated examples, a regex or a lookup table for it.",
+        "- user: on [Monday](time)   # no DucklingEntityExtractor in the pipeline",
+        "pipeline:\n- name: DucklingEntityExtractor\n  dimensions: [time]",
+    ),
+)
+
+TRAINING_CHECKS = (*EXAMPLES, *DIALOGUE, *TESTS)

@@ -1,0 +1,55 @@
+"""What a check is. The rows themselves stand in the ``catalogue_*`` modules, all of them in :mod:`.registry`."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from turncheck.finding import Severity
+
+Fails = Literal["always", "on-warnings", "never"]
+"""Whether a finding makes ``data validate`` end with 1: always, with ``--fail-on-warnings``, or never."""
+
+Stage = Literal["arguments", "load", "domain", "nlu", "stories", "config", "own"]
+"""The part of the work that finds it, in Rasa's order; ``own`` is what Rasa does not look for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One kind of fault: its stable code, how bad it is, and its section of the manual.
+
+    ``severity`` is the true one. A check of our own (``stage`` "own") is shown as ``info`` by ``data validate`` unless
+    ``--strict`` is given; ``run`` shows it at its true severity with ``strict``, or always if it ``matters_always``
+    (training fails because of it, or means something else). ``fails_stories`` is what ``fails`` is for
+    ``data validate stories``, which loads everything and checks little.
+    """
+
+    code: str
+    severity: Severity
+    fails: Fails
+    stage: Stage
+    title: str
+    text: str
+    wrong: str = ""
+    right: str = ""
+    matters_always: bool = False
+    fails_stories: Fails | None = None
+
+    @property
+    def own(self) -> bool:
+        """Whether Rasa has no such check."""
+        return self.stage == "own"
+
+    def fails_for(self, *, stories_only: bool) -> Fails:
+        """Return ``fails`` for ``data validate`` or for ``data validate stories``."""
+        if stories_only and self.fails_stories is not None:
+            return self.fails_stories
+        return self.fails
+
+
+_FAILS: dict[Severity, Fails] = {"error": "always", "warning": "on-warnings", "info": "never"}
+
+
+def own_check(  # noqa: PLR0917 - the rows of a table
+    code: str, severity: Severity, title: str, text: str, wrong: str, right: str, *, matters_always: bool = False
+) -> Check:
+    """Make a check of our own, which fails a run as its severity says."""
+    return Check(code, severity, _FAILS[severity], "own", title, text, wrong, right, matters_always=matters_always)

@@ -1,0 +1,72 @@
+"""All checks by code, and the manual made from them."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Final
+
+from turncheck.errors import UserError
+from turncheck.validation.catalogue_names import NAME_CHECKS
+from turncheck.validation.catalogue_rasa import RASA_CHECKS
+from turncheck.validation.catalogue_training import TRAINING_CHECKS
+from turncheck.validation.checks import Check
+
+OWN_CHECKS: Final = (*NAME_CHECKS, *TRAINING_CHECKS)
+
+CHECKS: Final[Mapping[str, Check]] = MappingProxyType({check.code: check for check in (*RASA_CHECKS, *OWN_CHECKS)})
+
+_PREFACE: Final = """\
+# Findings
+
+What `turncheck data validate` and the `validate` evaluation of `turncheck run` can find. This page is made from
+`turncheck.validation.registry`; `turncheck data validate --explain CODE` prints a section of it.
+
+The codes below “Found by Rasa too” answer what `rasa data validate` 3.6 says, with its levels and its effect on the
+exit code. The others are turncheck's own. `data validate` shows those as `info`, and with `--strict` at the severity
+given here; `run` and the action do so for those marked “always” and, with `strict: true`, for all.
+
+A finding is suppressed by a comment `# turncheck: ignore CODE` on its line or on the line above (several codes:
+separate them by commas), or by `ignore:` in `turncheck.yml`, a list of codes. What cannot be read at all cannot be
+suppressed.
+"""
+
+
+def manual_section(check: Check) -> str:
+    """Return the section of the manual for one check, in Markdown."""
+    when = " Shown at this severity always." if check.matters_always else ""
+    exit_code = {
+        "always": "It makes `data validate` end with 1.",
+        "on-warnings": "It makes `data validate --fail-on-warnings` end with 1.",
+        "never": "It never changes the exit code.",
+    }[check.fails]
+    if check.own and check.fails != "never":
+        exit_code = exit_code.replace("data validate", "data validate --strict")
+    parts = [f"### {check.code}", f"{check.title}. {check.text}", f"Severity: {check.severity}.{when} {exit_code}"]
+    if check.wrong:
+        parts += ["Wrong:", _block(check.wrong), "Right:", _block(check.right)]
+    return "\n\n".join(parts) + "\n"
+
+
+def manual() -> str:
+    """Return the whole page ``docs/findings.md``."""
+    sections = [_PREFACE, "## Found by Rasa too\n", *map(manual_section, RASA_CHECKS)]
+    sections += ["## turncheck's own\n", *map(manual_section, OWN_CHECKS)]
+    return "\n".join(sections)
+
+
+def explain(code: str) -> str:
+    """Return the section of the manual for ``code``.
+
+    Raises:
+        UserError: there is no such code.
+    """
+    check = CHECKS.get(code)
+    if check is None:
+        near = get_close_matches(code, CHECKS, n=3)
+        remedy = f"Did you mean {' or '.join(near)}?" if near else "docs/findings.md lists all codes."
+        raise UserError(f"There is no finding with the code {code!r}.", remedy=remedy)
+    return manual_section(check)
+
+
+def _block(text: str) -> str:
+    return f"```yaml\n{text}\n```"
