@@ -1,0 +1,138 @@
+"""What GitHub says about this run: its event and variables, read once and turned into plain values.
+
+Sources: the list of ``GITHUB_*`` variables and the events' payloads in GitHub's documentation ("Variables reference",
+"Events that trigger workflows").
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NO_COMMIT: Final = "0" * 40
+"""In a push event: the branch is new (``before``) or was deleted (``after``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """The pull request of the event. ``fork``: its head lies in another repository, so the token can only read."""
+
+    number: int
+    head_sha: str
+    head_ref: str
+    base_ref: str
+    base_sha: str
+    fork: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GitHubContext:
+    """A run of a workflow. Addresses have no slash at the end; what is not known is ``None`` or empty."""
+
+    repository: str
+    event_name: str
+    sha: str
+    ref: str
+    server_url: str = "https://github.com"
+    api_url: str = "https://api.github.com"
+    run_id: str | None = None
+    run_attempt: int = 1
+    workflow: str | None = None
+    workflow_path: str | None = None
+    job: str | None = None
+    actor: str | None = None
+    workspace: Path | None = None
+    event: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    pull_request: PullRequest | None = None
+    output_file: Path | None = None
+    summary_file: Path | None = None
+
+    @property
+    def repository_url(self) -> str:
+        """The repository's page."""
+        return f"{self.server_url}/{self.repository}"
+
+    @property
+    def run_url(self) -> str | None:
+        """The run's page."""
+        return f"{self.repository_url}/actions/runs/{self.run_id}" if self.run_id else None
+
+    @property
+    def head_sha(self) -> str:
+        """The commit that people look at: a pull request's head, not GitHub's test merge of it."""
+        if self.pull_request:
+            return self.pull_request.head_sha
+        group = self.event.get("merge_group")
+        if self.event_name == "merge_group" and isinstance(group, dict):
+            return str(group.get("head_sha") or self.sha)
+        return self.sha
+
+
+def read_context(environment: Mapping[str, str]) -> GitHubContext | None:
+    """Read the context of this run; ``None`` outside GitHub (no ``GITHUB_REPOSITORY``).
+
+    A payload that is missing or no JSON object counts as empty: everything that needs it then says what it lacks.
+    """
+    repository = environment.get("GITHUB_REPOSITORY", "")
+    if "/" not in repository:
+        return None
+    event = _read_event(environment.get("GITHUB_EVENT_PATH", ""))
+    workflow_ref = environment.get("GITHUB_WORKFLOW_REF", "")
+    return GitHubContext(
+        repository=repository,
+        event_name=environment.get("GITHUB_EVENT_NAME", ""),
+        sha=environment.get("GITHUB_SHA", ""),
+        ref=environment.get("GITHUB_REF", ""),
+        server_url=(environment.get("GITHUB_SERVER_URL") or "https://github.com").rstrip("/"),
+        api_url=(environment.get("GITHUB_API_URL") or "https://api.github.com").rstrip("/"),
+        run_id=environment.get("GITHUB_RUN_ID") or None,
+        run_attempt=int(environment.get("GITHUB_RUN_ATTEMPT") or 1),
+        workflow=environment.get("GITHUB_WORKFLOW") or None,
+        workflow_path=_workflow_path(workflow_ref, repository),
+        job=environment.get("GITHUB_JOB") or None,
+        actor=environment.get("GITHUB_ACTOR") or None,
+        workspace=_path(environment.get("GITHUB_WORKSPACE")),
+        event=event,
+        pull_request=_pull_request(event, repository),
+        output_file=_path(environment.get("GITHUB_OUTPUT")),
+        summary_file=_path(environment.get("GITHUB_STEP_SUMMARY")),
+    )
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None
+
+
+def _read_event(path: str) -> Mapping[str, Any]:
+    try:
+        event = json.loads(Path(path).read_text("utf-8")) if path else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def _workflow_path(workflow_ref: str, repository: str) -> str | None:
+    """``owner/name/.github/workflows/ci.yml@refs/heads/main`` → ``.github/workflows/ci.yml``."""
+    path = workflow_ref.partition("@")[0].removeprefix(f"{repository}/")
+    return path or None
+
+
+def _pull_request(event: Mapping[str, Any], repository: str) -> PullRequest | None:
+    payload = event.get("pull_request")
+    if not isinstance(payload, dict) or not isinstance(payload.get("number"), int):
+        return None
+    head, base = payload.get("head") or {}, payload.get("base") or {}
+    head_repository = (head.get("repo") or {}).get("full_name")
+    return PullRequest(
+        number=payload["number"],
+        head_sha=str(head.get("sha") or ""),
+        head_ref=str(head.get("ref") or ""),
+        base_ref=str(base.get("ref") or ""),
+        base_sha=str(base.get("sha") or ""),
+        fork=head_repository != repository,
+    )
