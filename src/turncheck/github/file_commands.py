@@ -1,7 +1,7 @@
 """Outputs and the job summary: the files through which a step talks to GitHub's runner.
 
-Format: the runner's ``FileCommandManager`` and the toolkit's ``file-command.ts``: ``name<<DELIMITER``, the value's lines, the
-delimiter alone on a line. The delimiter is random, since a line equal to it in the value would let the value define
+Format: the runner's ``FileCommandManager`` and the toolkit's ``file-command.ts``: ``name<<DELIMITER``, the lines of the
+value, the delimiter alone on a line. It is random: a line equal to it in the value would let the value define
 outputs of its own.
 """
 

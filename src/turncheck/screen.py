@@ -1,0 +1,58 @@
+"""What a person sees while a command works: a moving line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_CLEAR_LINE = "\r\x1b[2K"
+
+
+@dataclass(slots=True)
+class Screen:
+    """Where progress goes: to standard error, so that standard output holds results alone.
+
+    ``timings`` collects the seconds of each step that was named, for the report.
+    """
+
+    quiet: bool = False
+    verbose: bool = False
+    stream: TextIO = field(default_factory=lambda: sys.stderr)
+    clock: Callable[[], float] = time.perf_counter
+    timings: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str, doing: str) -> Iterator[None]:
+        """Show ``doing`` while the block runs, and keep its seconds under ``name``."""
+        begin = self.clock()
+        moving = not self.quiet and self.stream.isatty()
+        if moving:
+            self.stream.write(f"{doing} …")
+            self.stream.flush()
+        try:
+            yield
+        finally:
+            seconds = self.clock() - begin
+            self.timings[name] = round(self.timings.get(name, 0.0) + seconds, 3)
+            if moving:
+                self.stream.write(_CLEAR_LINE)
+            if self.verbose or (not self.quiet and not moving):
+                self.stream.write(f"{doing} ({seconds:.1f} s)\n")
+            self.stream.flush()
+
+    def note(self, text: str) -> None:
+        """Say something that a person should know, unless asked to be quiet."""
+        if not self.quiet:
+            self.stream.write(f"{text}\n")
+            self.stream.flush()
+
+    def detail(self, text: str) -> None:
+        """Say something that only --verbose wants to hear."""
+        if self.verbose and not self.quiet:
+            self.note(text)
