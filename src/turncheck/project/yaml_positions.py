@@ -1,0 +1,382 @@
+"""YAML files as a tree in which every key and value knows where it stands.
+
+``parse_yaml(source)`` gives a :class:`YamlDocument`: ``root`` (a node, ``None`` where the file could not be parsed) and
+``findings``. Nodes:
+
+- :class:`YamlScalar`: ``value`` (text, int, float, bool, ``None``) and ``style`` (``""``: plain, else its sign);
+- :class:`YamlSequence`: ``items``, a list of nodes;
+- :class:`YamlMapping`: ``items``, a dictionary from key (a Python value) to node; ``keys``, the keys' own nodes.
+
+Every node has ``location`` (computed when asked), ``data`` (plain Python data, as ruamel.yaml's safe loader would give
+it) and ``at(*path)``, which descends by keys and indices and returns the node or ``None``. A mapping's
+``key_location(key)`` is where the key stands. Merge keys (``<<``) are resolved; aliases share one node.
+
+PyYAML's C parser makes the events; what they mean is decided here (YAML 1.2 scalars, duplicate keys, limits), because
+PyYAML's own loaders read YAML 1.1, let a second key win in silence and recurse without a limit.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from turncheck.finding import Finding
+from turncheck.project.yaml_scalars import resolve_plain
+
+if TYPE_CHECKING:
+    from turncheck.location import Location
+    from turncheck.project.yaml_source import YamlSource
+
+MAX_DEPTH: Final = 200
+"""How deep collections may nest, aliases followed. Real projects stay below twenty."""
+MAX_NODES: Final = 3_000_000
+"""How many nodes a file may have, aliases followed; stops alias bombs ("billion laughs")."""
+
+_TAG_PREFIX: Final = "tag:yaml.org,2002:"
+
+
+@dataclass(slots=True, eq=False)
+class YamlNode:
+    """What all nodes have: where they begin and end (offsets into ``source.text``)."""
+
+    source: YamlSource = field(repr=False)
+    start: int
+    end: int
+
+    @property
+    def location(self) -> Location:
+        """Where the value begins; of a block scalar that is its ``|`` or ``>``."""
+        return self.source.location(self.start)
+
+    @property
+    def data(self) -> Any:
+        """The value as plain Python data."""
+        raise NotImplementedError
+
+    def at(self, *path: Any) -> YamlNode | None:
+        """Return the node below this one by keys and indices, ``None`` where there is none."""
+        node: YamlNode | None = self
+        for step in path:
+            if isinstance(node, YamlMapping):
+                node = node.items.get(step)
+            elif isinstance(node, YamlSequence) and isinstance(step, int) and 0 <= step < len(node.items):
+                node = node.items[step]
+            else:
+                return None
+        return node
+
+
+@dataclass(slots=True, eq=False)
+class YamlScalar(YamlNode):
+    """A text, number, truth value or nothing."""
+
+    value: str | int | float | bool | None
+    style: str = ""
+
+    @property
+    def data(self) -> Any:
+        """The value."""
+        return self.value
+
+
+@dataclass(slots=True, eq=False)
+class YamlSequence(YamlNode):
+    """A list."""
+
+    items: list[YamlNode] = field(default_factory=list)
+
+    @property
+    def data(self) -> list[Any]:
+        """A list of plain Python data."""
+        return [item.data for item in self.items]
+
+
+@dataclass(slots=True, eq=False)
+class YamlMapping(YamlNode):
+    """A dictionary; where a key stands twice the first one counts (and a finding says so)."""
+
+    items: dict[Any, YamlNode] = field(default_factory=dict)
+    keys: dict[Any, YamlNode] = field(default_factory=dict)
+
+    @property
+    def data(self) -> dict[Any, Any]:
+        """A dictionary of plain Python data."""
+        return {key: item.data for key, item in self.items.items()}
+
+    def key_location(self, key: Any) -> Location:
+        """Where this key stands; raises ``KeyError`` for a key that is not there."""
+        return self.keys[key].location
+
+
+@dataclass(frozen=True, slots=True)
+class YamlDocument:
+    """A parsed file. Without ``root`` it could not be parsed; an empty file's root is an empty mapping."""
+
+    source: YamlSource
+    root: YamlNode | None
+    findings: tuple[Finding, ...] = ()
+
+
+def parse_yaml(source: YamlSource) -> YamlDocument:
+    """Parse a file. Faults become findings: ``yaml-syntax``, ``yaml-duplicate-key``, ``yaml-limit``."""
+    builder = _TreeBuilder(source)
+    try:
+        for event in yaml.parse(source.text, Loader=yaml.CSafeLoader):
+            builder.take(event)
+    except YamlFaultError as error:
+        return YamlDocument(source, None, (*builder.findings, error.finding))
+    except yaml.YAMLError as error:
+        return YamlDocument(source, None, (*builder.findings, describe_syntax_error(source, error)))
+    root = builder.root
+    if root is None or (isinstance(root, YamlScalar) and not root.value):
+        root = YamlMapping(source, 0, 0)
+    return YamlDocument(source, root, tuple(builder.findings))
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A collection that is being read."""
+
+    node: YamlSequence | YamlMapping
+    anchor: str | None
+    nodes_before: int
+    height: int = 1
+    key: YamlNode | None = None
+    merged: list[YamlMapping] = field(default_factory=list)
+    merge_key: YamlNode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchored:
+    """A node that aliases may name: how many nodes it holds and how deep it goes, aliases followed."""
+
+    node: YamlNode
+    weight: int
+    height: int
+
+
+class _TreeBuilder:
+    """Builds the tree from the parser's events, without recursion, so that no nesting can exhaust the stack."""
+
+    def __init__(self, source: YamlSource) -> None:
+        self.source = source
+        self.root: YamlNode | None = None
+        self.findings: list[Finding] = []
+        self._stack: list[_Frame] = []
+        self._anchors: dict[str, _Anchored | None] = {}
+        self._nodes = 0
+        self._documents = 0
+
+    def take(self, event: yaml.Event) -> None:
+        if isinstance(event, yaml.ScalarEvent):
+            self._scalar(event)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            self._open(event)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self._close(event)
+        elif isinstance(event, yaml.AliasEvent):
+            self._alias(event)
+        elif isinstance(event, yaml.DocumentStartEvent):
+            self._documents += 1
+            if self._documents > 1:
+                raise self._fault(
+                    _offset(event.start_mark),
+                    "a second YAML document begins here, but a file holds one",
+                    "Remove the line '---', or move what follows it into a file of its own.",
+                )
+
+    def _scalar(self, event: yaml.ScalarEvent) -> None:
+        mark = _offset(event.start_mark)
+        style = event.style or ""
+        if event.tag is None:
+            value = event.value if style else resolve_plain(event.value)
+        else:
+            value = self._tagged_scalar(event)
+        node = YamlScalar(self.source, mark, _offset(event.end_mark), value, style)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = _Anchored(node, 1, 0)
+        is_merge = event.value == "<<" and not style and event.tag is None
+        self._attach(node, 1, 0, is_merge=is_merge)
+
+    def _tagged_scalar(self, event: yaml.ScalarEvent) -> str | int | float | bool | None:
+        tag = (event.tag or "").removeprefix(_TAG_PREFIX)
+        if tag in ("!", "str"):
+            return event.value
+        kinds = {"int": (int,), "float": (float, int), "bool": (bool,), "null": (type(None),)}
+        value = resolve_plain(event.value)
+        if tag not in kinds or not isinstance(value, kinds[tag]) or (tag != "bool" and isinstance(value, bool)):
+            raise self._fault(
+                _offset(event.start_mark),
+                f"the tag {event.tag!r} does not fit this value",
+                "Remove the tag; quotes make a text of a value.",
+            )
+        return float(value) if tag == "float" and isinstance(value, int) else value
+
+    def _open(self, event: yaml.CollectionStartEvent) -> None:
+        is_mapping = isinstance(event, yaml.MappingStartEvent)
+        if event.tag not in (None, "!", _TAG_PREFIX + ("map" if is_mapping else "seq")):
+            raise self._fault(_offset(event.start_mark), f"the tag {event.tag!r} is not known", "Remove the tag.")
+        if len(self._stack) >= MAX_DEPTH:
+            raise self._limit(_offset(event.start_mark), f"collections nest deeper than {MAX_DEPTH} levels")
+        if event.anchor is not None:
+            self._anchors[event.anchor] = None  # open: an alias to it would make the tree endless
+        kind = YamlMapping if is_mapping else YamlSequence
+        self._stack.append(_Frame(kind(self.source, _offset(event.start_mark), 0), event.anchor, self._nodes))
+
+    def _close(self, event: yaml.CollectionEndEvent) -> None:
+        frame = self._stack.pop()
+        node = frame.node
+        node.end = _offset(event.end_mark)
+        if frame.merged and isinstance(node, YamlMapping):
+            _merge(node, frame.merged)
+        weight = self._nodes - frame.nodes_before + 1
+        if frame.anchor is not None:
+            self._anchors[frame.anchor] = _Anchored(node, weight, frame.height)
+        self._attach(node, 1, frame.height)
+
+    def _alias(self, event: yaml.AliasEvent) -> None:
+        mark = _offset(event.start_mark)
+        name = event.anchor
+        if name not in self._anchors:
+            raise self._fault(mark, f"the alias *{name} names no anchor", f"Put &{name} at the value that is meant.")
+        anchored = self._anchors[name]
+        if anchored is None:
+            raise self._fault(mark, f"the alias *{name} stands inside of what it names", "Write the value out.")
+        self._attach(anchored.node, anchored.weight, anchored.height)
+
+    def _attach(self, node: YamlNode, weight: int, height: int, *, is_merge: bool = False) -> None:
+        self._nodes += weight
+        if self._nodes > MAX_NODES:
+            raise self._limit(node.start, f"the file holds more than {MAX_NODES:,} values, aliases followed")
+        if not self._stack:
+            self.root = node
+            return
+        frame = self._stack[-1]
+        if height >= frame.height:
+            frame.height = height + 1
+            if len(self._stack) + height > MAX_DEPTH:
+                raise self._limit(node.start, f"collections nest deeper than {MAX_DEPTH} levels, aliases followed")
+        if isinstance(frame.node, YamlSequence):
+            frame.node.items.append(node)
+        elif frame.key is None:
+            frame.key = node
+            frame.merge_key = node if is_merge else None
+        else:
+            self._add_pair(frame, frame.node, frame.key, node)
+            frame.key = None
+
+    def _add_pair(self, frame: _Frame, mapping: YamlMapping, key: YamlNode, value: YamlNode) -> None:
+        if frame.merge_key is key:
+            frame.merged += self._merged_mappings(value)
+        elif not isinstance(key, YamlScalar):
+            raise self._fault(
+                key.start,
+                "a key must be a text or a number, but here it is a list or a mapping",
+                "A text that begins with '{' or '[' needs quotes.",
+            )
+        elif key.value in mapping.items:
+            first = mapping.keys[key.value].location.line
+            self.findings.append(
+                Finding(
+                    "yaml-duplicate-key",
+                    "error",
+                    f"The key {str(key.value)!r} stands a second time in this mapping; the first is in line {first}.",
+                    key.location,
+                    "Merge the two entries into one, or remove one of them.",
+                )
+            )
+        else:
+            mapping.items[key.value] = value
+            mapping.keys[key.value] = key
+
+    def _merged_mappings(self, value: YamlNode) -> list[YamlMapping]:
+        nodes = value.items if isinstance(value, YamlSequence) else [value]
+        mappings = [node for node in nodes if isinstance(node, YamlMapping)]
+        if len(mappings) < len(nodes):
+            raise self._fault(value.start, "'<<' merges mappings, but here stands something else", "Name a mapping.")
+        return mappings
+
+    def _fault(self, offset: int, what: str, hint: str) -> YamlFaultError:
+        return YamlFaultError(
+            _error("yaml-syntax", f"This is not YAML that can be read: {what}.", self.source, offset, hint)
+        )
+
+    def _limit(self, offset: int, what: str) -> YamlFaultError:
+        hint = "Split the file, or write less of it by aliases."
+        return YamlFaultError(_error("yaml-limit", f"The file is not read: {what}.", self.source, offset, hint))
+
+
+class YamlFaultError(Exception):
+    """Ends the parsing of a file; never leaves this module."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+def _offset(mark: object) -> int:
+    """Return the offset of a mark: the C parser's marks and PyYAML's own have no common type."""
+    return int(getattr(mark, "index", 0))
+
+
+def _merge(node: YamlMapping, merged: list[YamlMapping]) -> None:
+    """Put merged keys before the mapping's own, which win; of several merged mappings the first wins."""
+    own_items, own_keys = node.items, node.keys
+    node.items, node.keys = {}, {}
+    for mapping in reversed(merged):
+        node.items.update(mapping.items)
+        node.keys.update(mapping.keys)
+    node.items.update(own_items)
+    node.keys.update(own_keys)
+
+
+def _error(code: str, message: str, source: YamlSource, offset: int, hint: str) -> Finding:
+    return Finding(code, "error", message, source.location(offset), hint)
+
+
+_CONTROL_CHARACTER: Final = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+
+_HINTS: Final = (
+    (
+        "cannot start any token",
+        "A text that begins with a special character (@ ` % & * ! | > ' \" # { [) needs quotes.",
+    ),
+    ("mapping values are not allowed", "A text that holds ': ' needs quotes; else check the indentation of this line."),
+    ("expected <block end>", "Check the indentation: entries of one list or mapping begin in the same column."),
+    (
+        "could not find expected ':'",
+        "A key needs ': ' behind it; check the quotes and the indentation of the lines above.",
+    ),
+    ("unexpected end of stream", "A quote, bracket or brace is not closed."),
+    ("expected ',' or", "A bracket or brace is not closed, or a comma is missing."),
+    ("undefined alias", "A text that begins with '*' needs quotes."),
+    ("escape", "In double quotes a backslash is written twice; single quotes need no escapes."),
+)
+
+
+def describe_syntax_error(source: YamlSource, error: yaml.YAMLError) -> Finding:
+    """Say what the parser stumbled over, where, and what usually mends it."""
+    if isinstance(error, yaml.MarkedYAMLError) and (error.problem_mark or error.context_mark):
+        mark = error.problem_mark or error.context_mark
+        offset, problem = min(_offset(mark), len(source.text)), error.problem or "something else was expected here"
+    else:
+        match = _CONTROL_CHARACTER.search(source.text)
+        offset = match.start() if match else 0
+        problem = f"the character U+{ord(match[0]):04X} is not allowed" if match else str(error)
+        return _error("yaml-syntax", f"This is not YAML: {problem}.", source, offset, "Remove the character.")
+    where = f" ({error.context}, line {error.context_mark.line + 1})" if error.context and error.context_mark else ""
+    if "\t" in source.text[offset : offset + 1] or "tab" in problem:
+        return _error(
+            "yaml-syntax",
+            f"This is not YAML: a tab stands where YAML wants spaces{where}.",
+            source,
+            offset,
+            "Indent with spaces instead of tabs.",
+        )
+    hint = next(
+        (hint for words, hint in _HINTS if words in problem), "Check quotes and indentation here and just above."
+    )
+    return _error("yaml-syntax", f"This is not YAML: {problem}{where}.", source, offset, hint)
