@@ -1,0 +1,45 @@
+"""Writing: whole files or none, and never outside the folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from turncheck.errors import UserError
+from turncheck.files import write_all, write_file
+from turncheck.render.rendered import Rendered
+
+
+def test_files_are_written_below_the_folder(tmp_path: Path) -> None:
+    paths = write_all(tmp_path / "out", [Rendered("rasa/a.json", "application/json", "{}"), Rendered("b", "x", b"\0")])
+
+    assert [path.relative_to(tmp_path).as_posix() for path in paths] == ["out/rasa/a.json", "out/b"]
+    assert [path.read_bytes() for path in paths] == [b"{}", b"\0"]
+
+
+@pytest.mark.parametrize("name", ["../a", "/etc/a", "a/../../b", ""])
+def test_a_name_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="not a name below"):
+        write_all(tmp_path / "out", [Rendered(name, "text/plain", "x")])
+
+    assert not list(tmp_path.rglob("[ab]"))
+
+
+def test_a_file_where_a_folder_is_needed_is_the_users_to_mend(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("")
+
+    with pytest.raises(UserError, match="cannot write"):
+        write_file(tmp_path / "out" / "a", b"x")
+
+
+def test_a_symbolic_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("theirs")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.json").symlink_to(outside)
+
+    write_file(tmp_path / "out" / "report.json", b"ours")
+
+    assert outside.read_text() == "theirs"
+    assert (tmp_path / "out" / "report.json").read_bytes() == b"ours"

@@ -1,0 +1,115 @@
+"""What GitHub says about a run, and how a step answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turncheck.github.context import read_context
+from turncheck.github.file_commands import SUMMARY_LIMIT, format_output, write_outputs, write_summary
+
+
+def environment(tmp_path: Path, event: Any, **more: str) -> dict[str, str]:
+    path = tmp_path / "event.json"
+    path.write_text(json.dumps(event))
+    return {
+        "GITHUB_REPOSITORY": "acme/bots",
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_EVENT_PATH": str(path),
+        "GITHUB_SHA": "a" * 40,
+        "GITHUB_RUN_ID": "12",
+        "GITHUB_WORKFLOW_REF": "acme/bots/.github/workflows/ci.yml@refs/pull/3/merge",
+        **more,
+    }
+
+
+def pull_request(head_repository: str | None) -> dict[str, Any]:
+    repo = {"full_name": head_repository} if head_repository else None
+    return {
+        "pull_request": {
+            "number": 3,
+            "head": {"sha": "b" * 40, "ref": "feature", "repo": repo},
+            "base": {"sha": "c" * 40, "ref": "main"},
+        }
+    }
+
+
+def test_outside_github_there_is_no_context() -> None:
+    assert read_context({}) is None
+
+
+def test_a_pull_request_is_known_by_its_head_not_by_the_test_merge(tmp_path: Path) -> None:
+    context = read_context(environment(tmp_path, pull_request("acme/bots")))
+
+    assert context is not None
+    assert context.pull_request is not None
+    assert (context.pull_request.number, context.head_sha, context.pull_request.fork) == (3, "b" * 40, False)
+    assert context.workflow_path == ".github/workflows/ci.yml"
+    assert context.run_url == "https://github.com/acme/bots/actions/runs/12"
+
+
+@pytest.mark.parametrize("head_repository", ["mallory/bots", None])
+def test_a_head_of_another_repository_or_a_deleted_one_is_a_fork(tmp_path: Path, head_repository: str | None) -> None:
+    context = read_context(environment(tmp_path, pull_request(head_repository)))
+
+    assert context is not None
+    assert context.pull_request is not None
+    assert context.pull_request.fork
+
+
+@pytest.mark.parametrize("event", [[], "x", {}, {"pull_request": 3}, {"pull_request": {"number": "3"}}])
+def test_a_strange_payload_is_no_pull_request(tmp_path: Path, event: Any) -> None:
+    context = read_context(environment(tmp_path, event))
+
+    assert context is not None
+    assert context.pull_request is None
+    assert context.head_sha == "a" * 40
+
+
+def test_enterprise_servers_are_named_by_their_variables(tmp_path: Path) -> None:
+    variables = {"GITHUB_SERVER_URL": "https://git.acme.test/", "GITHUB_API_URL": "https://git.acme.test/api/v3"}
+
+    context = read_context(environment(tmp_path, {}, **variables))
+
+    assert context is not None
+    assert (context.repository_url, context.api_url) == (
+        "https://git.acme.test/acme/bots",
+        "https://git.acme.test/api/v3",
+    )
+
+
+def runner_reads(text: str) -> dict[str, str]:
+    """The runner's own rules: the first of ``=`` and ``<<`` decides, the last line break is not part of the value."""
+    outputs, lines = {}, text.split("\n")
+    while lines and (line := lines.pop(0)):
+        name, _, delimiter = line.partition("<<")
+        value = []
+        while (line := lines.pop(0)) != delimiter:
+            value.append(line)
+        outputs[name] = "\n".join(value)
+    return outputs
+
+
+@given(st.dictionaries(st.sampled_from(["verdict", "summary", "metrics"]), st.text(st.characters(codec="utf-8"))))
+def test_no_value_can_define_another_output(tmp_path_factory: pytest.TempPathFactory, outputs: dict[str, str]) -> None:
+    path = tmp_path_factory.mktemp("outputs") / "output"
+
+    write_outputs(path, outputs)
+
+    written = path.read_bytes().decode() if outputs else ""
+    assert runner_reads(written) == outputs
+
+
+def test_a_value_that_knew_the_delimiter_would_be_refused() -> None:
+    with pytest.raises(ValueError, match="delimiter"):
+        format_output("summary", "a\nEND\nverdict<<X\npassed", "END")
+
+
+def test_a_summary_that_the_runner_would_drop_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="larger"):
+        write_summary(tmp_path / "summary", b"x" * (SUMMARY_LIMIT + 1))
