@@ -1,0 +1,85 @@
+"""Reading the project's ``turncheck.yml``: its keys become settings, paths in it count from its own folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.errors import UserError
+from turncheck.location import Location
+from turncheck.project.yaml_positions import YamlMapping, parse_yaml
+from turncheck.project.yaml_source import EscapeError, YamlSource
+from turncheck.settings import FILE_NAME, from_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LIMIT: Final = 1024 * 1024
+_PATHS: Final = ("config", "domain", "data", "nlu", "stories", "e2e")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """The settings of a ``turncheck.yml``, and where its codes to ignore stand (an unused one is reported there)."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    ignored: tuple[tuple[str, Location], ...] = ()
+
+
+def read_settings_file(folder: Path) -> SettingsFile:
+    """Read ``turncheck.yml`` of a folder; without one nothing is set.
+
+    Raises:
+        UserError: it cannot be read, is no mapping, has an unknown key or a bad value; with the place.
+    """
+    path = folder / FILE_NAME
+    if not path.is_file():
+        return SettingsFile()
+    root = _parse(path)
+
+    def locate(name: str) -> Location:
+        return root.key_location(name)
+
+    values = from_file({str(key): value for key, value in root.data.items()}, locate)
+    for name in _PATHS:
+        if name in values:
+            values[name] = _below(folder, values[name])
+    if values.get("baseline", "auto") not in {"auto", "artifact", "git", "none"}:
+        values["baseline"] = _below(folder, values["baseline"])
+    return SettingsFile(values, _ignored(root))
+
+
+def _parse(path: Path) -> YamlMapping:
+    here = Location(FILE_NAME)
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LIMIT + 1)
+        if len(content) > _LIMIT:
+            raise UserError("the file is larger than 1 MiB", location=here)
+        document = parse_yaml(YamlSource(FILE_NAME, content.decode("utf-8-sig")))
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror or error}", location=here) from None
+    except UnicodeDecodeError:
+        raise UserError("is not UTF-8", location=here, remedy="Save it in UTF-8.") from None
+    except EscapeError as error:
+        raise UserError(f"{error}", location=here) from None
+    for finding in document.findings:
+        raise UserError(finding.message, location=finding.location, remedy=finding.hint or None)
+    if not isinstance(document.root, YamlMapping):
+        raise UserError("expected settings, one `name: value` a line", location=Location(FILE_NAME, 1, 1))
+    return document.root
+
+
+def _below(folder: Path, value: Any) -> Any:
+    if isinstance(value, str):
+        return str(folder / value)
+    return tuple(str(folder / path) for path in value)
+
+
+def _ignored(root: YamlMapping) -> tuple[tuple[str, Location], ...]:
+    node = root.at("ignore")
+    if node is None:
+        return ()
+    items = getattr(node, "items", None)
+    nodes = items if isinstance(items, list) else [node]
+    return tuple((code, item.location) for item in nodes for code in str(item.data).replace(",", " ").split())

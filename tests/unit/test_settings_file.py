@@ -1,0 +1,55 @@
+"""The project's turncheck.yml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from turncheck.errors import UserError
+from turncheck.location import Location
+from turncheck.settings_file import read_settings_file
+
+
+def test_without_a_file_nothing_is_set(tmp_path: Path) -> None:
+    assert read_settings_file(tmp_path).values == {}
+
+
+def test_keys_become_settings_and_paths_count_from_the_files_folder(tmp_path: Path) -> None:
+    (tmp_path / "turncheck.yml").write_text(
+        "folds: 3\nnlu: tests/nlu.yml\nfail-on: [errors]\n"
+        "thresholds:\n- nlu.intents.f1 >= 0.8\nignore:\n- intent-unused\n"
+    )
+
+    read = read_settings_file(tmp_path)
+
+    assert read.values == {
+        "folds": 3,
+        "nlu": str(tmp_path / "tests/nlu.yml"),
+        "fail_on": ("errors",),
+        "thresholds": ("nlu.intents.f1 >= 0.8",),
+        "ignore": ("intent-unused",),
+    }
+    assert read.ignored == (("intent-unused", Location("turncheck.yml", 7, 3)),)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"folds: [\n", "turncheck.yml:"),
+        (b"- folds\n", "turncheck.yml:1:1: expected settings"),
+        (b"folds: 3\nfolds: 4\n", "turncheck.yml:2"),
+        (b"\nfolds: many\n", "turncheck.yml:2:1: key 'folds': expected a whole number"),
+        (b"a: 1\nrasa-command: rm -rf /\n", "turncheck.yml:1:1: unknown key 'a'"),
+        (b"rasa-command: rm -rf /\n", "turncheck.yml:1:1: 'rasa-command' cannot be set"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b"strict: yes\n", "expected true or false, not 'yes'"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "turncheck.yml").write_bytes(content)
+
+    with pytest.raises(UserError) as caught:
+        read_settings_file(tmp_path)
+
+    assert said in str(caught.value)
