@@ -1,0 +1,293 @@
+"""The evaluation of language understanding: held-out, or by cross-validation, from engine and data to the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from turncheck.evaluation.entities import PRETRAINED_EXTRACTORS, EntityCase, score_extractors, score_spans
+from turncheck.evaluation.fold_runs import FoldRun, Neighbours, find_neighbours, run_folds
+from turncheck.evaluation.insights import find_insights
+from turncheck.evaluation.intents import score_intents
+from turncheck.evaluation.predictions import Judged, judge, judgement_of
+from turncheck.evaluation.responses import judged_selector, score_selectors
+from turncheck.evaluation.splits import Folds, stable_folds
+from turncheck.evaluation.understood import calibration_error, score_understood
+from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from turncheck.engines.base import NluEngine, NluTrainer
+    from turncheck.project.model import Config, Example, NluData, Project
+    from turncheck.report.model import EngineInfo, NluPrediction
+
+FALLBACK_THRESHOLD: Final = 0.3
+FALLBACK_AMBIGUITY_THRESHOLD: Final = 0.1
+"""Rasa's defaults for its ``FallbackClassifier``."""
+
+
+@dataclass(frozen=True, slots=True)
+class NluMeasurement:
+    """The section of the report, and the engine that was measured (in cross-validation that of the first fold)."""
+
+    section: Nlu
+    engine: EngineInfo
+
+
+def why_not_testable(project: Project, test_data: NluData | None, *, folds: int) -> str | None:
+    """Return why there is nothing to measure here, as a sentence for the report, or ``None`` where there is."""
+    if test_data is not None:
+        return None if test_data.examples else "the NLU test data hold no examples"
+    if not project.nlu.examples:
+        return "the project has no NLU examples"
+    sizes = Counter(example.base_intent for example in project.nlu.examples if example.base_intent)
+    if not sizes:
+        return "no NLU example has an intent"
+    if max(sizes.values()) < folds:
+        return f"no intent has as many examples as there are folds ({folds})"
+    return None
+
+
+def evaluate_nlu(
+    project: Project,
+    trainer: NluTrainer,
+    *,
+    test_data: NluData | None = None,
+    folds: int = 5,
+    seed: int = 42,
+    workers: int = 1,
+    pretrained: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Nlu:
+    """Measure how well an engine trained on the project understands.
+
+    Args:
+        project: trained on; without ``test_data`` also judged, by cross-validation.
+        trainer: makes the engines.
+        test_data: held-out sentences to judge instead.
+        folds: of the cross-validation, 2 or more.
+        seed: of the folds.
+        workers: processes for the folds, 0 for one a processor. The result does not depend on it.
+        pretrained: score the entities of pretrained extractors (spaCy, Duckling) too, which Rasa leaves out.
+        progress: is told how many of how many engines are done.
+
+    Raises:
+        ValueError: there is nothing to judge (:func:`why_not_testable` says so beforehand).
+    """
+    if test_data is not None:
+        engine = trainer.fit(project)
+        return evaluate_held_out(project, engine, test_data, pretrained=pretrained).section
+    return cross_validate(
+        project, trainer, folds=folds, seed=seed, workers=workers, pretrained=pretrained, progress=progress
+    ).section
+
+
+def evaluate_held_out(
+    project: Project, engine: NluEngine, test_data: NluData, *, pretrained: bool = False
+) -> NluMeasurement:
+    """Judge test sentences with an engine that is already there; ``project`` is what it was trained on.
+
+    Raises:
+        ValueError: there are no test sentences.
+    """
+    if reason := why_not_testable(project, test_data, folds=2):
+        raise ValueError(reason)
+    examples = test_data.examples
+    parses = engine.parse([example.text for example in examples])
+    known = {example.text for example in project.nlu.examples}
+    judged = [Judged(example, parse) for example, parse in zip(examples, parses, strict=True)]
+    wrong = [entry.example.text for entry in judged if not entry.correct]
+    neighbours = dict(zip(_wrong_indexes(judged), find_neighbours(engine, wrong, None), strict=True))
+    return _measure(
+        project,
+        judged,
+        neighbours,
+        engine_info=engine.info,
+        extractors=engine.extractors,
+        seen=sum(example.text in known for example in examples),
+        folds=None,
+        pretrained=pretrained,
+    )
+
+
+def cross_validate(
+    project: Project,
+    trainer: NluTrainer,
+    *,
+    folds: int = 5,
+    seed: int = 42,
+    workers: int = 1,
+    pretrained: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> NluMeasurement:
+    """Judge each of the project's own sentences by an engine that was trained without its fold.
+
+    Raises:
+        ValueError: there is nothing to judge.
+    """
+    if reason := why_not_testable(project, None, folds=folds):
+        raise ValueError(reason)
+    examples = project.nlu.examples
+    plan = stable_folds(examples, folds, seed)
+    runs = run_folds(project, trainer, plan, workers=workers, progress=progress)
+    placed: dict[int, Judged] = {}
+    found: dict[int, Neighbours] = {}
+    for run in runs:
+        for index, parse in zip(plan.judged(run.fold), run.parses, strict=True):
+            placed[index] = Judged(examples[index], parse, run.fold)
+        found |= run.neighbours
+    order = sorted(placed)
+    position = {index: place for place, index in enumerate(order)}
+    return _measure(
+        project,
+        [placed[index] for index in order],
+        {position[index]: neighbours for index, neighbours in found.items()},
+        engine_info=runs[0].info,
+        extractors=_all_extractors(runs),
+        seen=_seen_in_training(examples, plan),
+        folds=plan,
+        pretrained=pretrained,
+    )
+
+
+def _measure(
+    project: Project,
+    judged: Sequence[Judged],
+    neighbours: dict[int, Neighbours],
+    *,
+    engine_info: EngineInfo,
+    extractors: Sequence[str],
+    seen: int,
+    folds: Folds | None,
+    pretrained: bool,
+) -> NluMeasurement:
+    left_out = frozenset[str]() if pretrained else PRETRAINED_EXTRACTORS
+    predictions = tuple(judge(entry, neighbours.get(place, ()), without=left_out) for place, entry in enumerate(judged))
+    intents = score_intents(predictions)
+    entities, spans = _score_entities(judged, predictions, extractors, left_out)
+    selectors = [
+        judged_selector(prediction.expected.response, entry.parse)[0] if prediction.expected.response else ""
+        for prediction, entry in zip(predictions, judged, strict=True)
+    ]
+    responses, response_selection = score_selectors(predictions, selectors)
+    judgements = [judgement_of(entry) for entry in judged if entry.example.base_intent]
+    section = Nlu(
+        mode="held-out" if folds is None else "cross-validation",
+        folds=None if folds is None else folds.count,
+        examples=len(predictions),
+        intents=intents,
+        entities=entities,
+        entity_spans=spans,
+        responses=responses,
+        response_selection=response_selection,
+        understood=_understood(judged, project.config),
+        unjudged=() if folds is None else folds.unjudged,
+        on_training_sentences=seen,
+        training=tuple(
+            TrainingSentence(text=example.text, intent=example.intent or "", location=example.location)
+            for example in project.nlu.examples
+        ),
+        predictions=predictions,
+        calibration_error=calibration_error(judgements),
+        insights=find_insights(predictions, unseen=seen == 0),
+        remarks=tuple(
+            _remarks(
+                project,
+                predictions,
+                no_intents=intents is None,
+                entities=entities,
+                folds=folds,
+                extractors=extractors,
+                left_out=left_out,
+            )
+        ),
+    )
+    return NluMeasurement(section, engine_info)
+
+
+def _score_entities(
+    judged: Sequence[Judged],
+    predictions: Sequence[NluPrediction],
+    extractors: Sequence[str],
+    left_out: frozenset[str],
+) -> tuple[dict[str, EntityScores], SpanScores | None]:
+    """Nothing where no entity is expected, as in Rasa. An extractor of the pipeline that found nothing scores 0."""
+    if not any(prediction.expected.entities for prediction in predictions):
+        return {}, None
+    cases = [
+        EntityCase(entry.tokens, prediction.expected.entities, prediction.predicted.entities, prediction.fold)
+        for entry, prediction in zip(judged, predictions, strict=True)
+    ]
+    active = {entity.extractor for case in cases for entity in case.predicted if entity.extractor}
+    names = [name for name in extractors if name not in left_out]
+    names += sorted(active - set(names))
+    return score_extractors(cases, names), score_spans(cases)
+
+
+def _understood(judged: Sequence[Judged], config: Config) -> Understood | None:
+    judgements = [judgement_of(entry) for entry in judged if entry.example.base_intent]
+    if not judgements:
+        return None
+    for component in config.pipeline or ():
+        if component.name.rpartition(".")[2] == "FallbackClassifier":
+            threshold = float(component.parameters.get("threshold", FALLBACK_THRESHOLD))
+            ambiguity = float(component.parameters.get("ambiguity_threshold", FALLBACK_AMBIGUITY_THRESHOLD))
+            return score_understood(judgements, threshold=threshold, ambiguity_threshold=ambiguity)
+    return score_understood(judgements, threshold=None, ambiguity_threshold=None)
+
+
+def _wrong_indexes(judged: Sequence[Judged]) -> list[int]:
+    return [place for place, entry in enumerate(judged) if not entry.correct]
+
+
+def _all_extractors(runs: Sequence[FoldRun]) -> list[str]:
+    """In pipeline order; a fold without any annotated entity may lack one."""
+    names: dict[str, None] = {}
+    for run in runs:
+        names |= dict.fromkeys(run.extractors)
+    return list(names)
+
+
+def _seen_in_training(examples: Sequence[Example], plan: Folds) -> int:
+    """Count judged sentences whose very text was trained on in their fold (the same text with another label, say)."""
+    all_texts = Counter(example.text for example in examples)
+    by_fold = Counter((plan.fold_of[index], example.text) for index, example in enumerate(examples))
+    return sum(
+        all_texts[example.text] > by_fold[plan.fold_of[index], example.text]
+        for index, example in enumerate(examples)
+        if plan.fold_of[index] is not None
+    )
+
+
+def _remarks(
+    project: Project,
+    predictions: Sequence[NluPrediction],
+    *,
+    no_intents: bool,
+    entities: dict[str, EntityScores],
+    folds: Folds | None,
+    extractors: Sequence[str],
+    left_out: frozenset[str],
+) -> list[str]:
+    remarks = []
+    if folds is not None:
+        remarks.append(
+            f"Cross-validation: each sentence was judged by the one of {folds.count} engines that had not been trained "
+            "on its fold. Pooled figures count all sentences together; mean of folds ± spread is the mean of each "
+            "fold's own figure and its standard deviation."
+        )
+    else:
+        trained = {example.base_intent for example in project.nlu.examples}
+        unknown = sorted({entry.expected.intent for entry in predictions if entry.expected.intent} - trained - {None})
+        if unknown and trained:
+            remarks.append(f"The engine was not trained on these intents of the test data: {', '.join(unknown)}.")
+    if no_intents:
+        remarks.append("Intents are not scored: the sentences have fewer than two different ones.")
+    if not entities:
+        remarks.append("Entities are not scored: none of the sentences has one.")
+    found = {entity.extractor for entry in predictions for entity in entry.predicted.entities}
+    remarks += [f"{name} found no entity in any of the sentences." for name in entities if name not in found]
+    remarks += [f"{name} is pretrained and was not scored." for name in extractors if name in left_out]
+    return remarks

@@ -1,0 +1,108 @@
+"""What the fallback does: right, wrong, not understood; how that depends on the threshold; how far to trust it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum
+from typing import TYPE_CHECKING, Final
+
+from turncheck.report.model import ThresholdPoint, Understood
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+THRESHOLDS: Final = tuple(step / 50 for step in range(51))
+"""0.00, 0.02 … 1.00"""
+
+CALIBRATION_BINS: Final = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One sentence: was the intent before the fallback right, how sure was the engine, and would a fallback follow.
+
+    ``margin`` is the distance to the second intent, ``None`` where there is no second.
+    """
+
+    correct: bool
+    confidence: float
+    margin: float | None
+    fallback: bool
+
+
+def score_understood(
+    judgements: Sequence[Judgement], *, threshold: float | None, ambiguity_threshold: float | None
+) -> Understood:
+    """Count right, wrong and not understood, and draw the curve over the threshold.
+
+    Args:
+        judgements: every sentence with an expected intent.
+        threshold: the fallback threshold of the pipeline, ``None`` without a fallback.
+        ambiguity_threshold: likewise; where there is one, the curve keeps it and varies the threshold alone.
+
+    Returns:
+        The curve leaves out thresholds at which nothing is answered, since precision is undefined there. ``suggested``
+        is the lowest threshold of the curve with the most *right minus wrong* answers: a wrong answer costs as much as
+        a right one gains, and asking again costs nothing.
+    """
+    answered = [judgement for judgement in judgements if not judgement.fallback]
+    right = sum(judgement.correct for judgement in answered)
+    curve = tuple(
+        point
+        for point in (_point(judgements, candidate, ambiguity_threshold) for candidate in THRESHOLDS)
+        if point is not None
+    )
+    suggested = max(curve, key=lambda point: (_gain(point, len(judgements)), -point.threshold), default=None)
+    return Understood(
+        right=right,
+        wrong=len(answered) - right,
+        not_understood=len(judgements) - len(answered),
+        threshold=threshold,
+        ambiguity_threshold=ambiguity_threshold,
+        curve=curve,
+        suggested=suggested,
+    )
+
+
+def _point(judgements: Sequence[Judgement], threshold: float, ambiguity: float | None) -> ThresholdPoint | None:
+    """Rasa falls back *below* the threshold, and where the first two are nearer than the ambiguity threshold."""
+    answered = [
+        judgement.correct
+        for judgement in judgements
+        if judgement.confidence >= threshold
+        and (ambiguity is None or judgement.margin is None or judgement.margin >= ambiguity)
+    ]
+    if not answered:
+        return None
+    return ThresholdPoint(
+        threshold=threshold, coverage=len(answered) / len(judgements), precision=sum(answered) / len(answered)
+    )
+
+
+def _gain(point: ThresholdPoint, sentences: int) -> int:
+    """Right minus wrong answers, in sentences (whole, so that rounding decides no tie)."""
+    answered = round(point.coverage * sentences)
+    right = round(point.precision * answered)
+    return right - (answered - right)
+
+
+def calibration_error(judgements: Sequence[Judgement]) -> float | None:
+    """Return the expected calibration error: how far confidence and share of right ones lie apart, 0 to 1.
+
+    ECE over 15 bins of equal width (Guo et al., *On Calibration of Modern Neural Networks*, 2017): the mean over the
+    bins of ``|share right - mean confidence|``, weighted by the sentences in the bin. ``None`` without sentences.
+
+    >>> calibration_error([Judgement(True, 0.75, None, False), Judgement(False, 0.75, None, False)])
+    0.25
+    """
+    if not judgements:
+        return None
+    bins: dict[int, list[Judgement]] = {}
+    for judgement in judgements:
+        place = min(int(judgement.confidence * CALIBRATION_BINS), CALIBRATION_BINS - 1)
+        bins.setdefault(place, []).append(judgement)
+    gaps = (
+        abs(sum(entry.correct for entry in members) - fsum(entry.confidence for entry in members))
+        for _, members in sorted(bins.items())
+    )
+    return fsum(gaps) / len(judgements)

@@ -1,0 +1,160 @@
+"""The files of ``rasa test nlu``: same names, same shapes, same numbers, so that scripts written for Rasa keep working.
+
+Made from the report alone. ``_errors`` and ``_successes`` files are left out where they would be empty, as Rasa does.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from turncheck.render.rendered import Rendered
+from turncheck.report.tags import NO_ENTITY, read_tokens, token_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.report.model import EntitySpan, Nlu, NluPrediction
+
+_EXTRA_BEFORE_VALUE = ("confidence_role", "confidence_group")
+
+
+def nlu_files(nlu: Nlu, *, successes: bool = False, errors: bool = True) -> list[Rendered]:
+    """Return the JSON files of ``rasa test nlu``; ``errors`` and ``successes`` as its flags have them."""
+    files = _intent_files(nlu, successes=successes, errors=errors)
+    files += _response_files(nlu, successes=successes, errors=errors)
+    for extractor in active_extractors(nlu):
+        files += _entity_files(nlu, extractor, successes=successes, errors=errors)
+    return files
+
+
+def active_extractors(nlu: Nlu) -> list[str]:
+    """Return the extractors that Rasa would write files for: those that found an entity in some sentence."""
+    found = {entity.extractor for prediction in nlu.predictions for entity in prediction.predicted.entities}
+    return [extractor for extractor in nlu.entities if extractor in found]
+
+
+def intent_errors(nlu: Nlu) -> list[dict[str, Any]]:
+    """Return the content of ``intent_errors.json``: every sentence whose intent was not recognised, in test order."""
+    return [_intent_entry(prediction) for prediction in nlu.predictions if not prediction.correct]
+
+
+def entity_outcomes(prediction: NluPrediction, extractor: str) -> tuple[bool, bool]:
+    """Return whether the sentence is an error and whether it is a success for the extractor; it may be both.
+
+    An error has some token with a wrong label, a success some token with a right one other than ``no_entity``.
+    """
+    tokens = read_tokens(prediction.predicted.tokens)
+    expected = token_labels(tokens, prediction.expected.entities)
+    found = token_labels(tokens, [one for one in prediction.predicted.entities if one.extractor == extractor])
+    pairs = list(zip(expected, found, strict=True))
+    error = any(target != label for target, label in pairs)
+    success = any(target == label != NO_ENTITY for target, label in pairs)
+    return error, success
+
+
+def _intent_files(nlu: Nlu, *, successes: bool, errors: bool) -> list[Rendered]:
+    if nlu.intents is None:
+        return []
+    right = [_intent_entry(entry) for entry in nlu.predictions if entry.correct and entry.expected.intent]
+    files = [_json("intent_report.json", nlu.intents.report)]
+    files += _listed("intent_successes.json", right if successes else [])
+    files += _listed("intent_errors.json", intent_errors(nlu) if errors else [])
+    return files
+
+
+def _intent_entry(prediction: NluPrediction) -> dict[str, Any]:
+    return {
+        "text": prediction.text,
+        "intent": prediction.expected.intent,
+        "intent_prediction": {
+            "name": prediction.predicted.intent or "",
+            "confidence": prediction.predicted.confidence,
+        },
+    }
+
+
+def _response_files(nlu: Nlu, *, successes: bool, errors: bool) -> list[Rendered]:
+    if nlu.response_selection is None:
+        return []
+    judged = [entry for entry in nlu.predictions if entry.expected.response]
+    wrong = [entry for entry in judged if entry.predicted.response != entry.expected.response]
+    right = [entry for entry in judged if entry.predicted.response == entry.expected.response]
+    files = [_json("response_selection_report.json", nlu.response_selection.report)]
+    if len(nlu.responses) > 1:
+        files += [
+            _json(f"response_selection_{_file_part(selector)}_report.json", scores.report)
+            for selector, scores in nlu.responses.items()
+        ]
+    files += _listed("response_selection_successes.json", [_response_entry(one) for one in right] if successes else [])
+    files += _listed("response_selection_errors.json", [_response_entry(one) for one in wrong] if errors else [])
+    return files
+
+
+def _response_entry(prediction: NluPrediction) -> dict[str, Any]:
+    return {
+        "text": prediction.text,
+        "intent_response_key_target": prediction.expected.response,
+        "intent_response_key_prediction": {
+            "name": prediction.predicted.response or "",
+            "confidence": prediction.predicted.response_confidence or 0.0,
+        },
+    }
+
+
+def _entity_files(nlu: Nlu, extractor: str, *, successes: bool, errors: bool) -> list[Rendered]:
+    right: list[dict[str, Any]] = []
+    wrong: list[dict[str, Any]] = []
+    for prediction in nlu.predictions:
+        error, success = entity_outcomes(prediction, extractor)
+        if error:
+            wrong.append(_entity_entry(prediction))
+        if success:
+            right.append(_entity_entry(prediction))
+    name = _file_part(extractor)
+    files = [_json(f"{name}_report.json", nlu.entities[extractor].report)]
+    files += _listed(f"{name}_successes.json", right if successes else [])
+    files += _listed(f"{name}_errors.json", wrong if errors else [])
+    return files
+
+
+def _entity_entry(prediction: NluPrediction) -> dict[str, Any]:
+    """``predicted_entities`` holds what all extractors found, as in Rasa."""
+    return {
+        "text": prediction.text,
+        "entities": [_expected_entity(entity) for entity in prediction.expected.entities],
+        "predicted_entities": [_found_entity(entity) for entity in prediction.predicted.entities],
+    }
+
+
+def _expected_entity(entity: EntitySpan) -> dict[str, Any]:
+    named = {"start": entity.start, "end": entity.end, "value": entity.value, "entity": entity.entity}
+    return named | _role_and_group(entity)
+
+
+def _found_entity(entity: EntitySpan) -> dict[str, Any]:
+    extra = dict(entity.extra or {})
+    named: dict[str, Any] = {"entity": entity.entity, "start": entity.start, "end": entity.end}
+    if entity.confidence is not None:
+        named["confidence_entity"] = entity.confidence
+    named |= _role_and_group(entity)
+    named |= {key: extra.pop(key) for key in _EXTRA_BEFORE_VALUE if key in extra}
+    return named | {"value": entity.value, "extractor": entity.extractor} | extra
+
+
+def _role_and_group(entity: EntitySpan) -> dict[str, str]:
+    return {name: value for name, value in (("role", entity.role), ("group", entity.group)) if value is not None}
+
+
+def _listed(name: str, entries: Sequence[dict[str, Any]]) -> list[Rendered]:
+    return [_json(name, entries)] if entries else []
+
+
+def _json(name: str, content: Any) -> Rendered:
+    """Rasa's own layout: two blanks of indentation, letters of all scripts as they are."""
+    return Rendered(name, "application/json", json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def _file_part(name: str) -> str:
+    """A retrieval intent or a custom extractor may be called anything; a file name may not."""
+    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
