@@ -5,7 +5,7 @@ import sys
 
 def main() -> int:
     """Run the command line; the exit code is returned."""
-    from turncheck.cli import run_command_line  # noqa: PLC0415 - keeps `turncheck --version` quick
+    from turncheck.cli import run_command_line
 
     return run_command_line(sys.argv[1:])
 

@@ -28,13 +28,15 @@ class DialogueDomain:
 
     ``slots`` by name in Rasa's order; ``actions`` as Rasa numbers them (the default ones, custom and response actions,
     forms, texts of end-to-end actions); ``used_entities``: of each intent, the entity names that its messages show (an
-    entity with a role ``origin`` also shows as ``city#origin``).
+    entity with a role ``origin`` also shows as ``city#origin``); ``bot_texts``: the actions that are end-to-end texts.
     """
 
     domain: Domain
     slots: Mapping[str, Slot]
     actions: tuple[str, ...]
     used_entities: Mapping[str, frozenset[str]]
+    retrieval_intents: frozenset[str] = frozenset()
+    bot_texts: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, project: Project) -> DialogueDomain:
@@ -65,6 +67,8 @@ class DialogueDomain:
             slots=_slots(domain, actions),
             actions=actions,
             used_entities={name: _used_entities(domain, intent) for name, intent in intents.items()},
+            retrieval_intents=frozenset(retrieval),
+            bot_texts=frozenset((*domain.end_to_end_actions, *bot_texts)),
         )
 
     def slots_for_entities(self, entities: Sequence[Mapping[str, Any]]) -> list[SlotSet]:

@@ -281,6 +281,13 @@ class Tracker:
         """Return the dialogue before each action that counts, and now. The last one is now."""
         return self._history.moments(self.events)
 
+    def events_since_restart(self) -> Sequence[Event]:
+        """Return all events, undone ones too, after the latest restart."""
+        for index in range(len(self.events) - 1, -1, -1):
+            if isinstance(self.events[index], Restarted):
+                return self.events[index + 1 :]
+        return self.events
+
     def last_applied(self, *kinds: type[Event]) -> Event | None:
         """Return the latest event of one of these kinds that counts."""
         return next((event for event in reversed(self.applied_events()) if isinstance(event, kinds)), None)

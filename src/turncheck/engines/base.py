@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,3 +88,73 @@ class NluTrainer(Protocol):
 
     def fit(self, project: Project) -> NluEngine:
         """Train on the project's NLU data. Deterministic for the same project and seed."""
+
+
+# --- conversations ---------------------------------------------------------------------------------------------------
+
+ActionOutcome = Literal["ran", "stubbed", "assumed", "rejected", "failed", "timed out", "no server", "unreachable"]
+"""What became of a custom action.
+
+``assumed``: a validation that has no stub where the others have, so that all values count as valid; ``no server``:
+none is configured (or a stub is missing); ``unreachable``: the one configured does not answer.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CustomAction:
+    """A custom action that a turn needed, what became of it and, where it did not run, why."""
+
+    name: str
+    outcome: ActionOutcome
+    reason: str = ""
+
+    @property
+    def missing(self) -> bool:
+        """Whether the conversation lacks what the action would have done because nobody was there to run it."""
+        return self.outcome in {"no server", "unreachable"}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one user message led to.
+
+    ``responses`` are the messages as Rasa's REST channel gives them; ``events`` are that turn's alone, shaped as
+    Rasa's (without time stamps and ids); ``slots`` and ``active_loop`` are the state after the turn. ``user`` is
+    ``None`` for the opening of a conversation. ``stopped`` says why the turn ended without the assistant listening
+    again, where it did.
+    """
+
+    user: str | None
+    responses: tuple[Mapping[str, Any], ...]
+    slots: Mapping[str, Any]
+    active_loop: str | None
+    events: tuple[Mapping[str, Any], ...]
+    custom_actions: tuple[CustomAction, ...] = ()
+    stopped: str | None = None
+
+
+class Conversation(Protocol):
+    """One user talking to the assistant. Conversations share nothing that changes."""
+
+    def open(self) -> Turn:
+        """Start the session and fill the fixtures' slots; what the assistant says by itself is in the turn."""
+
+    def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
+        """Send a message and return the turn. The first one opens the conversation where :meth:`open` did not."""
+
+
+class ConversationEngine(Protocol):
+    """An engine, as far as it holds conversations."""
+
+    @property
+    def info(self) -> EngineInfo:
+        """Name, version, substitutions."""
+
+    def conversation(
+        self,
+        *,
+        channel: str = "cmdline",
+        fixtures: Mapping[str, Any] | None = None,
+        sender_id: str = "default",
+    ) -> Conversation:
+        """Begin a conversation on this channel, with these slots filled before the first message."""

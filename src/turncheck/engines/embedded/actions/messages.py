@@ -1,0 +1,49 @@
+"""From a response to a bot event, and from a bot event to the messages that the user's channel shows.
+
+The messages have the shape of Rasa's REST channel: a text with an image is two messages, a text with an empty line in
+it is one for each part, quick replies come as buttons, an element as a text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from turncheck.dialogue.events import BotUttered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_DATA_KEYS = ("elements", "quick_replies", "buttons", "attachment", "image", "custom")
+
+
+def bot_event(content: Mapping[str, Any]) -> BotUttered:
+    """Return the event for a response's content; keys that are neither text nor data become metadata.
+
+    An image counts as the attachment too where there is no other one: a relic that Rasa keeps.
+    """
+    rest = dict(content)
+    text = rest.pop("text", None)
+    data = {key: rest.pop(key, None) for key in _DATA_KEYS}
+    data["attachment"] = data["attachment"] or data["image"]
+    return BotUttered(text, data, metadata=rest)
+
+
+def render(event: BotUttered) -> Iterator[dict[str, Any]]:
+    """Yield the messages for a bot event. Keys of the metadata named as those of the data win, as in Rasa."""
+    message = {**event.data, "text": event.text, **(event.metadata or {})}
+    if message.get("image") == message.get("attachment"):
+        message["attachment"] = None
+    buttons = message.get("quick_replies") or message.get("buttons")
+    if buttons:
+        text = {} if message["text"] is None else {"text": message["text"]}
+        yield {**text, "buttons": buttons}
+    elif message["text"]:
+        yield from ({"text": part} for part in message["text"].strip().split("\n\n"))
+    for key in ("custom", "image", "attachment"):
+        if message.get(key):
+            yield {key: message[key]}
+    for element in message.get("elements") or ():
+        yield {
+            "text": f"{element.get('title', '')} : {element.get('subtitle', '')}",
+            "buttons": element.get("buttons", []),
+        }

@@ -1,0 +1,76 @@
+"""Chooses and fills the domain's responses: conditions, channels, variations. Mirrors Rasa 3's response generator."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from turncheck.engines.embedded.actions.templates import fill
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.project.model import Response, ResponseVariation
+
+_FILLED_KEYS = ("text", "image", "custom", "buttons", "attachment", "quick_replies")
+
+
+class Responses:
+    """The responses of a domain, for one channel.
+
+    Where several variations fit, ``chance`` chooses; it belongs to one conversation, so that conversations do not
+    change one another.
+    """
+
+    def __init__(self, responses: Mapping[str, Response], channel: str, chance: random.Random) -> None:
+        self._responses = responses
+        self._channel = channel
+        self._chance = chance
+
+    def generate(
+        self, name: str, slots: Mapping[str, Any], variables: Mapping[str, Any] | None = None
+    ) -> dict[str, Any] | None:
+        """Return the response's content, filled from the slots and ``variables`` (which win over slots).
+
+        ``None`` where there is no such response, or none of its variations fits the slots and the channel.
+
+        Raises:
+            TemplateError: a text whose braces cannot be read.
+        """
+        response = self._responses.get(name)
+        if response is None:
+            return None
+        fitting = _fitting(response.variations, self._channel, slots)
+        if not fitting:
+            return None
+        chosen = fitting[0] if len(fitting) == 1 else self._chance.choice(fitting)
+        content = copy.deepcopy(dict(chosen.content))
+        values = {**slots, **(variables or {})}
+        for key in _FILLED_KEYS:
+            if key in content:
+                content[key] = fill(content[key], values)
+        return content
+
+
+def _fitting(
+    variations: Sequence[ResponseVariation], channel: str, slots: Mapping[str, Any]
+) -> Sequence[ResponseVariation]:
+    """Return the variations to choose from: for the channel before general ones, and of these the conditional first."""
+    conditional = [v for v in variations if v.conditions and all(_holds(c, slots) for c in v.conditions)]
+    unconditional = [v for v in variations if v.content.get("condition") is None]
+    groups = (
+        [v for v in conditional if v.channel == channel],
+        [v for v in unconditional if v.channel == channel],
+        [v for v in conditional if v.channel is None],
+        [v for v in unconditional if v.channel is None],
+    )
+    return next((group for group in groups if group), ())
+
+
+def _holds(condition: Mapping[str, Any], slots: Mapping[str, Any]) -> bool:
+    """Whether the slot has the value of the condition; texts are compared without regard to case."""
+    expected, value = condition.get("value"), slots.get(str(condition.get("name")))
+    if isinstance(expected, str) and isinstance(value, str):
+        return expected.casefold() == value.casefold()
+    return bool(expected == value)

@@ -1,0 +1,288 @@
+"""Holds a conversation: message in, actions predicted and run, turn out. Mirrors Rasa 3.6's message processor."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from turncheck.dialogue.defaults import (
+    ACTION_EXTRACT_SLOTS,
+    ACTION_LISTEN,
+    ACTION_SESSION_START,
+    INTENT_RESTART,
+    SLOT_SESSION_METADATA,
+)
+from turncheck.dialogue.events import (
+    ActionExecuted,
+    ActionExecutionRejected,
+    BotUttered,
+    Event,
+    SlotSet,
+    UserUttered,
+)
+from turncheck.dialogue.tracker import Tracker
+from turncheck.engines.base import Turn
+from turncheck.engines.embedded.actions.base import ActionContext, ActionError, ActionRejectedError
+from turncheck.engines.embedded.actions.custom import CustomActions
+from turncheck.engines.embedded.actions.messages import render
+from turncheck.engines.embedded.actions.registry import finder
+from turncheck.engines.embedded.actions.responses import Responses
+from turncheck.engines.embedded.messages import parse_message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.engines.base import NluEngine
+    from turncheck.engines.embedded.actions.server import ActionServer
+
+ACTION_LIMIT: Final = 10
+"""Actions in a turn before the circuit breaker ends it, as in Rasa."""
+FOLLOWUP_POLICY: Final = "followup_action"
+REST_CHANNEL: Final = ("collector", "rest")
+"""Rasa's REST channel answers through one called ``collector``; responses are chosen by that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The next action, who decided it and how sure they are; ``events`` are to come before the action's own."""
+
+    action: str
+    policy: str | None = None
+    confidence: float = 1.0
+    events: Sequence[Event] = ()
+    hide_rule_turn: bool = False
+    is_end_to_end: bool = False
+    metadata: Mapping[str, Any] | None = None
+
+
+class Decider(Protocol):
+    """Whatever decides on the next action: the policies' ensemble."""
+
+    def decide(self, tracker: Tracker) -> Decision:
+        """Return the next action."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assistant:
+    """What all conversations with one assistant share; nothing of it ever changes."""
+
+    domain: DialogueDomain
+    decider: Decider
+    nlu: NluEngine | None
+    server: ActionServer | None = None
+    seed: int = 0
+
+
+class EmbeddedConversation:
+    """One user talking to the assistant. See :class:`turncheck.engines.base.Conversation`.
+
+    ``history`` are events from before, with their time stamps: an old conversation that is taken up again. ``stubs``
+    stand for custom actions, by name; then no action server is called. ``turn_timeout`` in seconds bounds the time that
+    a turn may take. ``clock`` gives the time of events, which decides when a session has expired.
+    """
+
+    def __init__(
+        self,
+        assistant: Assistant,
+        *,
+        channel: str = "cmdline",
+        fixtures: Mapping[str, Any] | None = None,
+        sender_id: str = "default",
+        history: Iterable[Event] = (),
+        stubs: Mapping[str, Mapping[str, Any]] | None = None,
+        turn_timeout: float | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._nlu = assistant.nlu
+        self._decider = assistant.decider
+        self._input_channel = REST_CHANNEL[1] if channel == REST_CHANNEL[0] else channel
+        self._fixtures = dict(fixtures or {})
+        self._is_open = False
+        self._turn_timeout = turn_timeout
+        self._clock = clock
+        self._custom = CustomActions(assistant.server, stubs)
+        chance = random.Random(assistant.seed)
+        responses = Responses(assistant.domain.domain.responses, channel, chance)
+        self._context = ActionContext(assistant.domain, responses, self._custom)
+        self._find = finder(assistant.domain)
+        self._tracker = Tracker.of(assistant.domain, history, sender_id)
+        self._said: list[dict[str, Any]] = []
+        self._stopped: str | None = None
+
+    @property
+    def tracker(self) -> Tracker:
+        """The current session so far."""
+        return self._tracker
+
+    def open(self) -> Turn:
+        """Start the session and fill the fixtures' slots."""
+        start = self._begin_turn()
+        self._start(None)
+        return self._turn(None, start)
+
+    def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
+        """Send a message and return the turn."""
+        start = self._begin_turn()
+        self._start(metadata)
+        text = text.strip()
+        parsed = parse_message(text, self._context.domain, self._nlu)
+        message = UserUttered(
+            text=text,
+            intent=parsed["intent"],
+            entities=tuple(parsed["entities"]),
+            parse_data=parsed,
+            input_channel=self._input_channel,
+            metadata=metadata,
+        )
+        self._happened([message])
+        self._extract_slots()
+        self._act_until_listening()
+        return self._turn(text, start)
+
+    # --- a turn -------------------------------------------------------------------------------------------------------
+
+    def _begin_turn(self) -> int:
+        self._tracker = _reloaded(self._tracker)
+        self._said, self._stopped = [], None
+        if self._turn_timeout is not None:
+            self._custom.deadline = time.monotonic() + self._turn_timeout
+        return len(self._tracker.events)
+
+    def _turn(self, user: str | None, start: int) -> Turn:
+        shapes = []
+        for event in self._tracker.events[start:]:
+            shape = event.to_json()
+            shape.pop("timestamp", None)
+            shapes.append(shape)
+        return Turn(
+            user=user,
+            responses=tuple(self._said),
+            slots=dict(self._tracker.slots),
+            active_loop=self._tracker.active_loop_name,
+            events=tuple(shapes),
+            custom_actions=self._custom.take_notes(),
+            stopped=self._stopped,
+        )
+
+    def _start(self, metadata: Mapping[str, Any] | None) -> None:
+        """Begin a session where there is none, or the last one has expired; then fill the fixtures' slots, once."""
+        if not self._tracker.applied_events() or self._has_expired():
+            if metadata:
+                self._happened([SlotSet(SLOT_SESSION_METADATA, dict(metadata))])
+            self._run(Decision(ACTION_SESSION_START))
+        if not self._is_open:
+            self._is_open = True
+            self._happened([SlotSet(name, value) for name, value in self._fixtures.items()])
+
+    def _has_expired(self) -> bool:
+        minutes = self._context.domain.domain.session.session_expiration_time
+        latest = self._tracker.last_applied(UserUttered)
+        if minutes <= 0 or latest is None or latest.timestamp is None:
+            return False
+        return (self._clock() - latest.timestamp) / 60 > minutes
+
+    def _happened(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._tracker.append(replace(event, timestamp=self._clock()))
+
+    def _send(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if isinstance(event, BotUttered):
+                self._said.extend(render(event))
+
+    def _extract_slots(self) -> None:
+        events = self._find(ACTION_EXTRACT_SLOTS)(self._context, self._tracker)
+        self._send(events)
+        self._happened(events)
+
+    # --- actions ------------------------------------------------------------------------------------------------------
+
+    def _act_until_listening(self) -> None:
+        """Predict and run actions until one of them waits for the user, or too many have run."""
+        listening = False
+        while not listening and self._may_act():
+            if self._custom.deadline is not None and time.monotonic() >= self._custom.deadline:
+                self._stopped = f"the turn took longer than {self._turn_timeout:g} seconds"
+                return
+            if self._actions_since_listening() >= ACTION_LIMIT:
+                self._stopped = f"more than {ACTION_LIMIT} actions in one turn"
+                return
+            decision = self._next()
+            if decision.is_end_to_end:
+                self._extract_slots()
+            self._run(decision)
+            listening = decision.action in {ACTION_LISTEN, ACTION_SESSION_START}
+
+    def _may_act(self) -> bool:
+        return not self._tracker.paused or self._tracker.latest_message.intent_name == INTENT_RESTART
+
+    def _actions_since_listening(self) -> int:
+        count = 0
+        for event in reversed(self._tracker.events):
+            if isinstance(event, ActionExecuted):
+                if event.name in {ACTION_LISTEN, ACTION_SESSION_START}:
+                    break
+                count += 1
+        return count
+
+    def _next(self) -> Decision:
+        """Take the follow-up action where there is one that the domain knows, else ask the policies."""
+        followup = self._tracker.followup_action
+        if followup:
+            self._tracker.situation.followup_action = None
+            if followup in self._context.domain.actions:
+                return Decision(followup, FOLLOWUP_POLICY)
+        return self._decider.decide(self._tracker)
+
+    def _run(self, decision: Decision) -> None:
+        """Run the action on a copy of the dialogue, then note it down with its events and say what it says."""
+        trial = self._tracker.copy()
+        trial.extend(decision.events)
+        try:
+            events = self._find(decision.action)(self._context, trial)
+        except ActionRejectedError:
+            rejected = ActionExecutionRejected(decision.action, decision.policy, decision.confidence)
+            self._happened([rejected])
+            return
+        except ActionError:
+            events = []
+        if not any(isinstance(event, ActionExecutionRejected) for event in events):
+            self._happened([*decision.events, _executed(decision, self._context.domain)])
+        self._happened(events)
+        if any(isinstance(event, UserUttered) for event in events):
+            self._extract_slots()
+        self._send(events)
+
+
+def _executed(decision: Decision, domain: DialogueDomain) -> ActionExecuted:
+    is_text = decision.action in domain.bot_texts
+    return ActionExecuted(
+        name=None if is_text else decision.action,
+        policy=decision.policy,
+        confidence=decision.confidence,
+        text=decision.action if is_text else None,
+        hide_rule_turn=decision.hide_rule_turn,
+        metadata=decision.metadata,
+    )
+
+
+def _reloaded(tracker: Tracker) -> Tracker:
+    """Return the tracker as Rasa's store in memory gives it back for the next message.
+
+    Of several sessions the latest is left, event by event; of one all that counts is replayed.
+    """
+    starts = [
+        index
+        for index, event in enumerate(tracker.events)
+        if index and isinstance(event, ActionExecuted) and event.name == ACTION_SESSION_START
+    ]
+    if starts:
+        return Tracker.of(tracker.domain, tracker.events[starts[-1] :], tracker.name)
+    reloaded = Tracker(tracker.domain, tracker.name)
+    reloaded.events = tracker.events.copy()
+    for event in reloaded.applied_events():
+        reloaded.situation.apply(event)
+    return reloaded
