@@ -13,7 +13,7 @@ from turncheck.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import requests
+    import requests  # noqa: PLC0415 - only where a server is called
 
     from turncheck.engines.base import ActionOutcome
     from turncheck.project.model import Endpoint
@@ -129,7 +129,7 @@ class HttpActionServer:
 
     def run(self, call: Mapping[str, Any], timeout: float | None) -> Json:
         """See :class:`ActionServer`."""
-        import requests
+        import requests  # noqa: PLC0415 - only where a server is called
 
         limit = self.endpoint.timeout if timeout is None else min(timeout, self.endpoint.timeout)
         name = call["next_action"]
@@ -157,7 +157,7 @@ class HttpActionServer:
 
     def healthy(self, timeout: float = 2.0) -> bool:
         """Whether ``/health`` beside the webhook answers."""
-        import requests
+        import requests  # noqa: PLC0415 - only where a server is called
 
         address = urlsplit(self.endpoint.url)._replace(path="/health", query="", fragment="").geturl()
         try:
@@ -175,7 +175,7 @@ class HttpActionServer:
 
     def _connected(self) -> requests.Session:
         if self._session is None:
-            import requests
+            import requests  # noqa: PLC0415 - only where a server is called
 
             self._session = requests.Session()
             self._session.trust_env = False
