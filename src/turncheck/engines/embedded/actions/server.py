@@ -13,7 +13,7 @@ from turncheck.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import requests  # noqa: PLC0415 - only where a server is called
+    import requests
 
     from turncheck.engines.base import ActionOutcome
     from turncheck.project.model import Endpoint
