@@ -1,0 +1,53 @@
+"""What a report is compared with: another report and where it came from, or the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from turncheck.report.model import Report
+
+Way = Literal["artifact", "git", "tarball", "ancestor", "file", "url"]
+
+WAYS: Final[dict[Way, str]] = {
+    "artifact": "the report of a run of this workflow",
+    "git": "evaluated here, from git",
+    "tarball": "evaluated here, from the repository's archive",
+    "ancestor": "the report of its nearest ancestor that has one",
+    "file": "a report given as a file",
+    "url": "a report given by its address",
+}
+"""How a baseline was found, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A report to compare with.
+
+    ``commit`` is the state it was found for, by whoever found it; ``run_id`` the workflow run that left it;
+    ``passed_over`` says in one line what else was looked at ("2 expired artifacts, 1 from a fork").
+    """
+
+    report: Report
+    way: Way
+    commit: str | None = None
+    run_id: str | None = None
+    passed_over: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """There is nothing to compare with, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Something was found, but it is no report that could be trusted, and why."""
+
+    reason: str
+
+
+Baseline = Present | Missing | Unreadable

@@ -1,0 +1,166 @@
+"""The judged cases of a report, whatever their kind, as one type: what a case is, and how it fared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from turncheck.finding import SEVERITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from turncheck.finding import Finding
+    from turncheck.location import Location
+    from turncheck.report.model import NluPrediction, Report
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A judged case, whatever its kind. ``name`` and ``expectation`` together are what it is."""
+
+    name: str
+    expectation: Hashable
+    location: Location
+    passed: bool
+    expected: str = ""
+    actual: str = ""
+    confidence: float | None = None
+
+
+def intent_cases(report: Report) -> list[Case]:
+    """Test sentences, judged by their intent."""
+    return [
+        Case(
+            name=example.text,
+            expectation=(example.expected.intent, example.expected.response),
+            location=example.location,
+            passed=example.correct,
+            expected=example.expected.intent or "",
+            actual=example.predicted.intent or "",
+            confidence=example.predicted.confidence,
+        )
+        for example in _predictions(report)
+        if example.expected.intent
+    ]
+
+
+def response_cases(report: Report) -> list[Case]:
+    """Test sentences of retrieval intents, judged by the response that was selected."""
+    return [
+        Case(
+            name=example.text,
+            expectation=example.expected.response,
+            location=example.location,
+            passed=example.expected.response == example.predicted.response,
+            expected=example.expected.response,
+            actual=example.predicted.response or "",
+            confidence=example.predicted.response_confidence,
+        )
+        for example in _predictions(report)
+        if example.expected.response and "/" in example.expected.response
+    ]
+
+
+def entity_cases(report: Report) -> list[Case]:
+    """Test sentences, judged by their entities: the same spans with the same types, whoever found them."""
+    cases = []
+    for example in _predictions(report):
+        expected, found = _spans(example, expected=True), _spans(example, expected=False)
+        if expected or found:
+            cases.append(
+                Case(
+                    name=example.text,
+                    expectation=expected,
+                    location=example.location,
+                    passed=expected == found,
+                    expected=_spell(example.text, expected),
+                    actual=_spell(example.text, found),
+                )
+            )
+    return cases
+
+
+_Span = tuple[int, int, str, str, str]
+
+
+def _spans(example: NluPrediction, *, expected: bool) -> tuple[_Span, ...]:
+    spans = example.expected.entities if expected else example.predicted.entities
+    return tuple(sorted({(span.start, span.end, span.entity, span.role or "", span.group or "") for span in spans}))
+
+
+def _spell(text: str, spans: tuple[_Span, ...]) -> str:
+    shown = []
+    for start, end, entity, role, group in spans:
+        kind = ", ".join([entity, *([f"role {role}"] if role else []), *([f"group {group}"] if group else [])])
+        shown.append(f"{text[max(start, 0) : max(end, 0)]} ({kind})")
+    return "; ".join(shown) or "nothing"
+
+
+def _predictions(report: Report) -> tuple[NluPrediction, ...]:
+    return report.nlu.predictions if report.nlu else ()
+
+
+def story_cases(report: Report) -> list[Case]:
+    """Test stories. A duplicate is not a case of its own: what it is a copy of is."""
+    cases = []
+    for story in report.core.stories if report.core else ():
+        if not story.duplicate:
+            wrong = next((step for step in story.steps if not step.passed), None)
+            cases.append(
+                Case(
+                    name=story.name,
+                    expectation=tuple((step.kind, step.expected, step.text) for step in story.steps),
+                    location=(wrong.location if wrong and wrong.location else story.location),
+                    passed=story.passed,
+                    expected=wrong.expected if wrong else "",
+                    actual=wrong.predicted if wrong else "",
+                    confidence=wrong.confidence if wrong else None,
+                )
+            )
+    return cases
+
+
+def end_to_end_cases(report: Report) -> list[Case]:
+    """End-to-end cases that were run."""
+    cases = []
+    for case in report.e2e.cases if report.e2e else ():
+        if case.outcome != "skipped":
+            wrong = next((step for step in case.steps if step.outcome in {"failed", "error"}), None)
+            cases.append(
+                Case(
+                    name=case.name,
+                    expectation=tuple((step.kind, step.expected) for step in case.steps),
+                    location=(wrong.location if wrong and wrong.location else case.location),
+                    passed=case.passed,
+                    expected=wrong.expected if wrong else "",
+                    actual=(wrong.actual or wrong.reason or "nothing") if wrong else case.reason or "",
+                )
+            )
+    return cases
+
+
+def batch_cases(report: Report) -> list[Case]:
+    """Utterances of batch suites."""
+    return [
+        Case(
+            name=case.text,
+            expectation=(suite.name, _flat(case.expected)),
+            location=case.location,
+            passed=case.passed,
+            expected=_flat(case.expected),
+            actual=_flat(case.predicted),
+        )
+        for suite in (report.batch.suites if report.batch else ())
+        for case in suite.cases
+    ]
+
+
+def _flat(values: dict[str, object]) -> str:
+    return ", ".join(f"{key}: {values[key]}" for key in sorted(values))
+
+
+def findings_worst_first(report: Report) -> list[Finding]:
+    """Findings of validation by severity, within one as the report has them."""
+    findings = report.validation.findings if report.validation else ()
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))

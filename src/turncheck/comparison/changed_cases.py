@@ -1,0 +1,235 @@
+"""Which cases changed sides. Cases are matched by what they are, never by their position.
+
+Matching goes by ever weaker keys: the same in the same file, the same in another file (``moved``), then what was edited
+(a sentence with another expectation, a story whose steps changed) or renamed. What is left was added or removed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.cases import Case, findings_worst_first
+from turncheck.comparison.model import CaseChange, ChangedCases, ChangedNames, FindingChange, Named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    from turncheck.comparison.model import Edit
+    from turncheck.finding import Finding
+    from turncheck.location import Location
+    from turncheck.report.model import Report
+
+_SIMILAR: Final = 0.6
+"""Two sentences of one intent and file count as an edit of each other from this ratio of shared letters on."""
+_MOST_COMPARED: Final = 40
+"""A leftover sentence is held against at most so many others, so that a rewritten file costs no quadratic time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The same case on both sides."""
+
+    base: Case
+    head: Case
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """All cases of one kind on both sides."""
+
+    pairs: tuple[Pair, ...]
+    added: tuple[Case, ...]
+    removed: tuple[Case, ...]
+
+
+_NAMED_KEYS: Final[tuple[tuple[tuple[Edit, ...], Callable[[Case], Hashable | None]], ...]] = (
+    ((), lambda case: (case.location.path, case.name, case.expectation)),
+    (("moved",), lambda case: (case.name, case.expectation)),
+    (("edited",), lambda case: (case.location.path, case.name)),
+    (("edited", "moved"), lambda case: case.name),
+    (("renamed",), lambda case: (case.location.path, case.expectation) if case.expectation != () else None),
+    (("renamed", "moved"), lambda case: case.expectation if case.expectation != () else None),
+)
+"""Stories, end-to-end cases: known by their name, then by their steps."""
+
+_SENTENCE_KEYS: Final = _NAMED_KEYS[:4]
+"""Sentences: known by their text. Two different texts with one expectation are not the same sentence renamed."""
+
+
+def match_named(base: Iterable[Case], head: Iterable[Case]) -> Matched:
+    """Match stories or end-to-end cases."""
+    return _match(base, head, _NAMED_KEYS)
+
+
+def match_sentences(base: Iterable[Case], head: Iterable[Case]) -> Matched:
+    """Match test sentences; what is left in one file with one expectation is matched by likeness, as an edit."""
+    matched = _match(base, head, _SENTENCE_KEYS)
+    edits = _edited_texts(matched.removed, matched.added)
+    old, new = {id(pair.base) for pair in edits}, {id(pair.head) for pair in edits}
+    return Matched(
+        (*matched.pairs, *edits),
+        tuple(case for case in matched.added if id(case) not in new),
+        tuple(case for case in matched.removed if id(case) not in old),
+    )
+
+
+def _match(
+    base: Iterable[Case],
+    head: Iterable[Case],
+    keys: Sequence[tuple[tuple[Edit, ...], Callable[[Case], Hashable | None]]],
+) -> Matched:
+    removed, added = list(base), list(head)
+    pairs: list[Pair] = []
+    for edits, key in keys:
+        waiting: dict[Hashable, deque[Case]] = defaultdict(deque)
+        for case in removed:
+            waiting[key(case)].append(case)
+        taken: set[int] = set()
+        still_added = []
+        for case in added:
+            name = key(case)
+            if name is not None and waiting.get(name):
+                partner = waiting[name].popleft()
+                taken.add(id(partner))
+                pairs.append(Pair(partner, case, edits))
+            else:
+                still_added.append(case)
+        removed = [case for case in removed if id(case) not in taken]
+        added = still_added
+    return Matched(tuple(pairs), tuple(added), tuple(removed))
+
+
+def _edited_texts(removed: Sequence[Case], added: Sequence[Case]) -> list[Pair]:
+    waiting: dict[Hashable, list[Case]] = defaultdict(list)
+    for case in removed:
+        waiting[case.location.path, case.expectation].append(case)
+    pairs = []
+    for case in added:
+        candidates = waiting.get((case.location.path, case.expectation), [])
+        likeness = [(_likeness(case.name, other.name), -i) for i, other in enumerate(candidates[:_MOST_COMPARED])]
+        if likeness and max(likeness)[0] >= _SIMILAR:
+            pairs.append(Pair(candidates.pop(-max(likeness)[1]), case, ("edited",)))
+    return pairs
+
+
+def _likeness(text: str, other: str) -> float:
+    return SequenceMatcher(None, text[:200], other[:200], autojunk=False).ratio()
+
+
+# --- from matched cases to what changed ------------------------------------------------------------------------------
+
+
+def changed_cases(matched: Matched) -> ChangedCases:
+    """Sort matched cases into those that became worse, better, were edited, or are new and fail; worst first."""
+    same = [pair for pair in matched.pairs if not {"edited", "renamed"} & set(pair.edits)]
+    return ChangedCases(
+        worse=_worst_first(_change(pair) for pair in same if pair.base.passed and not pair.head.passed),
+        better=_worst_first(_change(pair) for pair in same if pair.head.passed and not pair.base.passed),
+        edited=_worst_first(_change(pair) for pair in matched.pairs if {"edited", "renamed"} & set(pair.edits)),
+        added_failing=_worst_first(_added(case) for case in matched.added if not case.passed),
+        moved=sum("moved" in pair.edits for pair in matched.pairs),
+        shared=len(matched.pairs),
+        added=len(matched.added),
+        removed=len(matched.removed),
+    )
+
+
+def _change(pair: Pair) -> CaseChange:
+    return CaseChange(
+        name=pair.head.name,
+        location=pair.head.location,
+        base_location=pair.base.location,
+        passed=pair.head.passed,
+        base_passed=pair.base.passed,
+        expected=pair.head.expected,
+        actual=pair.head.actual,
+        base_actual=pair.base.actual,
+        confidence=pair.head.confidence,
+        edits=pair.edits,
+    )
+
+
+def _added(case: Case) -> CaseChange:
+    return CaseChange(
+        name=case.name,
+        location=case.location,
+        base_location=None,
+        passed=case.passed,
+        base_passed=None,
+        expected=case.expected,
+        actual=case.actual,
+        confidence=case.confidence,
+    )
+
+
+def _worst_first(cases: Iterable[CaseChange]) -> tuple[CaseChange, ...]:
+    """Newly failing first, then by confidence (the surer an engine errs, the worse), then by place."""
+
+    def badness(case: CaseChange) -> tuple[bool, bool, float, tuple[str, int, int], str]:
+        place = case.location.sort_key if case.location else ("", 0, 0)
+        return bool(case.passed), not case.base_passed, -(case.confidence or 0.0), place, case.name
+
+    return tuple(sorted(cases, key=badness))
+
+
+# --- findings, names -------------------------------------------------------------------------------------------------
+
+
+def changed_findings(base: Report, head: Report) -> tuple[tuple[FindingChange, ...], tuple[FindingChange, ...]]:
+    """Return the findings that are new and those that are gone, worst first.
+
+    A finding is known by its code, its message and its file; one that moved to another file is neither new nor gone.
+    """
+    before, after = findings_worst_first(base), findings_worst_first(head)
+    for parts in (("code", "severity", "message", "path"), ("code", "severity", "message")):
+        before, after = _left_over(before, after, parts), _left_over(after, before, parts)
+    return tuple(map(_finding_change, after)), tuple(map(_finding_change, before))
+
+
+def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str, ...]) -> list[Finding]:
+    """The findings that have no partner among the others, counting equal ones."""
+
+    def key(finding: Finding) -> tuple[str, ...]:
+        return tuple(finding.location.path if part == "path" else getattr(finding, part) for part in parts)
+
+    partners = Counter(map(key, others))
+    left = []
+    for finding in findings:
+        if partners[key(finding)] > 0:
+            partners[key(finding)] -= 1
+        else:
+            left.append(finding)
+    return left
+
+
+def _finding_change(finding: Finding) -> FindingChange:
+    return FindingChange(
+        code=finding.code, severity=finding.severity, message=finding.message, location=finding.location
+    )
+
+
+def changed_names(base: Report, head: Report, kind: str) -> ChangedNames:
+    """Return the intents or entities (``kind``) that are new and those that are removed."""
+    before, after = _names(base, kind), _names(head, kind)
+    if not before or not after:
+        return ChangedNames()
+    return ChangedNames(
+        added=tuple(Named(name=name, location=place) for name, place in after.items() if name not in before),
+        removed=tuple(Named(name=name, location=place) for name, place in before.items() if name not in after),
+    )
+
+
+def _names(report: Report, kind: str) -> dict[str, Location]:
+    """Names with their first place, sorted: from the list of all things of the project, else from the training data."""
+    names: dict[str, Location] = {}
+    if kind in report.coverage:
+        for item in report.coverage[kind].items:
+            names.setdefault(item.name, item.location)
+    elif kind == "intents" and report.nlu:
+        for sentence in report.nlu.training:
+            names.setdefault(sentence.intent, sentence.location)
+    return dict(sorted(names.items()))

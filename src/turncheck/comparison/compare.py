@@ -1,0 +1,162 @@
+"""Report against baseline: :func:`compare`, from the content of the two alone."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from turncheck.comparison.baseline import Baseline, Missing, Present, Unreadable
+from turncheck.comparison.cases import (
+    batch_cases,
+    end_to_end_cases,
+    entity_cases,
+    intent_cases,
+    response_cases,
+    story_cases,
+)
+from turncheck.comparison.changed_cases import (
+    changed_cases,
+    changed_findings,
+    changed_names,
+    match_named,
+    match_sentences,
+)
+from turncheck.comparison.explanations import Explainer, changed_items, collisions, training_difference
+from turncheck.comparison.metric_deltas import metric_deltas
+from turncheck.comparison.metrics import metrics_of
+from turncheck.comparison.model import (
+    BaselineUsed,
+    CaseChange,
+    ChangedCases,
+    Comparison,
+    MetricDelta,
+    SettingChange,
+)
+
+if TYPE_CHECKING:
+    from turncheck.report.model import Report
+
+
+def compare(report: Report, baseline: Baseline) -> Comparison:
+    """Compare a report with its baseline.
+
+    Without a baseline, or with the very report itself as one, the comparison says why and holds the values alone.
+    The same two reports give the same comparison, byte for byte.
+    """
+    match baseline:
+        case Missing(reason):
+            return _alone(report, BaselineUsed(status="missing", reason=reason))
+        case Unreadable(reason):
+            return _alone(report, BaselineUsed(status="unreadable", reason=reason))
+        case Present(base):
+            if _is_itself(base, report):
+                reason = "the baseline is this very report"
+                return _alone(report, BaselineUsed(status="missing", reason=reason))
+            return _compare(report, base, _used(baseline))
+
+
+def _used(baseline: Present) -> BaselineUsed:
+    source = baseline.report.source
+    return BaselineUsed(
+        status="present",
+        way=baseline.way,
+        commit=baseline.commit or source.commit,
+        run_id=baseline.run_id or source.run_id,
+        passed_over=baseline.passed_over,
+    )
+
+
+def _is_itself(base: Report, head: Report) -> bool:
+    """Whether both come from one run of one commit. Two reports of no known run are compared, equal or not."""
+    one, other = base.source, head.source
+    return one.run_id is not None and one.commit is not None and one == other and base == head
+
+
+def _alone(report: Report, used: BaselineUsed) -> Comparison:
+    metrics = tuple(
+        MetricDelta(name=metric.name, better=metric.better, kind=metric.kind, value=metric.value, base=None)
+        for metric in metrics_of(report).values()
+    )
+    return Comparison(baseline=used, metrics=metrics)
+
+
+def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
+    intents = match_sentences(intent_cases(base), intent_cases(head))
+    items = changed_items(base, head)
+    examples = _explained(changed_cases(intents), base, head)
+    new_findings, gone_findings = changed_findings(base, head)
+    return Comparison(
+        baseline=used,
+        warnings=_differences(base, head),
+        settings_changed=_settings_changed(base, head),
+        metrics=metric_deltas(base, head, intents, items),
+        examples=examples,
+        entities=changed_cases(match_sentences(entity_cases(base), entity_cases(head))),
+        responses=changed_cases(match_sentences(response_cases(base), response_cases(head))),
+        stories=changed_cases(match_named(story_cases(base), story_cases(head))),
+        e2e=changed_cases(match_named(end_to_end_cases(base), end_to_end_cases(head))),
+        batch=changed_cases(match_sentences(batch_cases(base), batch_cases(head))),
+        new_findings=new_findings,
+        gone_findings=gone_findings,
+        intents=changed_names(base, head, "intents"),
+        entity_types=changed_names(base, head, "entities"),
+        collisions=collisions(examples.worse, examples.better),
+        changed_items=items,
+    )
+
+
+def _explained(cases: ChangedCases, base: Report, head: Report) -> ChangedCases:
+    explainer = Explainer(training_difference(base, head), head.nlu.predictions if head.nlu else ())
+
+    def each(changes: tuple[CaseChange, ...]) -> tuple[CaseChange, ...]:
+        return tuple(change if change.passed else explainer.explain(change) for change in changes)
+
+    return msgspec.structs.replace(
+        cases, worse=each(cases.worse), edited=each(cases.edited), added_failing=each(cases.added_failing)
+    )
+
+
+def _differences(base: Report, head: Report) -> tuple[str, ...]:
+    """What makes the two sides less comparable than two states of one project."""
+    facts = [
+        ("engine", _engine(base), _engine(head)),
+        ("mode of the NLU evaluation", _mode(base), _mode(head)),
+        ("seed", str(base.seed), str(head.seed)),
+        ("version of turncheck", base.tool.version, head.tool.version),
+    ]
+    return tuple(
+        f"another {what} on the base: {one}, now {other}"
+        for what, one, other in facts
+        if one and other and one != other
+    )
+
+
+def _engine(report: Report) -> str:
+    return f"{report.engine.name} {report.engine.version}" if report.engine else ""
+
+
+def _mode(report: Report) -> str:
+    if report.nlu is None:
+        return ""
+    return report.nlu.mode if report.nlu.folds is None else f"{report.nlu.mode} with {report.nlu.folds} folds"
+
+
+def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
+    changes = []
+    for field in head.settings.__struct_fields__:
+        one, other = getattr(base.settings, field), getattr(head.settings, field)
+        if one != other:
+            changes.append(SettingChange(name=re.sub("_", "-", field), base=_setting(one), value=_setting(other)))
+    return tuple(changes)
+
+
+def _setting(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case tuple():
+            return ", ".join(str(part) for part in value) or "none"
+        case _:
+            return str(value)

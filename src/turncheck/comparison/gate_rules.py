@@ -1,0 +1,109 @@
+"""The gate settings as rules: ``nlu.intents.f1 >= 0.85``, ``nlu.intents.f1: 0.01 significant``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+from turncheck.comparison.metrics import family_of
+from turncheck.errors import UserError
+from turncheck.report.model import EVALUATIONS
+
+if TYPE_CHECKING:
+    from turncheck.report.model import GateSettings
+
+Operator = Literal[">=", "<=", "==", ">", "<"]
+
+_NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_THRESHOLD: Final = re.compile(rf"(?P<name>.+?)\s*(?P<operator>>=|<=|==|>|<)\s*(?P<limit>{_NUMBER})\s*(?P<percent>%?)")
+_REGRESSION: Final = re.compile(
+    rf"(?P<name>.+?)\s*:\s*(?P<limit>{_NUMBER})?\s*(?P<percent>%?)\s*[,;]?\s*(?P<significant>significant)?"
+)
+_FAIL_ON: Final = ("errors", "test-failures", "new-failures", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A metric must stand on the right side of a limit."""
+
+    text: str
+    name: str
+    operator: Operator
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A metric must not become worse by more than ``limit``; with ``significant`` only a real drop counts."""
+
+    text: str
+    name: str
+    limit: float
+    significant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GateRules:
+    """All gates of a run, read and checked."""
+
+    fail_on: tuple[str, ...]
+    fail_on_warnings: bool
+    require: tuple[str, ...]
+    thresholds: tuple[Threshold, ...]
+    regressions: tuple[Regression, ...]
+
+
+def read_rules(settings: GateSettings) -> GateRules:
+    """Read the gate settings; needs no report, so that a mistake shows before anything is trained.
+
+    Raises:
+        UserError: a word, line or metric that is not known.
+    """
+    for word in settings.fail_on:
+        if word not in _FAIL_ON:
+            raise UserError(f"fail-on: unknown word '{word[:80]}'", remedy=f"Known are: {', '.join(_FAIL_ON)}.")
+    for evaluation in settings.require:
+        if evaluation not in EVALUATIONS:
+            raise UserError(
+                f"require: unknown evaluation '{evaluation[:80]}'", remedy=f"Known are: {', '.join(EVALUATIONS)}."
+            )
+    return GateRules(
+        fail_on=settings.fail_on,
+        fail_on_warnings=settings.fail_on_warnings,
+        require=settings.require,
+        thresholds=tuple(_threshold(line) for line in settings.thresholds),
+        regressions=tuple(_regression(line) for line in settings.max_regression),
+    )
+
+
+def _threshold(line: str) -> Threshold:
+    found = _THRESHOLD.fullmatch(line.strip())
+    if found is None:
+        raise UserError(
+            f"thresholds: cannot read '{line[:200]}'",
+            remedy="Write a metric, one of >= <= > < ==, and a number: nlu.intents.f1 >= 0.85",
+        )
+    family_of(found["name"])
+    operator = next(known for known in get_args(Operator) if known == found["operator"])
+    return Threshold(line.strip(), found["name"], operator, _limit(found))
+
+
+def _regression(line: str) -> Regression:
+    found = _REGRESSION.fullmatch(line.strip())
+    if found is None or not (found["limit"] or found["significant"]):
+        raise UserError(
+            f"max-regression: cannot read '{line[:200]}'",
+            remedy="Write a metric, a colon and the largest drop: nlu.intents.f1: 0.01 (add 'significant' to fail on a"
+            " real drop only)",
+        )
+    if family_of(found["name"]).better == "neither":
+        raise UserError(f"max-regression: '{found['name'][:200]}' cannot become worse, it is only a number")
+    limit = _limit(found) if found["limit"] else 0.0
+    if limit < 0:
+        raise UserError(f"max-regression: the drop in '{line[:200]}' is negative", remedy="Give it as 0.01, say.")
+    return Regression(line.strip(), found["name"], limit, bool(found["significant"]))
+
+
+def _limit(found: re.Match[str]) -> float:
+    return float(found["limit"]) / (100 if found["percent"] else 1)

@@ -1,0 +1,197 @@
+"""Every metric with its value on both sides, the difference, and whether that is more than chance."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
+from turncheck.comparison.model import Judgement, MetricDelta, SharedDelta, Significance
+from turncheck.comparison.significance import LEVEL, Judged, PairedScore, PairedScores, mcnemar_exact, paired_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from turncheck.comparison.changed_cases import Matched, Pair
+    from turncheck.comparison.model import ChangedItem
+    from turncheck.report.model import EntitySpan, NluPrediction, Report
+
+_SAMPLED: Final = re.compile(r"nlu\.(?:intents|entities|responses)\b.*", re.DOTALL)
+"""Figures about a sample of what people write. Stories, cases and findings are counted, they stand for themselves."""
+
+
+def metric_deltas(
+    base: Report, head: Report, intents: Matched, items: Sequence[ChangedItem]
+) -> tuple[MetricDelta, ...]:
+    """Return all metrics of either side: in the baseline's order, then what only the new report has."""
+    before, after = metrics_of(base), metrics_of(head)
+    if items:
+        share = sum(item.covered for item in items) / len(items)
+        after[COVERAGE_OF_CHANGES] = Metric(COVERAGE_OF_CHANGES, share, "higher", "score")
+    same = [pair for pair in intents.pairs if not {"edited", "renamed"} & set(pair.edits)]
+    same_examples = len(same) == len(intents.pairs) and not intents.added and not intents.removed
+    tested = _tested(base, head, same)
+    return tuple(
+        _delta(metric, before.get(name), after.get(name), tested.get(name), same_examples=same_examples)
+        for name, metric in {**before, **after}.items()
+    )
+
+
+_Test = tuple[float, float, Significance, bool]
+"""A metric on the shared examples before and after, how it was judged, and whether it is real."""
+
+
+def _delta(
+    metric: Metric, before: Metric | None, after: Metric | None, test: _Test | None, *, same_examples: bool
+) -> MetricDelta:
+    delta = after.value - before.value if after and before else None
+    shared = None
+    if test and not same_examples:
+        shared = SharedDelta(base=test[0], value=test[1], delta=test[1] - test[0])
+    judgement, significance = _judge(metric, delta, test)
+    return MetricDelta(
+        name=metric.name,
+        better=metric.better,
+        kind=metric.kind,
+        value=after.value if after else None,
+        base=before.value if before else None,
+        delta=delta,
+        shared=shared,
+        judgement=judgement,
+        significance=significance,
+    )
+
+
+def _judge(metric: Metric, delta: float | None, test: _Test | None) -> tuple[Judgement, Significance | None]:
+    if delta is None:
+        return "not judged", None
+    if not _SAMPLED.fullmatch(metric.name):
+        judgement: Judgement = "not judged" if metric.better == "neither" else _direction(delta, metric)
+        return judgement, Significance(method="counted")
+    if test is None:
+        return ("same" if delta == 0 else "not judged"), None
+    base, value, significance, real = test
+    if not significance.changed:
+        return "same", significance
+    return (_direction(value - base, metric) if real else "noise"), significance
+
+
+def _direction(delta: float, metric: Metric) -> Judgement:
+    if delta == 0:
+        return "same"
+    return "better" if (delta > 0) == (metric.better == "higher") else "worse"
+
+
+# --- tests on the examples that both sides judged --------------------------------------------------------------------
+
+
+def _tested(base: Report, head: Report, same: Sequence[Pair]) -> dict[str, _Test]:
+    tested: dict[str, _Test] = {}
+    if same:
+        judged = [(Judged(p.head.expected, p.base.actual or None, p.head.actual or None),) for p in same]
+        _add_scores(tested, "nlu.intents", paired_scores(judged, head.seed))
+        _add_accuracy(tested, "nlu.intents.accuracy", [one for (one,) in judged])
+    pairs = _paired_predictions(base, head)
+    for extractor in head.nlu.entities if head.nlu else ():
+        if base.nlu and extractor in base.nlu.entities:
+            words = [_words(old, new, extractor) for old, new in pairs]
+            _add_scores(tested, f"nlu.entities.{extractor}", paired_scores(words, head.seed))
+            spans = [_spans(old, new, extractor) for old, new in pairs]
+            _add_scores(tested, f"nlu.entities.{extractor}.spans", paired_scores(spans, head.seed))
+    for selector in head.nlu.responses if head.nlu else ():
+        responses = list(_responses(pairs, selector))
+        _add_scores(tested, f"nlu.responses.{selector}", paired_scores([(one,) for one in responses], head.seed))
+        _add_accuracy(tested, f"nlu.responses.{selector}.accuracy", responses)
+    return tested
+
+
+def _add_scores(tested: dict[str, _Test], prefix: str, scores: PairedScores | None) -> None:
+    if scores is None:
+        return
+    for field, score in scores.overall.items():
+        tested[f"{prefix}.{field}"] = _bootstrapped(score)
+    for label, fields in scores.labels.items():
+        for field, score in fields.items():
+            tested[f"{prefix}[{label}].{field}"] = _bootstrapped(score)
+
+
+def _bootstrapped(score: PairedScore) -> _Test:
+    significance = Significance(method="bootstrap", low=score.low, high=score.high, changed=score.changed)
+    return score.before, score.after, significance, score.real
+
+
+def _add_accuracy(tested: dict[str, _Test], name: str, judged: Sequence[Judged]) -> None:
+    if not judged:
+        return
+    right_before = sum(one.before == one.expected for one in judged)
+    right_after = sum(one.after == one.expected for one in judged)
+    became_wrong = sum(one.before == one.expected != one.after for one in judged)
+    became_right = right_after - right_before + became_wrong
+    p_value = mcnemar_exact(became_wrong, became_right)
+    significance = Significance(method="mcnemar", p_value=p_value, changed=became_wrong + became_right)
+    tested[name] = right_before / len(judged), right_after / len(judged), significance, p_value < LEVEL
+
+
+def _paired_predictions(base: Report, head: Report) -> list[tuple[NluPrediction, NluPrediction]]:
+    """Sentences that both sides judged with the same expectation, entities and response included."""
+    waiting: dict[object, list[NluPrediction]] = {}
+    for example in base.nlu.predictions if base.nlu else ():
+        waiting.setdefault(_expectation(example), []).append(example)
+    return [
+        (partners.pop(0), example)
+        for example in (head.nlu.predictions if head.nlu else ())
+        if (partners := waiting.get(_expectation(example)))
+    ]
+
+
+def _expectation(example: NluPrediction) -> object:
+    spans = tuple((span.start, span.end, span.entity) for span in example.expected.entities)
+    return example.text, example.expected.intent, example.expected.response, spans
+
+
+def _responses(pairs: Iterable[tuple[NluPrediction, NluPrediction]], selector: str) -> Iterable[Judged]:
+    for old, new in pairs:
+        label = new.expected.response
+        if label and "/" in label and (selector in {"default", "all"} or label.startswith(f"{selector}/")):
+            yield Judged(label, old.predicted.response, new.predicted.response)
+
+
+def _words(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judged]:
+    """The words of a sentence with their entity types. The report holds no tokens; white space parts words nearly as
+    every tokenizer does, which is enough for the width of an interval."""
+    judged = []
+    for word in re.finditer(r"\S+", new.text):
+        start, end = word.span()
+        labels = (
+            _type_at(start, end, new.expected.entities, None),
+            _type_at(start, end, old.predicted.entities, extractor),
+            _type_at(start, end, new.predicted.entities, extractor),
+        )
+        if any(labels):
+            judged.append(Judged(*labels))
+    return judged
+
+
+def _type_at(start: int, end: int, spans: Iterable[EntitySpan], extractor: str | None) -> str | None:
+    for span in spans:
+        if span.start < end and span.end > start and extractor in {None, span.extractor}:
+            return span.entity
+    return None
+
+
+def _spans(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judged]:
+    """The spans of a sentence, each right only with its exact borders and type."""
+
+    def found(spans: Iterable[EntitySpan], by: str | None) -> set[tuple[int, int, str]]:
+        return {(span.start, span.end, span.entity) for span in spans if by in {None, span.extractor}}
+
+    expected = found(new.expected.entities, None)
+    before, after = found(old.predicted.entities, extractor), found(new.predicted.entities, extractor)
+
+    def label(place: tuple[int, int, str], side: set[tuple[int, int, str]]) -> str | None:
+        return place[2] if place in side else None
+
+    return [
+        Judged(label(place, expected), label(place, before), label(place, after))
+        for place in sorted(expected | before | after)
+    ]

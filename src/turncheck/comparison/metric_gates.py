@@ -1,0 +1,149 @@
+"""Gates about one metric: its value (thresholds), or its change against the baseline (max-regression)."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, find_metric, metrics_of
+from turncheck.comparison.model import FailedBy, GateResult
+from turncheck.comparison.wording import difference, figure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from turncheck.comparison.gate_rules import Operator, Regression, Threshold
+    from turncheck.comparison.model import Comparison, MetricDelta
+    from turncheck.report.model import Report
+
+_HOLDS: Final[dict[Operator, Callable[[float, float], bool]]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
+}
+_ROUNDING: Final = 1e-9
+"""Differences of decimal fractions are off by less: 0.9 - 0.89 is no more than 0.01."""
+_MOST_EXAMPLES: Final = 200
+
+
+def judge_threshold(report: Report, comparison: Comparison | None, rule: Threshold) -> GateResult:
+    """Judge ``metric >= limit``.
+
+    Raises:
+        UserError: the report has no such intent, extractor, suite ….
+    """
+    name = f"threshold: {rule.text}"
+    metric = _measured(report, comparison, rule.name)
+    if isinstance(metric, NotMeasured):
+        return GateResult(name=name, outcome="not judged", reason=metric.reason, metric=rule.name)
+    holds = _HOLDS[rule.operator](metric.value, rule.limit)
+    shown = figure(metric.value, metric.kind, apart_from=rule.limit)
+    reason = f"{rule.name} is {shown}" if holds else f"{rule.name} is {shown}, not {rule.operator} {rule.limit:g}"
+    failed_by = () if holds else _behind(report, comparison, rule.name)
+    return GateResult(
+        name=name, outcome="passed" if holds else "failed", reason=reason, metric=rule.name, failed_by=failed_by
+    )
+
+
+def _measured(report: Report, comparison: Comparison | None, name: str) -> Metric | NotMeasured:
+    if name == COVERAGE_OF_CHANGES and comparison and comparison.judged:
+        delta = comparison.metric(name)
+        if delta is None or delta.value is None:
+            return NotMeasured("nothing that is counted for coverage changed")
+        return Metric(name, delta.value, delta.better, delta.kind)
+    return find_metric(report, metrics_of(report), name)
+
+
+def judge_regression(report: Report, comparison: Comparison | None, rule: Regression) -> GateResult:
+    """Judge ``metric: largest drop``, on the examples that both sides judged where there are such.
+
+    Raises:
+        UserError: neither side has such an intent, extractor, suite ….
+    """
+    name = f"max-regression: {rule.text}"
+    delta = comparison.metric(rule.name) if comparison else None
+    if delta is None:
+        measured = _measured(report, comparison, rule.name)
+        reason = measured.reason if isinstance(measured, NotMeasured) else _why_no_baseline(comparison)
+        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
+    if comparison is None or not comparison.judged:
+        return GateResult(name=name, outcome="not judged", reason=_why_no_baseline(comparison), metric=rule.name)
+    if delta.delta is None:
+        side = "the base has no such metric" if delta.base is None else "it is measured on the base only"
+        return GateResult(name=name, outcome="not judged", reason=side, metric=rule.name)
+    if rule.significant and delta.judgement == "not judged":
+        reason = "no example was judged on both sides"
+        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
+    return _judge_drop(report, comparison, rule, delta, name)
+
+
+def _judge_drop(report: Report, comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> GateResult:
+    change = delta.shared.delta if delta.shared else delta.delta or 0.0
+    drop = change if delta.better == "lower" else -change
+    too_far = drop > rule.limit + _ROUNDING and not (rule.significant and delta.judgement == "noise")
+    reason = f"{rule.name}: {_told(delta)}"
+    if too_far:
+        reason += f", more than {rule.limit:g}"
+    return GateResult(
+        name=name,
+        outcome="failed" if too_far else "passed",
+        reason=reason,
+        metric=rule.name,
+        failed_by=_behind(report, comparison, rule.name) if too_far else (),
+    )
+
+
+def _told(delta: MetricDelta) -> str:
+    base, value = (delta.shared.base, delta.shared.value) if delta.shared else (delta.base or 0.0, delta.value or 0.0)
+    where = " on the examples both sides judged" if delta.shared else ""
+    noise = ", within noise" if delta.judgement == "noise" else ""
+    told = f"{figure(base, delta.kind)} to {figure(value, delta.kind)}"
+    return f"{told} ({difference(value - base, delta.kind)}{noise}){where}"
+
+
+def _why_no_baseline(comparison: Comparison | None) -> str:
+    return f"no baseline: {comparison.baseline.reason if comparison else 'none was asked for'}"
+
+
+def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[FailedBy, ...]:
+    """What is behind a figure: the wrong examples, of the named intent if there is one; newly wrong ones first."""
+    if name.startswith("nlu.intents") and report.nlu:
+        label = name.removeprefix("nlu.intents[").rpartition("].")[0] if name.startswith("nlu.intents[") else None
+        wrong = [
+            example
+            for example in report.nlu.predictions
+            if not example.correct and label in {None, example.expected.intent, example.predicted.intent}
+        ]
+        new = {(c.name, c.location) for c in comparison.examples.newly_failing} if comparison else set()
+        wrong.sort(key=lambda example: (example.text, example.location) not in new)
+        return tuple(
+            FailedBy(
+                what=f"{example.text}: {example.expected.intent} taken for {example.predicted.intent or 'nothing'}",
+                location=example.location,
+            )
+            for example in wrong[:_MOST_EXAMPLES]
+        )
+    if name == COVERAGE_OF_CHANGES and comparison:
+        return tuple(
+            FailedBy(what=f"{item.kind}: {item.name}", location=item.location)
+            for item in comparison.changed_items
+            if not item.covered
+        )
+    if name.startswith("coverage."):
+        items = report.coverage[name.partition(".")[2]].items
+        return tuple(FailedBy(what=item.name, location=item.location) for item in items if not item.covered)
+    if name.startswith("core.") and report.core:
+        return tuple(
+            FailedBy(what=f"story {story.name}", location=story.location)
+            for story in report.core.stories
+            if not story.passed
+        )
+    if name.startswith("e2e.") and report.e2e:
+        return tuple(
+            FailedBy(what=f"end-to-end case {case.name}", location=case.location)
+            for case in report.e2e.cases
+            if case.outcome in {"failed", "error"}
+        )
+    return ()

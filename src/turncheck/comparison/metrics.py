@@ -1,0 +1,215 @@
+"""The metrics of a report by name: names are paths in the report (``nlu.intents[greet].recall``, ``e2e.passed``).
+
+An average is the weighted one, as in Rasa's report; entities are averaged without ``no_entity``. A name is one of four
+things: measured here, measurable but not measured in this report (its evaluation did not run, its intent was not
+judged), about the comparison (``coverage.changed``), or unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from turncheck.errors import UserError
+from turncheck.report.model import COVERAGE_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from turncheck.report.model import Report
+
+Better = Literal["higher", "lower", "neither"]
+Kind = Literal["score", "count"]
+
+COVERAGE_OF_CHANGES: Final = "coverage.changed"
+"""Share of the changed things that a test reaches: the one metric that only a comparison has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Metrics that are named alike: which section of the report holds them, and what a larger value means."""
+
+    pattern: re.Pattern[str]
+    section: str
+    better: Better
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One figure of a report."""
+
+    name: str
+    value: float
+    better: Better
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class NotMeasured:
+    """A known metric without a value in this report, and why."""
+
+    reason: str
+
+
+def _family(pattern: str, section: str, better: Better, kind: Kind = "score") -> Family:
+    return Family(re.compile(pattern, re.DOTALL), section, better, kind)
+
+
+_SCORES: Final = "(?:precision|recall|f1)"
+FAMILIES: Final = (
+    _family(r"validation\.(?:errors|warnings)", "validate", "lower", "count"),
+    _family(r"validation\.infos", "validate", "neither", "count"),
+    _family(r"nlu\.examples", "nlu", "neither", "count"),
+    _family(rf"nlu\.intents\.(?:accuracy|{_SCORES})", "nlu", "higher"),
+    _family(rf"nlu\.intents\[.+\]\.{_SCORES}", "nlu", "higher"),
+    _family(rf"nlu\.entities\..+\.{_SCORES}", "nlu", "higher"),
+    _family(rf"nlu\.responses\..+\.(?:accuracy|{_SCORES})", "nlu", "higher"),
+    _family(r"nlu\.understood\.right", "nlu", "higher", "count"),
+    _family(r"nlu\.understood\.(?:wrong|not_understood)", "nlu", "lower", "count"),
+    _family(r"nlu\.calibration_error", "nlu", "lower"),
+    _family(rf"core\.(?:conversation_accuracy|accuracy|{_SCORES})", "core", "higher"),
+    _family(r"core\.passed", "core", "higher", "count"),
+    _family(r"core\.(?:failed|warned)", "core", "lower", "count"),
+    _family(r"e2e\.passed", "e2e", "higher", "count"),
+    _family(r"e2e\.(?:failed|skipped)", "e2e", "lower", "count"),
+    _family(r"batch\.passed", "batch", "higher", "count"),
+    _family(r"batch\.failed", "batch", "lower", "count"),
+    _family(rf"batch\.suites\[.+\]\.(?:intent_success|entity_success|{_SCORES})", "batch", "higher"),
+    _family(rf"coverage\.(?:{'|'.join(COVERAGE_KINDS)}|changed)", "coverage", "higher"),
+)
+
+_PLAIN_NAMES: Final = (
+    "validation.errors", "validation.warnings",
+    "nlu.intents.accuracy", "nlu.intents.precision", "nlu.intents.recall", "nlu.intents.f1", "nlu.intents[INTENT].f1",
+    "nlu.entities.EXTRACTOR.f1", "nlu.entities.EXTRACTOR.spans.f1", "nlu.responses.SELECTOR.f1",
+    "core.conversation_accuracy", "core.accuracy", "core.f1", "core.failed", "e2e.passed", "e2e.failed",
+    "batch.failed", "batch.suites[SUITE].f1", *(f"coverage.{kind}" for kind in COVERAGE_KINDS), COVERAGE_OF_CHANGES,
+)  # fmt: skip
+_AVERAGES: Final = frozenset({"accuracy", "micro avg", "macro avg", "weighted avg", "no_entity"})
+_SECTIONS: Final = {
+    "validate": "the data were not validated",
+    "nlu": "language understanding was not evaluated",
+    "core": "no stories were tested",
+    "e2e": "no end-to-end cases were run",
+    "batch": "no batch suites were run",
+    "coverage": "coverage was not measured",
+}
+
+
+def family_of(name: str) -> Family:
+    """Return what a metric's name means, whether or not it was measured.
+
+    Raises:
+        UserError: nothing is called like this; the remedy lists what comes near.
+    """
+    for family in FAMILIES:
+        if family.pattern.fullmatch(name):
+            return family
+    raise _unknown(name, _PLAIN_NAMES)
+
+
+def metrics_of(report: Report) -> dict[str, Metric]:
+    """Return all metrics of a report, main ones of a section first."""
+    metrics = {}
+    for name, value in _figures(report):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            family = family_of(name)
+            metrics[name] = Metric(name, float(value), family.better, family.kind)
+    return metrics
+
+
+def find_metric(report: Report, metrics: Mapping[str, Metric], name: str) -> Metric | NotMeasured:
+    """Look a metric up in ``metrics``, which are those of ``report``.
+
+    Raises:
+        UserError: an unknown metric, or an intent, extractor, suite … that the report does not have.
+    """
+    if name in metrics:
+        return metrics[name]
+    section = family_of(name).section
+    if name == COVERAGE_OF_CHANGES:
+        return NotMeasured("what changed is known only against a baseline")
+    if reason := _why_not_run(report, section, metrics):
+        return NotMeasured(reason)
+    for intent in report.nlu.unjudged if report.nlu else ():
+        if name.startswith(f"nlu.intents[{intent.intent}]."):
+            return NotMeasured(f"the intent has {intent.examples} examples, fewer than there are folds")
+    prefix = name.partition(".")[0] + "."
+    raise _unknown(name, tuple(known for known in metrics if known.startswith(prefix)))
+
+
+def _why_not_run(report: Report, section: str, metrics: Mapping[str, Metric]) -> str | None:
+    prefix = {"validate": "validation"}.get(section, section) + "."
+    if any(name.startswith(prefix) for name in metrics):
+        return None
+    reasons = [skipped.reason for skipped in report.skipped if skipped.evaluation == section]
+    return reasons[0] if reasons else _SECTIONS[section]
+
+
+def _figures(report: Report) -> Iterator[tuple[str, Any]]:
+    if report.validation:
+        counts = report.validation.counts
+        yield from (("validation.errors", counts.error), ("validation.warnings", counts.warning))
+        yield "validation.infos", counts.info
+    yield from _nlu_figures(report)
+    if report.core:
+        for field in ("conversation_accuracy", "accuracy", "precision", "recall", "f1"):
+            yield f"core.{field}", getattr(report.core, field)
+        yield "core.passed", sum(story.passed for story in report.core.stories)
+        yield "core.failed", sum(not story.passed for story in report.core.stories)
+        yield "core.warned", sum(story.warned for story in report.core.stories)
+    if report.e2e:
+        yield from ((f"e2e.{field}", getattr(report.e2e, field)) for field in ("passed", "failed", "skipped"))
+    if report.batch:
+        cases = [case for suite in report.batch.suites for case in suite.cases]
+        yield "batch.passed", sum(case.passed for case in cases)
+        yield "batch.failed", sum(not case.passed for case in cases)
+        for suite in report.batch.suites:
+            for field in ("f1", "precision", "recall", "intent_success", "entity_success"):
+                yield f"batch.suites[{suite.name}].{field}", getattr(suite, field)
+    for kind in COVERAGE_KINDS:
+        if kind in report.coverage:
+            yield f"coverage.{kind}", report.coverage[kind].share
+
+
+def _nlu_figures(report: Report) -> Iterator[tuple[str, Any]]:
+    nlu = report.nlu
+    if nlu is None:
+        return
+    yield "nlu.examples", nlu.examples
+    if nlu.intents:
+        for field in ("f1", "precision", "recall", "accuracy"):
+            yield f"nlu.intents.{field}", getattr(nlu.intents, field)
+        yield from _label_figures("nlu.intents", nlu.intents.report)
+    for extractor, scores in nlu.entities.items():
+        for field in ("f1", "precision", "recall"):
+            yield f"nlu.entities.{extractor}.{field}", getattr(scores, field)
+            yield f"nlu.entities.{extractor}.spans.{field}", getattr(scores.spans, field)
+        yield from _label_figures(f"nlu.entities.{extractor}", scores.report)
+    for selector, responses in nlu.responses.items():
+        for field in ("f1", "precision", "recall", "accuracy"):
+            yield f"nlu.responses.{selector}.{field}", getattr(responses, field)
+        yield from _label_figures(f"nlu.responses.{selector}", responses.report)
+    if nlu.understood:
+        for field in ("right", "wrong", "not_understood"):
+            yield f"nlu.understood.{field}", getattr(nlu.understood, field)
+    yield "nlu.calibration_error", nlu.calibration_error
+
+
+def _label_figures(prefix: str, report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Scores of each label of a report in Rasa's shape, which is scikit-learn's."""
+    for label, scores in report.items():
+        if label not in _AVERAGES and isinstance(scores, dict):
+            for field, key in (("f1", "f1-score"), ("precision", "precision"), ("recall", "recall")):
+                yield f"{prefix}[{label}].{field}", scores.get(key)
+
+
+def _unknown(name: str, known: tuple[str, ...]) -> UserError:
+    short = name[:200]
+    candidates = [candidate for candidate in known if len(candidate) <= 200]
+    near = get_close_matches(short, candidates, n=5, cutoff=0.6)
+    remedy = f"Did you mean {', '.join(near)}?" if near else f"Known metrics: {', '.join(candidates[:40])}."
+    return UserError(f"unknown metric '{short}'", remedy=remedy)

@@ -1,0 +1,258 @@
+"""The documents beside the report: ``comparison.json`` and ``verdict.json``."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from turncheck.comparison.baseline import Way
+from turncheck.comparison.metrics import Better, Kind
+from turncheck.location import Location
+
+COMPARISON_SCHEMA: Final = "turncheck/comparison/v1"
+VERDICT_SCHEMA: Final = "turncheck/verdict/v1"
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all parts: immutable, and strict about keys that nobody knows."""
+
+
+# --- comparison ------------------------------------------------------------------------------------------------------
+
+
+class BaselineUsed(_Part, frozen=True, kw_only=True):
+    """What was compared with. ``reason`` says why there is nothing, where ``status`` is not ``present``."""
+
+    status: Literal["present", "missing", "unreadable"]
+    way: Way | None = None
+    commit: str | None = None
+    run_id: str | None = None
+    passed_over: str = ""
+    reason: str = ""
+
+
+Judgement = Literal["better", "worse", "noise", "same", "not judged"]
+"""What a difference is: ``noise`` is one that chance alone explains."""
+
+
+class Significance(_Part, frozen=True, kw_only=True):
+    """How a difference was judged.
+
+    ``mcnemar`` gives a p-value, ``bootstrap`` the 95 % interval of the difference, ``counted`` neither: stories, cases,
+    findings are no sample of anything, each one that changes is a change. ``changed``: how many examples count
+    differently now.
+    """
+
+    method: Literal["mcnemar", "bootstrap", "counted"]
+    p_value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    changed: int | None = None
+
+
+class SharedDelta(_Part, frozen=True, kw_only=True):
+    """A metric on those examples alone that both sides judged."""
+
+    base: float
+    value: float
+    delta: float
+
+
+class MetricDelta(_Part, frozen=True, kw_only=True):
+    """One metric on both sides; ``None`` where a side does not have it. ``shared`` where the examples differ."""
+
+    name: str
+    better: Better
+    kind: Kind
+    value: float | None
+    base: float | None
+    delta: float | None = None
+    shared: SharedDelta | None = None
+    judgement: Judgement = "not judged"
+    significance: Significance | None = None
+
+
+Edit = Literal["edited", "renamed", "moved"]
+
+
+class TrainingChange(_Part, frozen=True, kw_only=True):
+    """A training sentence that the change added, removed, or gave another intent (``was``)."""
+
+    change: Literal["added", "removed", "relabelled"]
+    text: str
+    intent: str
+    location: Location
+    was: str | None = None
+    similarity: float = 0.0
+
+
+class CaseChange(_Part, frozen=True, kw_only=True):
+    """A case on both sides, or on one (then the other side's fields are ``None``).
+
+    ``edits`` says how the case itself differs: ``edited`` (its text or expectation), ``renamed``, ``moved`` (to another
+    file). ``because`` lists the training sentences of this change that explain it best.
+    """
+
+    name: str
+    location: Location | None
+    base_location: Location | None
+    passed: bool | None
+    base_passed: bool | None
+    expected: str = ""
+    actual: str = ""
+    base_actual: str = ""
+    confidence: float | None = None
+    edits: tuple[Edit, ...] = ()
+    because: tuple[TrainingChange, ...] = ()
+
+
+class ChangedCases(_Part, frozen=True, kw_only=True):
+    """Cases of one kind, matched by what they are. ``worse`` and ``better`` are the same cases on both sides.
+
+    ``edited`` holds the pairs that were edited or renamed, whatever their results; ``added_failing`` the new ones that
+    fail. Worst first. The numbers count all cases, also those that nothing happened to: on both sides, thereof in
+    another file, only now, only before.
+    """
+
+    worse: tuple[CaseChange, ...] = ()
+    better: tuple[CaseChange, ...] = ()
+    edited: tuple[CaseChange, ...] = ()
+    added_failing: tuple[CaseChange, ...] = ()
+    shared: int = 0
+    moved: int = 0
+    added: int = 0
+    removed: int = 0
+
+    @property
+    def newly_failing(self) -> tuple[CaseChange, ...]:
+        """All that fail now and did not before: the same, the edited, the new ones."""
+        edited = tuple(case for case in self.edited if not case.passed and case.base_passed)
+        return (*self.worse, *edited, *self.added_failing)
+
+
+class FindingChange(_Part, frozen=True, kw_only=True):
+    """A finding that is new or gone."""
+
+    code: str
+    severity: Literal["error", "warning", "info"]
+    message: str
+    location: Location
+
+
+class Named(_Part, frozen=True, kw_only=True):
+    """An intent or entity, and where it is (for a removed one: where it was)."""
+
+    name: str
+    location: Location | None = None
+
+
+class ChangedNames(_Part, frozen=True, kw_only=True):
+    """What is there now and was not, and the other way round."""
+
+    added: tuple[Named, ...] = ()
+    removed: tuple[Named, ...] = ()
+
+
+class Collision(_Part, frozen=True, kw_only=True):
+    """Two intents that are now taken for each other more often.
+
+    ``sentences`` are training sentences of this change near those that are newly wrong (``like``).
+    """
+
+    intents: tuple[str, str]
+    newly_wrong: int
+    sentences: tuple[TrainingChange, ...] = ()
+    like: tuple[CaseChange, ...] = ()
+
+
+class ChangedItem(_Part, frozen=True, kw_only=True):
+    """A thing of the project that is new or whose content changed, and whether a test reaches it."""
+
+    kind: str
+    name: str
+    location: Location
+    change: Literal["added", "changed"]
+    covered: bool
+
+
+class SettingChange(_Part, frozen=True, kw_only=True):
+    """A gate setting that differs from the baseline's."""
+
+    name: str
+    base: str
+    value: str
+
+
+class Comparison(_Part, frozen=True, kw_only=True):
+    """A report against its baseline. Without one, ``metrics`` still holds the values and nothing else is filled."""
+
+    schema: Literal["turncheck/comparison/v1"] = COMPARISON_SCHEMA
+    baseline: BaselineUsed
+    warnings: tuple[str, ...] = ()
+    """What makes the two sides less comparable: another engine, mode, seed; a sentence each."""
+    settings_changed: tuple[SettingChange, ...] = ()
+    metrics: tuple[MetricDelta, ...] = ()
+    examples: ChangedCases = ChangedCases()
+    entities: ChangedCases = ChangedCases()
+    responses: ChangedCases = ChangedCases()
+    stories: ChangedCases = ChangedCases()
+    e2e: ChangedCases = ChangedCases()
+    batch: ChangedCases = ChangedCases()
+    new_findings: tuple[FindingChange, ...] = ()
+    gone_findings: tuple[FindingChange, ...] = ()
+    intents: ChangedNames = ChangedNames()
+    entity_types: ChangedNames = ChangedNames()
+    collisions: tuple[Collision, ...] = ()
+    changed_items: tuple[ChangedItem, ...] = ()
+
+    @property
+    def judged(self) -> bool:
+        """Whether there was a baseline."""
+        return self.baseline.status == "present"
+
+    def metric(self, name: str) -> MetricDelta | None:
+        """Return a metric by its name."""
+        return next((metric for metric in self.metrics if metric.name == name), None)
+
+
+# --- verdict ---------------------------------------------------------------------------------------------------------
+
+GateOutcome = Literal["passed", "failed", "not judged"]
+
+
+class FailedBy(_Part, frozen=True, kw_only=True):
+    """One thing that made a gate fail."""
+
+    what: str
+    location: Location | None = None
+
+
+class GateResult(_Part, frozen=True, kw_only=True):
+    """A gate, its outcome and why. ``metric`` names the figure it is about, if it is about one."""
+
+    name: str
+    outcome: GateOutcome
+    reason: str
+    metric: str | None = None
+    failed_by: tuple[FailedBy, ...] = ()
+
+
+class Verdict(_Part, frozen=True, kw_only=True):
+    """The outcome of all gates. ``summary`` says it in one line, without the outcome itself."""
+
+    schema: Literal["turncheck/verdict/v1"] = VERDICT_SCHEMA
+    outcome: Literal["passed", "failed"]
+    summary: str
+    gates: tuple[GateResult, ...] = ()
+    not_judged: Literal["pass", "fail"] = "pass"
+
+    @property
+    def passed(self) -> bool:
+        """Whether the run may go on."""
+        return self.outcome == "passed"
+
+
+def encode(document: Comparison | Verdict) -> bytes:
+    """Write a document: UTF-8 JSON, keys in the order of the types, a line break at the end."""
+    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"

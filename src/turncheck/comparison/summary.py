@@ -1,0 +1,67 @@
+"""The verdict in one line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.wording import count, difference
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
+
+    from turncheck.comparison.model import Comparison, GateResult
+    from turncheck.report.model import Report
+
+_MOST_REASONS = 3
+
+
+def summarize(
+    report: Report, comparison: Comparison | None, gates: Sequence[GateResult], failing: AbstractSet[str]
+) -> str:
+    """Say what happened: the reasons of the failing gates, else what was tested; what changed; what else to know."""
+    reasons = [gate.reason for gate in gates if gate.outcome in failing]
+    parts = reasons[:_MOST_REASONS]
+    if len(reasons) > _MOST_REASONS:
+        parts.append(f"{len(reasons) - _MOST_REASONS} more")
+    if not parts:
+        parts = [_tested(report)]
+    if comparison and comparison.judged:
+        parts.append(_changed(comparison))
+    if report.nlu and report.nlu.on_training_sentences:
+        trained = count(report.nlu.on_training_sentences, "test sentence")
+        parts.append(f"{trained} of {report.nlu.examples:,} stand in the training data as well")
+    return "; ".join(parts)
+
+
+def _tested(report: Report) -> str:
+    tested = []
+    if report.core and report.core.stories:
+        passed = sum(story.passed for story in report.core.stories)
+        tested.append(f"{passed} of {count(len(report.core.stories), 'story', 'stories')}")
+    if report.e2e and report.e2e.cases:
+        tested.append(f"{report.e2e.passed} of {count(report.e2e.passed + report.e2e.failed, 'end-to-end case')}")
+    if report.batch and report.batch.suites:
+        cases = [case for suite in report.batch.suites for case in suite.cases]
+        tested.append(f"{sum(case.passed for case in cases)} of {count(len(cases), 'batch case')}")
+    passed_line = f"{' and '.join(tested)} passed" if tested else ""
+    if report.nlu and report.nlu.intents:
+        right = sum(example.correct for example in report.nlu.predictions)
+        understood = f"{right:,} of {count(report.nlu.examples, 'sentence')} understood"
+        return f"{passed_line}, {understood}" if passed_line else understood
+    return passed_line or "nothing was tested"
+
+
+def _changed(comparison: Comparison) -> str:
+    """The most telling difference: the intents' F1 and the sentences that changed sides."""
+    told = []
+    f1 = comparison.metric("nlu.intents.f1")
+    if f1 and f1.delta is not None and f1.judgement in {"better", "worse", "noise"}:
+        word = {"better": "a real gain", "worse": "a real drop", "noise": "within noise"}[f1.judgement]
+        change = f1.shared.delta if f1.shared else f1.delta
+        told.append(f"intents {difference(change, 'score')} ({word})")
+    cases = (comparison.examples, comparison.stories, comparison.e2e, comparison.batch)
+    worse, better = sum(len(c.newly_failing) for c in cases), sum(len(c.better) for c in cases)
+    if worse or better:
+        told.append(f"{worse} newly wrong, {better} newly right")
+    return ", ".join(told) or "nothing changed sides against the base"

@@ -1,0 +1,264 @@
+"""A small language for reports: what a test is about is written, the rest follows from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sklearn.metrics import classification_report
+
+from turncheck.finding import Finding
+from turncheck.location import Location
+from turncheck.report.model import (
+    Batch,
+    BatchCase,
+    BatchCounts,
+    BatchSuite,
+    CaseResult,
+    CaseStep,
+    Confusion,
+    Core,
+    CoverageItem,
+    EndToEnd,
+    EngineInfo,
+    EntityScores,
+    EntitySpan,
+    ExpectedParse,
+    FindingCounts,
+    GateSettings,
+    IntentScores,
+    KindCoverage,
+    Neighbour,
+    Nlu,
+    NluPrediction,
+    PredictedParse,
+    ProjectInfo,
+    Report,
+    Skipped,
+    Source,
+    SpanScores,
+    StoryResult,
+    StoryStep,
+    Substitution,
+    Tool,
+    TrainingSentence,
+    Validation,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+BASE_COMMIT = "1" * 40
+HEAD_COMMIT = "2" * 40
+
+
+def example(
+    text: str,
+    intent: str,
+    predicted: str | None = None,
+    *,
+    line: int = 1,
+    path: str = "tests/test_nlu.yml",
+    confidence: float = 0.9,
+    near: Sequence[tuple[int, float]] = (),
+    entities: Sequence[tuple[int, int, str]] = (),
+    found: Sequence[tuple[int, int, str]] | None = None,
+    extractor: str = "DIETClassifier",
+) -> NluPrediction:
+    """A test sentence; without ``predicted`` it is right, without ``found`` its entities are."""
+    spans = tuple(EntitySpan(start=s, end=e, entity=kind, value=text[s:e]) for s, e, kind in entities)
+    seen = [(span.start, span.end, span.entity) for span in spans] if found is None else found
+    return NluPrediction(
+        text=text,
+        location=Location(path, line, 7),
+        correct=predicted is None or predicted == intent,
+        expected=ExpectedParse(intent=intent, entities=spans),
+        predicted=PredictedParse(
+            intent=predicted or intent,
+            confidence=confidence,
+            entities=tuple(
+                EntitySpan(start=s, end=e, entity=kind, value=text[s:e], extractor=extractor, confidence=0.9)
+                for s, e, kind in seen
+            ),
+        ),
+        neighbours=tuple(Neighbour(training=index, similarity=similarity) for index, similarity in near),
+    )
+
+
+def training(*sentences: tuple[str, str], path: str = "data/nlu.yml") -> tuple[TrainingSentence, ...]:
+    """Training sentences, ``(text, intent)`` each, one a line."""
+    return tuple(
+        TrainingSentence(text=text, intent=intent, location=Location(path, line, 7))
+        for line, (text, intent) in enumerate(sentences, start=3)
+    )
+
+
+def story(name: str, *steps: str, line: int = 1, path: str = "tests/test_stories.yml") -> StoryResult:
+    """A test story; a step is ``action`` or, for a wrong one, ``action!predicted``."""
+    results = []
+    for number, step in enumerate(steps, start=1):
+        expected, _, predicted = step.partition("!")
+        results.append(
+            StoryStep(
+                kind="action",
+                expected=expected,
+                predicted=predicted or expected,
+                passed=not predicted,
+                policy="MemoizationPolicy",
+                confidence=1.0,
+                location=Location(path, line + number, 5),
+            )
+        )
+    return StoryResult(
+        name=name, location=Location(path, line, 3), passed=all(step.passed for step in results), steps=tuple(results)
+    )
+
+
+def case(name: str, *steps: str, line: int = 1, path: str = "tests/e2e_test_cases.yml") -> CaseResult:
+    """An end-to-end case; a step is ``expected`` or, for a failed one, ``expected!actual``."""
+    results = []
+    for number, step in enumerate(steps, start=1):
+        expected, _, actual = step.partition("!")
+        results.append(
+            CaseStep(
+                kind="utter",
+                expected=expected,
+                outcome="failed" if actual else "passed",
+                actual=actual or expected,
+                location=Location(path, line + number, 7),
+            )
+        )
+    passed = all(step.outcome == "passed" for step in results)
+    return CaseResult(
+        name=name,
+        location=Location(path, line, 5),
+        passed=passed,
+        outcome="passed" if passed else "failed",
+        steps=tuple(results),
+        difference=() if passed else ("  user: hello", f"+ {results[-1].expected}", f"- {results[-1].actual}"),
+    )
+
+
+def suite(name: str, *cases: tuple[str, bool]) -> BatchSuite:
+    """A batch suite of ``(utterance, passed)``."""
+    return BatchSuite(
+        name=name,
+        outcome="Success",
+        counts=BatchCounts(tp=sum(passed for _, passed in cases), tn=0, fp=0, fn=sum(not p for _, p in cases)),
+        precision=1.0,
+        recall=0.5,
+        f1=0.667,
+        intent_success=50.0,
+        entity_success=0.0,
+        cases=tuple(
+            BatchCase(
+                text=text,
+                location=Location("suites/faq.json", line),
+                passed=passed,
+                expected={"intent": "faq"},
+                predicted={"intent": "faq" if passed else "other"},
+            )
+            for line, (text, passed) in enumerate(cases, start=1)
+        ),
+    )
+
+
+def finding(code: str, message: str, severity: Any = "error", path: str = "domain.yml", line: int = 1) -> Finding:
+    """A finding of validation."""
+    return Finding(code=code, severity=severity, message=message, location=Location(path, line, 1))
+
+
+def coverage(kind: str, **items: tuple[str, bool]) -> dict[str, KindCoverage]:
+    """Coverage of one kind: ``name=(digest, covered)``."""
+    listed = tuple(
+        CoverageItem(name=name, location=Location("domain.yml", line, 3), digest=digest, covered=covered)
+        for line, (name, (digest, covered)) in enumerate(items.items(), start=2)
+    )
+    return {kind: KindCoverage(items=listed, share=sum(i.covered for i in listed) / len(listed) if listed else None)}
+
+
+def nlu(
+    examples: Sequence[NluPrediction], sentences: Sequence[TrainingSentence] = (), entity_scores: float | None = None
+) -> Nlu:
+    """An evaluation with the scores that follow from its examples."""
+    expected = [example.expected.intent for example in examples]
+    predicted = [example.predicted.intent for example in examples]
+    scores = classification_report(expected, predicted, output_dict=True, zero_division=0)
+    pairs = Counter((e, p) for e, p in zip(expected, predicted, strict=True) if e != p)
+    weighted = scores["weighted avg"]
+    entities = {}
+    if entity_scores is not None:
+        spans = SpanScores(precision=entity_scores, recall=entity_scores, f1=entity_scores)
+        entities["DIETClassifier"] = EntityScores(
+            report={}, precision=entity_scores, recall=entity_scores, f1=entity_scores, spans=spans
+        )
+    return Nlu(
+        mode="held-out",
+        folds=None,
+        examples=len(examples),
+        intents=IntentScores(
+            report=scores,
+            accuracy=sum(example.correct for example in examples) / len(examples),
+            precision=weighted["precision"],
+            recall=weighted["recall"],
+            f1=weighted["f1-score"],
+            confusions=tuple(
+                Confusion(expected=str(e), predicted=str(p), count=number)
+                for (e, p), number in sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
+            ),
+        ),
+        entities=entities,
+        training=tuple(sentences),
+        predictions=tuple(examples),
+    )
+
+
+def report(
+    *,
+    examples: Sequence[NluPrediction] = (),
+    sentences: Sequence[TrainingSentence] = (),
+    stories: Sequence[StoryResult] = (),
+    cases: Sequence[CaseResult] = (),
+    suites: Sequence[BatchSuite] = (),
+    findings: Iterable[Finding] = (),
+    covered: Mapping[str, KindCoverage] | None = None,
+    settings: GateSettings | None = None,
+    name: str = "pizzeria",
+    root: str = "bots/pizzeria",
+    commit: str = HEAD_COMMIT,
+    entity_scores: float | None = None,
+    skipped: Sequence[Skipped] = (),
+    substitutions: Sequence[Substitution] = (),
+) -> Report:
+    """A report of what is given; what is not given did not run."""
+    found = tuple(findings)
+    counts = Counter(one.severity for one in found)
+    accuracy = sum(s.passed for s in stories) / len(stories) if stories else 0.0
+    return Report(
+        tool=Tool(name="turncheck", version="0.1.0"),
+        project=ProjectInfo(name=name, root=root),
+        source=Source(repository="acme/bots", commit=commit, ref="refs/heads/x", run_id="77"),
+        seed=42,
+        engine=EngineInfo(name="embedded", version="0.1.0", substitutions=tuple(substitutions)),
+        validation=Validation(
+            findings=found,
+            counts=FindingCounts(error=counts["error"], warning=counts["warning"], info=counts["info"]),
+        ),
+        nlu=nlu(examples, sentences, entity_scores) if examples else None,
+        core=Core(stories=tuple(stories), report={}, accuracy=accuracy, conversation_accuracy=accuracy)
+        if stories
+        else None,
+        e2e=EndToEnd(cases=tuple(cases), passed=sum(c.passed for c in cases), failed=sum(not c.passed for c in cases))
+        if cases
+        else None,
+        batch=Batch(suites=tuple(suites)) if suites else None,
+        coverage=dict(covered or {}),
+        settings=settings or GateSettings(),
+        skipped=tuple(skipped),
+    )
+
+
+def with_changes(original: Report, **changes: Any) -> Report:
+    """A copy of a report with some fields replaced."""
+    return msgspec.structs.replace(original, **changes)
