@@ -71,6 +71,13 @@ class DialogueDomain:
             bot_texts=frozenset((*domain.end_to_end_actions, *bot_texts)),
         )
 
+    def action_number(self, action: str) -> int:
+        """Return the place of an action in :attr:`actions`; one that the domain does not know comes after all."""
+        try:
+            return self.actions.index(action)
+        except ValueError:
+            return len(self.actions)
+
     def slots_for_entities(self, entities: Sequence[Mapping[str, Any]]) -> list[SlotSet]:
         """Return the slots that these entities fill by themselves in a story: ``from_entity``, tied to no loop."""
         events = []

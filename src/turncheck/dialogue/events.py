@@ -12,17 +12,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from turncheck.location import Location
+
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """The base of all events. Time and metadata never decide whether two events are equal."""
+    """The base of all events. Time, metadata and location never decide whether two events are equal.
+
+    ``location``: where a story says so, for events that come from a file.
+    """
 
     kind: ClassVar[str] = "event"
 
     timestamp: float | None = field(default=None, compare=False)
     metadata: Mapping[str, Any] | None = field(default=None, compare=False)
+    location: Location | None = field(default=None, compare=False, repr=False)
 
     def content(self) -> Json:
         """Return the keys of the JSON shape beside kind, time and metadata."""
@@ -167,6 +173,7 @@ class ActionExecuted(Event):
     """An action ran: by ``name``, or an end-to-end one by its ``text``.
 
     ``hide_rule_turn``: policies that learn from stories do not see this turn, since only a rule knows it.
+    ``is_unpredictable``: the first action of a story that begins with one; nothing can be learnt from it.
     """
 
     kind: ClassVar[str] = "action"
@@ -176,6 +183,7 @@ class ActionExecuted(Event):
     confidence: float | None = field(default=None, compare=False)
     text: str | None = None
     hide_rule_turn: bool = field(default=False, compare=False)
+    is_unpredictable: bool = field(default=False, compare=False)
 
     @property
     def label(self) -> str:

@@ -6,6 +6,7 @@ A state has up to four parts, each left out when empty: ``user`` (``intent`` or 
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.defaults import ACTION_LISTEN, SHOULD_NOT_BE_SET
@@ -16,7 +17,23 @@ if TYPE_CHECKING:
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import UserUttered
 
-State = dict[str, dict[str, Any]]
+
+class State(dict[str, dict[str, Any]]):
+    """One state. Shared between trackers and policies: nobody changes one, nor its parts, once it is made."""
+
+    __slots__ = ("_text",)
+
+    _text: str
+
+    @property
+    def text(self) -> str:
+        """The state as JSON with sorted keys: the form in which states are memorised and compared."""
+        try:
+            return self._text
+        except AttributeError:
+            self._text = json.dumps(self, sort_keys=True)
+            return self._text
+
 
 USER: Final = "user"
 SLOTS: Final = "slots"

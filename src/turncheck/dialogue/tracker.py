@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +29,12 @@ from turncheck.dialogue.events import (
     UserUttered,
 )
 from turncheck.dialogue.slots import SlotValues
+from turncheck.dialogue.states import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.dialogue.states import State
 
 _NOTHING_SAID = UserUttered()
 
@@ -52,7 +53,9 @@ class Situation:
     """What a sequence of events adds up to. Changed only by :meth:`apply`; all that it holds is immutable."""
 
     __slots__ = (
+        "_user",
         "active_loop",
+        "domain",
         "followup_action",
         "latest_action",
         "latest_bot_message",
@@ -61,8 +64,10 @@ class Situation:
         "slots",
     )
 
-    def __init__(self, slots: SlotValues) -> None:
-        self.slots = slots
+    def __init__(self, domain: DialogueDomain) -> None:
+        self.domain = domain
+        self.slots = SlotValues(domain.slots)
+        self._user: tuple[UserUttered, dict[str, Any]] = (_NOTHING_SAID, {})
         self.reset()
 
     def reset(self) -> None:
@@ -77,15 +82,7 @@ class Situation:
 
     def copy(self) -> Situation:
         """Return a situation that goes its own way from here."""
-        other = Situation.__new__(Situation)
-        other.slots = self.slots
-        other.paused = self.paused
-        other.latest_action = self.latest_action
-        other.latest_message = self.latest_message
-        other.latest_bot_message = self.latest_bot_message
-        other.followup_action = self.followup_action
-        other.active_loop = self.active_loop
-        return other
+        return copy.copy(self)
 
     @property
     def latest_action_name(self) -> str | None:
@@ -97,6 +94,32 @@ class Situation:
         """The active loop; a rule's "no loop" counts as none."""
         loop = self.active_loop
         return None if loop is None or loop.name == SHOULD_NOT_BE_SET else loop.name
+
+    def state(self, *, of_set: bool = False) -> State:
+        """Return what policies see now; ``of_set`` leaves out the slots that no event has set."""
+        state = State()
+        user = self._user_part()
+        if user:
+            state[states.USER] = user
+        slots = self.slots.features_of_set if of_set else self.slots.features
+        if slots:
+            state[states.SLOTS] = slots
+        action = self.latest_action
+        if action is not None:
+            state[states.PREVIOUS_ACTION] = (
+                {states.ACTION_NAME: action.name} if action.name else {states.ACTION_TEXT: action.text}
+            )
+        if self.active_loop is not None:
+            state[states.ACTIVE_LOOP] = {states.LOOP_NAME: self.active_loop.name}
+        return state
+
+    def _user_part(self) -> dict[str, Any]:
+        message, part = self._user
+        if message is not self.latest_message:
+            message = self.latest_message
+            part = states.user_part(message, self.domain)
+            self._user = (message, part)
+        return part
 
     def apply(self, event: Event) -> None:  # noqa: C901, PLR0912 - one branch per kind of event, flat
         """Take one event in. Those that undo others (``rewind``, ``undo``) are the tracker's business."""
@@ -156,15 +179,12 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The dialogue just before an action ran, or now.
-
-    ``state`` is what policies see; in ``state_of_set`` slots that no event has set are left out (for rules).
-    """
+    """The dialogue just before an action ran, or now; ``state`` is what policies see."""
 
     state: State
-    state_of_set: State
     hide_rule_turn: bool
     followup_action: str | None
+    latest_action_name: str | None
     active_loop_name: str | None
 
 
@@ -184,7 +204,7 @@ class Tracker:
         self.source = source
         self.is_rule = is_rule
         self.events: list[Event] = []
-        self.situation = Situation(SlotValues(domain.slots))
+        self.situation = Situation(domain)
         self._history = _History(domain)
 
     @classmethod
@@ -288,6 +308,10 @@ class Tracker:
                 return self.events[index + 1 :]
         return self.events
 
+    def states(self) -> Sequence[State]:
+        """Return the state before each action that counts, and now."""
+        return [moment.state for moment in self.moments()]
+
     def last_applied(self, *kinds: type[Event]) -> Event | None:
         """Return the latest event of one of these kinds that counts."""
         return next((event for event in reversed(self.applied_events()) if isinstance(event, kinds)), None)
@@ -305,12 +329,11 @@ class Tracker:
 class _History:
     """Applied events and moments of a growing list of events."""
 
-    __slots__ = ("_applied", "_loops", "_moments", "_read", "_replayed", "_situation", "_user", "domain")
+    __slots__ = ("_applied", "_loops", "_moments", "_read", "_replayed", "_situation", "domain")
 
     def __init__(self, domain: DialogueDomain) -> None:
         self.domain = domain
         self._loops: set[str] = set()
-        self._user: tuple[UserUttered, dict[str, Any]] = (_NOTHING_SAID, {})
         self._forget()
 
     def _forget(self) -> None:
@@ -319,7 +342,7 @@ class _History:
         self._forget_replay()
 
     def _forget_replay(self) -> None:
-        self._situation = Situation(SlotValues(self.domain.slots))
+        self._situation = Situation(self.domain)
         self._moments: list[Moment] = []
         self._replayed = 0
 
@@ -362,28 +385,7 @@ class _History:
 
     def _moment(self, *, hide_rule_turn: bool) -> Moment:
         now = self._situation
-        state: State = {}
-        user = self._user_part(now.latest_message)
-        if user:
-            state[states.USER] = user
-        action = now.latest_action
-        if action is not None:
-            state[states.PREVIOUS_ACTION] = (
-                {states.ACTION_NAME: action.name} if action.name else {states.ACTION_TEXT: action.text}
-            )
-        if now.active_loop is not None:
-            state[states.ACTIVE_LOOP] = {states.LOOP_NAME: now.active_loop.name}
-        state_of_set = state.copy()
-        if now.slots.features:
-            state[states.SLOTS] = now.slots.features
-            if now.slots.features_of_set:
-                state_of_set[states.SLOTS] = now.slots.features_of_set
-        return Moment(state, state_of_set, hide_rule_turn, now.followup_action, now.active_loop_name)
-
-    def _user_part(self, message: UserUttered) -> dict[str, Any]:
-        if self._user[0] is not message:
-            self._user = (message, states.user_part(message, self.domain))
-        return self._user[1]
+        return Moment(now.state(), hide_rule_turn, now.followup_action, now.latest_action_name, now.active_loop_name)
 
 
 def _undo_until(kind: type[Event], applied: list[Event]) -> None:

@@ -1,0 +1,129 @@
+"""The states that a policy looks at before it predicts: by text or by intent, with or without what only rules know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from turncheck.dialogue import states as s
+from turncheck.dialogue.defaults import ACTION_UNLIKELY_INTENT
+from turncheck.dialogue.states import State, follows_listen, previous_action
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.dialogue.tracker import Moment, Tracker
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOnly:
+    """Slots and loops that occur in rules and in no story: policies that learn from stories do not see them."""
+
+    slots: frozenset[str] = frozenset()
+    loops: frozenset[str] = frozenset()
+
+
+def by_intent(states: Sequence[State]) -> list[State]:
+    """Return the states with the text left out wherever there is an intent, and in the newest message anyway."""
+    result = [_without_text_beside_intent(state) for state in states]
+    last = result[-1]
+    if s.TEXT in last.get(s.USER, {}) and follows_listen(last):
+        result[-1] = _with_user(last, {key: value for key, value in last[s.USER].items() if key != s.TEXT})
+    return result
+
+
+def by_text(states: Sequence[State]) -> list[State]:
+    """Return the states with the newest message seen by its text, earlier ones by their intent where they have one."""
+    result = [*states[:-1]]
+    last = states[-1]
+    if s.USER in last and follows_listen(last):
+        last = _with_user(last, {key: value for key, value in last[s.USER].items() if key == s.TEXT})
+    result.append(last)
+    return [_without_text_beside_intent(state) for state in result]
+
+
+def learnt(states: Sequence[State]) -> list[State]:
+    """Return the states to learn from: the text left out wherever there is an intent."""
+    return [_without_text_beside_intent(state) for state in states]
+
+
+def _without_text_beside_intent(state: State) -> State:
+    user = state.get(s.USER)
+    if user is None or s.TEXT not in user or not user.get(s.INTENT):
+        return state
+    return _with_user(state, {key: value for key, value in user.items() if key != s.TEXT})
+
+
+def _with_user(state: State, user: dict[str, object]) -> State:
+    changed = State(state)
+    changed[s.USER] = user
+    return changed
+
+
+def learner_states(tracker: Tracker, rule_only: RuleOnly, *, text: bool = False) -> list[State]:
+    """Return what a policy sees that learns from stories: without the turns, slots and loops that only rules know.
+
+    Neither does it see ``action_unlikely_intent``. ``text``: the newest message by its text.
+    """
+    states = [state for state in visible_states(tracker.moments(), rule_only) if not _is_unlikely_intent(state)]
+    return by_text(states) if text else by_intent(states)
+
+
+def _is_unlikely_intent(state: State) -> bool:
+    return previous_action(state) == ACTION_UNLIKELY_INTENT
+
+
+def visible_states(moments: Sequence[Moment], rule_only: RuleOnly) -> list[State]:
+    """Return the states without the turns that only rules know.
+
+    After a hidden turn, the previous action and the message are those of the last turn that is seen.
+    """
+    states: list[State] = []
+    last_action: dict[str, object] | None = None
+    hidden = False
+    for moment in moments:
+        if not hidden:
+            last_action = moment.state.get(s.PREVIOUS_ACTION)
+        # A follow-up action, or a loop that has just run, says nothing about the turn.
+        if not moment.followup_action and moment.latest_action_name != moment.active_loop_name:
+            hidden = moment.hide_rule_turn
+        if hidden:
+            continue
+        states.append(_seen_by_learner(moment.state, states[-1] if states else None, last_action, rule_only))
+    return states
+
+
+def _seen_by_learner(
+    state: State, before: State | None, last_action: dict[str, object] | None, rule_only: RuleOnly
+) -> State:
+    changed = _without_rule_only(state, rule_only)
+    if before is not None and not follows_listen(changed):
+        user = before.get(s.USER)
+        if user is not changed.get(s.USER):
+            changed = State(changed)
+            if user:
+                changed[s.USER] = user
+            else:
+                changed.pop(s.USER, None)
+    if last_action and last_action is not changed.get(s.PREVIOUS_ACTION):
+        changed = State(changed)
+        changed[s.PREVIOUS_ACTION] = last_action
+    return changed
+
+
+def _without_rule_only(state: State, rule_only: RuleOnly) -> State:
+    slots = state.get(s.SLOTS, {})
+    loop = state.get(s.ACTIVE_LOOP, {}).get(s.LOOP_NAME)
+    hidden_slots = rule_only.slots & slots.keys()
+    if not hidden_slots and loop not in rule_only.loops:
+        return state
+    changed = State(state)
+    if hidden_slots:
+        kept = {name: features for name, features in slots.items() if name not in hidden_slots}
+        if kept:
+            changed[s.SLOTS] = kept
+        else:
+            del changed[s.SLOTS]
+    if loop in rule_only.loops:
+        del changed[s.ACTIVE_LOOP]
+    return changed

@@ -1,0 +1,387 @@
+"""Learning rules from the dialogues of rules and stories, and refusing those that contradict each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from turncheck.dialogue import states as s
+from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_RULE_SNIPPET, SHOULD_NOT_BE_SET
+from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
+from turncheck.dialogue.policy_states import RuleOnly, learnt
+from turncheck.dialogue.rules import (
+    Detour,
+    RuleBook,
+    RuleSettings,
+    RuleTable,
+    built_in_sources,
+    is_built_in,
+    memorised,
+    rule_key,
+)
+from turncheck.dialogue.slots import influences
+from turncheck.dialogue.states import State, active_loop, follows_listen, previous_action
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.training import StoryTracker
+    from turncheck.location import Location
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A rule or story by name, and where it stands; a default or a loop stands nowhere."""
+
+    name: str
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Rules that cannot all hold. ``place`` disagrees with ``others``.
+
+    ``kind``: ``restriction`` (more than one message in a rule), ``incomplete`` (an action does not set what it sets in
+    other rules), ``contradiction``. ``expected`` is what the place says, ``predicted`` what the others say.
+    """
+
+    kind: Literal["restriction", "incomplete", "contradiction"]
+    message: str
+    place: Place
+    others: tuple[Place, ...] = ()
+    is_story: bool = False
+    expected: str | None = None
+    predicted: str | None = None
+    missing: tuple[str, ...] = ()
+    """The slots or loops that an incomplete rule does not set."""
+
+
+class RuleConflictError(UserError):
+    """Rasa refuses to train on these rules: the command ends with exit code 1."""
+
+    def __init__(self, what: str, conflicts: Sequence[Conflict], remedy: str) -> None:
+        super().__init__(what, location=conflicts[0].place.location, remedy=remedy)
+        self.conflicts = tuple(conflicts)
+
+
+def learn_rules(trackers: Iterable[StoryTracker], domain: DialogueDomain, settings: RuleSettings) -> RuleBook:
+    """Learn from the dialogues of rules and stories (those glued together aside).
+
+    Raises :class:`RuleConflictError` where Rasa refuses to train, and :class:`~turncheck.errors.UserError` if the
+    fallback action is not in the domain.
+    """
+    trackers = [tracker for tracker in trackers if not tracker.is_augmented]
+    rules = [tracker for tracker in trackers if tracker.is_rule]
+    stories = [tracker for tracker in trackers if not tracker.is_rule]
+    if settings.fallback_action and settings.fallback_action not in domain.actions:
+        raise UserError(
+            f"The fallback action '{settings.fallback_action}' of RulePolicy is not in the domain",
+            location=domain.domain.location,
+            remedy="Add it to the domain, or name another one as 'core_fallback_action_name'.",
+        )
+    if settings.restrict_rules:
+        _raise_if_any(
+            restricted(rules),
+            "A rule holds more than one user message",
+            "Rules answer one message; write a story instead, or set 'restrict_rules: false'.",
+        )
+    if settings.check_for_contradictions:
+        _raise_if_any(
+            incomplete(rules, domain),
+            "Incomplete rules",
+            "Set the same slots and loops after an action in every rule; where one must stay empty, set it to null.",
+        )
+    book = _book(rules, stories, domain, settings)
+    if settings.check_for_contradictions:
+        _raise_if_any(
+            contradictions(book, rules, trackers),
+            "Rules and stories contradict each other",
+            "Change the rules and stories so that the same situation has one continuation.",
+        )
+    return book
+
+
+def _raise_if_any(conflicts: Sequence[Conflict], what: str, remedy: str) -> None:
+    if conflicts:
+        lines = "\n".join(f"- {conflict.message}" for conflict in conflicts)
+        raise RuleConflictError(f"{what}:\n{lines}", conflicts, remedy)
+
+
+def conflicts_of(trackers: Iterable[StoryTracker], domain: DialogueDomain, settings: RuleSettings) -> list[Conflict]:
+    """Return what keeps Rasa from training, without raising: for checks that go on."""
+    try:
+        learn_rules(trackers, domain, settings)
+    except RuleConflictError as error:
+        return list(error.conflicts)
+    return []
+
+
+def place_of(tracker: StoryTracker) -> Place:
+    """Return name and place of a dialogue."""
+    return Place(tracker.name, tracker.location)
+
+
+# --- the tables ------------------------------------------------------------------------------------------------------
+
+
+def _book(
+    rules: Sequence[StoryTracker], stories: Sequence[StoryTracker], domain: DialogueDomain, settings: RuleSettings
+) -> RuleBook:
+    rule_states = [(tracker.states_of_set(), tracker) for tracker in rules]
+    story_states = [(list(tracker.states()), tracker) for tracker in stories]
+    of_rules = list(_examples(rule_states))
+    of_stories = list(_examples(story_states))
+    lookup = memorised((rule_key(states), action) for states, action in of_rules)
+    book = RuleBook(
+        domain,
+        settings,
+        RuleTable({key: action for key, action in lookup.items() if action != ACTION_RULE_SNIPPET}),
+        RuleTable(_detours([*of_rules, *of_stories])),
+    )
+    if settings.check_for_contradictions:
+        book.rule_only = _rule_only(of_rules, of_stories)
+    return book
+
+
+def _examples(dialogues: Iterable[tuple[Sequence[State], StoryTracker]]) -> Iterator[tuple[list[State], str]]:
+    """Yield the states before each action that can be learnt, and the action."""
+    for states, tracker in dialogues:
+        actions = (event for event in tracker.applied_events() if isinstance(event, ActionExecuted))
+        for number, event in enumerate(actions, 1):
+            if not event.is_unpredictable:
+                yield learnt(states[:number]), event.label
+
+
+def _detours(examples: Iterable[tuple[Sequence[State], str]]) -> dict[str, Detour]:
+    """Return what is known about turns inside a loop that are not the loop's own."""
+    detours: dict[str, Detour] = {}
+    for states, action in examples:
+        loop = active_loop(states[-1])
+        key = rule_key(_around_detour(states)) if loop else None
+        if key is None:
+            continue
+        if follows_listen(states[-1]) and action == loop:
+            detours[key] = "interrupted"
+        elif not follows_listen(states[-1]) and action != loop:
+            detours[key] = "without loop"
+    return detours
+
+
+def _around_detour(states: Sequence[State]) -> list[State]:
+    """Keep the last state, and of the one before only its action: the intent there does not matter."""
+    if len(states) == 1 or not states[-2].get(s.PREVIOUS_ACTION):
+        return [states[-1]]
+    return [State({s.PREVIOUS_ACTION: states[-2][s.PREVIOUS_ACTION]}), states[-1]]
+
+
+def _rule_only(
+    of_rules: Iterable[tuple[Sequence[State], str]], of_stories: Iterable[tuple[Sequence[State], str]]
+) -> RuleOnly:
+    rule_slots, rule_loops = _slots_and_loops(of_rules)
+    story_slots, story_loops = _slots_and_loops(of_stories)
+    return RuleOnly(
+        frozenset(rule_slots - story_slots - {SHOULD_NOT_BE_SET}),
+        frozenset(rule_loops - story_loops - {SHOULD_NOT_BE_SET}),
+    )
+
+
+def _slots_and_loops(examples: Iterable[tuple[Sequence[State], str]]) -> tuple[set[str], set[str]]:
+    slots: set[str] = set()
+    loops: set[str] = set()
+    for states, _ in examples:
+        # The earlier states of an example are the last ones of those before it, unless nothing was to be learnt there.
+        for state in states:
+            slots |= state.get(s.SLOTS, {}).keys()
+            loop = state.get(s.ACTIVE_LOOP, {}).get(s.LOOP_NAME)
+            if loop:
+                loops.add(loop)
+    return slots, loops
+
+
+# --- what Rasa refuses -----------------------------------------------------------------------------------------------
+
+
+def restricted(rules: Iterable[StoryTracker]) -> list[Conflict]:
+    """Return the rules with more than one user message."""
+    return [
+        Conflict("restriction", f"rule '{rule.name}' contains more than one user message", place_of(rule))
+        for rule in rules
+        if sum(isinstance(event, UserUttered) for event in rule.events) > 1
+    ]
+
+
+@dataclass(slots=True)
+class _Effects:
+    """What an action sets in any of the rules."""
+
+    slots: set[str] = field(default_factory=set)
+    loops: set[str | None] = field(default_factory=set)
+
+
+def incomplete(rules: Sequence[StoryTracker], domain: DialogueDomain) -> list[Conflict]:
+    """Return the places where an action does not set a slot or loop that it sets in another rule."""
+    effects = _effects(rules, domain)
+    conflicts: list[Conflict] = []
+    for rule in rules:
+        states = rule.states()
+        followers = [previous_action(state) for state in states[1:]] + [ACTION_LISTEN]
+        for state, follower in zip(states, followers, strict=True):
+            action = previous_action(state)
+            if not action or action not in effects or ACTION_RULE_SNIPPET in (action, follower):
+                continue
+            conflicts.extend(_missing(action, effects[action], state, rule))
+    return conflicts
+
+
+def _effects(rules: Iterable[StoryTracker], domain: DialogueDomain) -> dict[str, _Effects]:
+    effects: defaultdict[str, _Effects] = defaultdict(_Effects)
+    for rule in rules:
+        action: str | None = None
+        for event in rule.events:
+            match event:
+                case ActionExecuted():
+                    action = event.label
+                case UserUttered():
+                    action = None  # what comes from its entities is not the action's doing
+                case SlotSet() if action:
+                    slot = domain.slots.get(event.name)
+                    known = effects[action]
+                    if slot is not None and influences(slot):
+                        known.slots.add(event.name)
+                case ActiveLoop() if action:
+                    effects[action].loops.add(event.name)
+                case _:
+                    pass
+    return dict(effects)
+
+
+def _missing(action: str, effects: _Effects, state: State, rule: StoryTracker) -> Iterator[Conflict]:
+    slots = sorted(effects.slots - state.get(s.SLOTS, {}).keys())
+    if slots:
+        names = ", ".join(f"'{name}'" for name in slots)
+        yield Conflict(
+            "incomplete",
+            f"action '{action}' in rule '{rule.name}' does not set {names}, which it sets in other rules",
+            place_of(rule),
+            expected=action,
+            missing=tuple(slots),
+        )
+    if effects.loops and state.get(s.ACTIVE_LOOP, {}).get(s.LOOP_NAME) not in effects.loops:
+        loops = sorted("null" if loop in (None, SHOULD_NOT_BE_SET) else str(loop) for loop in effects.loops)
+        names = ", ".join(f"'{name}'" for name in loops)
+        yield Conflict(
+            "incomplete",
+            f"form '{action}' in rule '{rule.name}' does not set 'active_loop' to {names}, as it does in other rules",
+            place_of(rule),
+            expected=action,
+            missing=tuple(loops),
+        )
+
+
+# --- contradictions --------------------------------------------------------------------------------------------------
+
+Sources = dict[str, list[tuple[Place, str | None]]]
+
+
+def contradictions(book: RuleBook, rules: Sequence[StoryTracker], trackers: Sequence[StoryTracker]) -> list[Conflict]:
+    """Let the rules predict every rule and story; return where they disagree with what is written there.
+
+    The book learns by the way which rules no story needs, and forgets rules that a story only seems to contradict.
+    """
+    sources: Sources = defaultdict(list)
+    for rule in rules:
+        for expected, predicted, source, _ in _predictions(book, rule):
+            if source is None:
+                continue
+            if is_built_in(source):
+                sources[source].append((Place(source), predicted))
+            else:
+                sources[source].append((place_of(rule), expected))
+    conflicts: list[Conflict] = []
+    used: set[str | None] = set()
+    for tracker in trackers:
+        for expected, predicted, source, event in _predictions(book, tracker):
+            if not tracker.is_rule and predicted == expected:
+                used.add(source)
+            if predicted and source and predicted != expected:
+                if _is_only_about_listening(book, source, tracker, predicted):
+                    book.rules.remove(source)
+                else:
+                    told = sources.get(source, ())
+                    others = list(dict.fromkeys(place for place, action in told if action != expected))
+                    if others:
+                        conflicts.append(_contradiction(book, others, tracker, event, predicted))
+    book.not_in_stories = frozenset((sources.keys() | built_in_sources(book.domain)) - used)
+    return conflicts
+
+
+def _predictions(book: RuleBook, tracker: StoryTracker) -> Iterator[tuple[str, str | None, str | None, ActionExecuted]]:
+    """Walk through a dialogue; yield what is written, what the rules predict, from which source, and the event."""
+    walked = tracker.fresh()
+    # Nothing comes before the first action, nor before the one after "anything may come before".
+    predictable = False
+    for event in tracker.applied_events():
+        if not isinstance(event, ActionExecuted):
+            walked.append(event)
+            continue
+        if event.name == ACTION_RULE_SNIPPET:
+            predictable = False
+        elif not predictable or event.is_unpredictable:
+            predictable = True
+        else:
+            predicted, source = _predicted(book, walked, event.label)
+            yield event.label, predicted, source, event
+        walked.append(event)
+
+
+def _predicted(book: RuleBook, tracker: StoryTracker, expected: str) -> tuple[str | None, str | None]:
+    predicted, source = _next_action(book, tracker)
+    loop = tracker.active_loop_name
+    if loop is not None and predicted == loop != expected:
+        # The rules always say that a loop goes on first; on a detour it has refused.
+        tracker.append(ActionExecutionRejected(loop))
+        predicted, source = _next_action(book, tracker)
+    return predicted, source
+
+
+def _next_action(book: RuleBook, tracker: StoryTracker) -> tuple[str | None, str | None]:
+    decision = book.decide(tracker)
+    scores = book.scores(decision.action, tracker)
+    if scores == book.scores(None, tracker) and not tracker.is_rule:
+        return None, decision.source
+    best = max(scores.values(), default=0.0)
+    if best <= 0.0:
+        return book.domain.actions[0], decision.source
+    winners = [action for action, score in scores.items() if score == best]
+    return min(winners, key=book.domain.action_number), decision.source
+
+
+def _is_only_about_listening(book: RuleBook, source: str, tracker: StoryTracker, predicted: str) -> bool:
+    """Whether a story goes on where a rule listens, and another rule goes on there too: then the rule gives way."""
+    if tracker.is_rule or source.count(s.PREVIOUS_ACTION) > 1 or predicted != ACTION_LISTEN:
+        return False
+    return any(other != source and other.startswith(source[:-2]) for other in book.rules.outcomes)
+
+
+def _contradiction(
+    book: RuleBook, others: Sequence[Place], tracker: StoryTracker, event: ActionExecuted, predicted: str
+) -> Conflict:
+    expected = event.label
+    kind = "rule" if tracker.is_rule else "story"
+    names = ", ".join(f"'{place.name}'" for place in others)
+    message = f"action '{expected}' in {kind} '{tracker.name}' contradicts {names}"
+    is_fallback = predicted == book.settings.fallback_action
+    if not is_fallback:
+        message += f", where '{predicted}' follows"
+    return Conflict(
+        "contradiction",
+        message,
+        Place(tracker.name, event.location or tracker.location),
+        tuple(others),
+        is_story=not tracker.is_rule,
+        expected=expected,
+        predicted=None if is_fallback else predicted,
+    )

@@ -1,0 +1,279 @@
+"""Rules learnt from rule dialogues, and what they say comes next: Rasa's RulePolicy without anything to train.
+
+Rules are matched backwards from now; of several that fit, the longest wins. Beside them stand what holds without a
+rule: the default actions, a loop that goes on, and the way back from a detour out of a loop.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
+
+from turncheck.dialogue import states as s
+from turncheck.dialogue.defaults import (
+    ACTION_BACK,
+    ACTION_DEFAULT_FALLBACK,
+    ACTION_LISTEN,
+    ACTION_RESTART,
+    ACTION_RULE_SNIPPET,
+    ACTION_SESSION_START,
+    INTENT_BACK,
+    INTENT_RESTART,
+    INTENT_SESSION_START,
+    SHOULD_NOT_BE_SET,
+)
+from turncheck.dialogue.events import LoopInterrupted
+from turncheck.dialogue.policy_states import RuleOnly, by_intent, by_text
+from turncheck.dialogue.prediction import Prediction
+from turncheck.dialogue.states import State, active_loop, previous_action
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.tracker import Tracker
+
+Outcome = TypeVar("Outcome")
+
+POLICY: Final = "RulePolicy"
+PRIORITY: Final = 4
+
+DEFAULT_ACTION_OF_INTENT: Final[Mapping[str, str]] = {
+    INTENT_RESTART: ACTION_RESTART,
+    INTENT_BACK: ACTION_BACK,
+    INTENT_SESSION_START: ACTION_SESSION_START,
+}
+_DEFAULT_SOURCE: Final = "default action of intent "
+_LOOP_SOURCE: Final = "active loop "
+_LISTEN_SUFFIX: Final = ", then listen"
+
+Detour = Literal["interrupted", "without loop"]
+"""Inside a loop: it comes back after a detour and must not validate; or another action comes, and not the loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSettings:
+    """The parameters of RulePolicy, with Rasa's defaults."""
+
+    fallback_action: str = ACTION_DEFAULT_FALLBACK
+    fallback_threshold: float = 0.3
+    enable_fallback: bool = True
+    restrict_rules: bool = True
+    check_for_contradictions: bool = True
+    use_nlu_confidence: bool = False
+    priority: int = PRIORITY
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> RuleSettings:
+        """Read the parameters as they stand in ``config.yml``."""
+        return cls(
+            fallback_action=parameters.get("core_fallback_action_name", ACTION_DEFAULT_FALLBACK),
+            fallback_threshold=float(parameters.get("core_fallback_threshold", 0.3)),
+            enable_fallback=bool(parameters.get("enable_fallback_prediction", True)),
+            restrict_rules=bool(parameters.get("restrict_rules", True)),
+            check_for_contradictions=bool(parameters.get("check_for_contradictions", True)),
+            use_nlu_confidence=bool(parameters.get("use_nlu_confidence_as_score", False)),
+            priority=int(parameters.get("priority", PRIORITY)),
+        )
+
+
+class RuleTable(Generic[Outcome]):
+    """What follows after which states, to be looked up backwards from now. ``key`` is the states as JSON."""
+
+    def __init__(self, outcomes: Mapping[str, Outcome]) -> None:
+        self.outcomes = dict(outcomes)
+        self._states = {key: _states_of(key) for key in self.outcomes}
+        self._by_last: dict[tuple[str | None, str | None], list[str]] = {}
+        for key, states in self._states.items():
+            self._by_last.setdefault(_signature(states[-1]), []).append(key)
+
+    def states(self, key: str) -> Sequence[State]:
+        """Return the states of a key."""
+        return self._states[key]
+
+    def remove(self, key: str) -> None:
+        """Forget one."""
+        del self.outcomes[key]
+        self._by_last[_signature(self._states.pop(key)[-1])].remove(key)
+
+    def matching(self, states: Sequence[State]) -> Iterator[str]:
+        """Yield the keys that fit the dialogue, in the order in which they were learnt."""
+        action, intent = _signature(states[-1])
+        for signature in dict.fromkeys([(action, intent), (action, None), (None, None), (None, intent)]):
+            for key in self._by_last.get(signature, ()):
+                if _applies(self._states[key], states):
+                    yield key
+
+
+def _states_of(key: str) -> list[State]:
+    return [
+        State({part: {name: _frozen(value) for name, value in content.items()} for part, content in state.items()})
+        for state in json.loads(key)
+    ]
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _signature(state: State) -> tuple[str | None, str | None]:
+    return previous_action(state), state.get(s.USER, {}).get(s.INTENT)
+
+
+def _applies(rule: Sequence[State], states: Sequence[State]) -> bool:
+    """Whether each state of the rule is contained in the dialogue's state as far back from now."""
+    for wanted, state in zip(reversed(rule), reversed(states), strict=False):
+        begins = not wanted.get(s.PREVIOUS_ACTION)
+        if begins != (not state.get(s.PREVIOUS_ACTION)):
+            return False
+        if not begins and not _contains(state, wanted):
+            return False
+    return True
+
+
+def _contains(state: State, wanted: State) -> bool:
+    for part, features in wanted.items():
+        actual = state.get(part, {})
+        for name, feature in features.items():
+            value = actual.get(name)
+            if feature == SHOULD_NOT_BE_SET:
+                if value and value != SHOULD_NOT_BE_SET:
+                    return False
+            elif feature and value != feature:
+                return False
+    return True
+
+
+def rule_key(states: Sequence[State]) -> str | None:
+    """Return the JSON text of the states after the last "anything may come before"; ``None`` if there are none."""
+    kept: list[str] = []
+    for state in reversed(states):
+        if previous_action(state) == ACTION_RULE_SNIPPET:
+            break
+        kept.append(state.text)
+    return f"[{', '.join(reversed(kept))}]" if kept else None
+
+
+def memorised(examples: Iterable[tuple[str | None, str]]) -> dict[str, str]:
+    """Return what follows after which key; keys after which different actions follow are left out altogether."""
+    lookup: dict[str, str] = {}
+    ambiguous: set[str] = set()
+    for key, action in examples:
+        if not key or key in ambiguous:
+            continue
+        if lookup.setdefault(key, action) != action:
+            ambiguous.add(key)
+            del lookup[key]
+    return lookup
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDecision:
+    """What the rules say, and the source of it: a rule's key, a default, the loop, or (no action) the states."""
+
+    action: str | None
+    source: str | None
+    returns_from_detour: bool = False
+    uses_text: bool = False
+    ignores_user: bool = False
+
+
+@dataclass(slots=True)
+class RuleBook:
+    """All that RulePolicy knows. ``not_in_stories``: the sources of predictions that no story needs."""
+
+    domain: DialogueDomain
+    settings: RuleSettings
+    rules: RuleTable[str]
+    detours: RuleTable[Detour]
+    rule_only: RuleOnly = field(default_factory=RuleOnly)
+    not_in_stories: frozenset[str] = frozenset()
+
+    def predict(self, tracker: Tracker) -> Prediction:
+        """Say what comes next; without a rule, the fallback with its threshold as confidence."""
+        decision = self.decide(tracker)
+        return Prediction(
+            POLICY,
+            self.scores(decision.action, tracker),
+            priority=self.settings.priority,
+            events=(LoopInterrupted(is_interrupted=True),) if decision.returns_from_detour else (),
+            uses_text=decision.uses_text,
+            ignores_user=decision.ignores_user,
+            hide_rule_turn=decision.source in self.not_in_stories,
+        )
+
+    def scores(self, action: str | None, tracker: Tracker) -> dict[str, float]:
+        """Return the scores: the fallback's threshold, and above it (as a rule) the action's."""
+        settings = self.settings
+        scores = {settings.fallback_action: settings.fallback_threshold} if settings.enable_fallback else {}
+        if action is not None:
+            intent = tracker.latest_message.intent
+            scores[action] = intent.get("confidence", 1.0) if settings.use_nlu_confidence else 1.0
+        return scores
+
+    def decide(self, tracker: Tracker) -> RuleDecision:
+        """Decide in Rasa's order: default actions, the loop, rules by text, rules by intent."""
+        states = tracker.states()
+        by_message = RuleDecision(None, None)
+        if tracker.latest_action_name == ACTION_LISTEN:
+            by_message = self._by_rules(tracker, by_text(states), uses_text=True)
+        default = _default_action(tracker)
+        if default is not None and by_message.action is None:
+            return default
+        loop = _loop_goes_on(tracker)
+        if loop is not None:
+            return loop
+        if by_message.action is not None:
+            return by_message
+        decision = self._by_rules(tracker, by_intent(states), uses_text=False)
+        if by_message.returns_from_detour and not decision.returns_from_detour:
+            return RuleDecision(decision.action, decision.source, returns_from_detour=True)
+        return decision
+
+    def _by_rules(self, tracker: Tracker, states: Sequence[State], *, uses_text: bool) -> RuleDecision:
+        # Of several rules that fit one is a part of the other: the longest says the most.
+        best = max(self.rules.matching(states), key=len, default=None)
+        action = None if best is None else self.rules.outcomes[best]
+        loop = tracker.active_loop_name
+        returns = False
+        if loop is not None:
+            detours = {self.detours.outcomes[key] for key in self.detours.matching(states)}
+            if best is not None and action == ACTION_LISTEN and active_loop(self.rules.states(best)[-1]) is None:
+                # A general rule ends inside the loop: the loop asks again, unless something else is known to follow.
+                if "without loop" not in detours:
+                    return RuleDecision(loop, best, uses_text=uses_text)
+                action = None
+            returns = "interrupted" in detours
+        return RuleDecision(action, best or rule_key(states), returns_from_detour=returns, uses_text=uses_text)
+
+
+def _default_action(tracker: Tracker) -> RuleDecision | None:
+    if tracker.latest_action_name != ACTION_LISTEN:
+        return None
+    intent = tracker.latest_message.intent_name
+    action = DEFAULT_ACTION_OF_INTENT.get(intent or "")
+    return None if action is None else RuleDecision(action, f"{_DEFAULT_SOURCE}{intent}")
+
+
+def _loop_goes_on(tracker: Tracker) -> RuleDecision | None:
+    loop = tracker.active_loop_name
+    if loop is None or tracker.is_active_loop_rejected:
+        return None
+    if tracker.latest_action_name == loop:
+        return RuleDecision(ACTION_LISTEN, f"{_LOOP_SOURCE}{loop}{_LISTEN_SUFFIX}", ignores_user=True)
+    if tracker.latest_action_name is None:
+        return None
+    return RuleDecision(loop, f"{_LOOP_SOURCE}{loop}", ignores_user=True)
+
+
+def is_built_in(source: str) -> bool:
+    """Whether a prediction comes from no rule of the project."""
+    return source.startswith((_DEFAULT_SOURCE, _LOOP_SOURCE))
+
+
+def built_in_sources(domain: DialogueDomain) -> set[str]:
+    """Return the sources of all predictions that need no rule."""
+    defaults = {f"{_DEFAULT_SOURCE}{intent}" for intent in DEFAULT_ACTION_OF_INTENT}
+    loops = {f"{_LOOP_SOURCE}{form}{suffix}" for form in domain.domain.forms for suffix in ("", _LISTEN_SUFFIX)}
+    return defaults | loops

@@ -1,0 +1,298 @@
+"""Training dialogues: every way through the story graph, as trackers, with Rasa's deduplication and augmentation."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from turncheck.dialogue.events import (
+    ActionExecuted,
+    ActionReverted,
+    Event,
+    Restarted,
+    UserUtteranceReverted,
+)
+from turncheck.dialogue.story_graph import StoryGraph
+from turncheck.dialogue.story_steps import STORY_START, Checkpoint, StoryStep, story_steps
+from turncheck.dialogue.tracker import Tracker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.states import State
+    from turncheck.location import Location
+    from turncheck.project.model import Project, Story
+
+_SEED: Final = 42
+"""Rasa's own: the same stories are glued together in every training."""
+
+
+class StoryTracker(Tracker):
+    """The dialogue of a story or rule. ``location``: where its latest step begins.
+
+    Its states are those that were seen while it was told, one for each action, a loop's repeated runs included: this is
+    what Rasa's policies learn from, while at run time repeated runs are left out.
+    """
+
+    __slots__ = ("_states", "is_augmented", "location", "parts")
+
+    def __init__(self, domain: DialogueDomain, name: str = "", *, is_rule: bool = False) -> None:
+        super().__init__(domain, name, is_rule=is_rule)
+        self.location: Location | None = None
+        self.parts: tuple[StoryStep, ...] = ()
+        self.is_augmented = False
+        self._states: list[State] = [self.situation.state()]
+
+    def copy(self) -> StoryTracker:
+        """Return a tracker that goes its own way from here."""
+        other = StoryTracker(self.domain, self.name, is_rule=self.is_rule)
+        other.events = self.events.copy()
+        other.situation = self.situation.copy()
+        other.location = self.location
+        other.parts = self.parts
+        other.is_augmented = self.is_augmented
+        other.set_states(self._states)
+        return other
+
+    def fresh(self) -> StoryTracker:
+        """Return an empty tracker of the same story, to walk through it again."""
+        other = StoryTracker(self.domain, self.name, is_rule=self.is_rule)
+        other.location = self.location
+        other.parts = self.parts
+        return other
+
+    def set_states(self, states: Sequence[State]) -> None:
+        """Take over the states of the tracker this one is a copy of."""
+        self._states = list(states)
+
+    def append(self, event: Event) -> None:
+        """Take one event in, and note the state."""
+        super().append(event)
+        match event:
+            case ActionExecuted():
+                pass
+            case ActionReverted():
+                del self._states[-2:]
+            case UserUtteranceReverted() | Restarted():
+                self._states.clear()
+            case _:
+                self._states.pop()
+        self._states.append(self.situation.state())
+
+    def states(self) -> Sequence[State]:
+        """Return the state before each action that was told, and now."""
+        return self._states
+
+    def states_of_set(self) -> list[State]:
+        """Return the state before each action that counts, and now, without slots that no event has set."""
+        situation = Tracker(self.domain).situation
+        states = []
+        for event in self.applied_events():
+            if isinstance(event, ActionExecuted):
+                states.append(situation.state(of_set=True))
+            situation.apply(event)
+        return [*states, situation.state(of_set=True)]
+
+    @property
+    def fingerprint(self) -> tuple[str, ...]:
+        """What two trackers share that are the same dialogue for every policy."""
+        return tuple(state.text for state in self._states)
+
+
+@dataclass(frozen=True, slots=True)
+class Trackers:
+    """The dialogues of a project's stories and rules, and those that Rasa drops since an earlier one is the same."""
+
+    stories: tuple[StoryTracker, ...]
+    rules: tuple[StoryTracker, ...]
+    duplicates: tuple[StoryTracker, ...] = ()
+
+    @property
+    def all(self) -> tuple[StoryTracker, ...]:
+        """Stories first, then rules."""
+        return (*self.stories, *self.rules)
+
+
+def training_trackers(project: Project, domain: DialogueDomain, *, augmentation: int = 50) -> Trackers:
+    """Return the dialogues of the project's stories and rules. ``augmentation`` 0 glues no stories together."""
+    return trackers_of((*project.stories, *project.rules), domain, augmentation=augmentation)
+
+
+def trackers_of(stories: Iterable[Story], domain: DialogueDomain, *, augmentation: int = 0) -> Trackers:
+    """Return the dialogues of these stories and rules, in Rasa's order."""
+    return trackers_of_steps(story_steps(stories, domain), domain, augmentation=augmentation)
+
+
+def trackers_of_steps(steps: Iterable[StoryStep], domain: DialogueDomain, *, augmentation: int = 0) -> Trackers:
+    """Return the dialogues of these steps, in Rasa's order."""
+    graph = StoryGraph(tuple(steps)).without_cycles()
+    ordered = graph.ordered()
+    walk = _Walk(graph, domain, augmentation)
+    stories = walk.through([step for step in ordered if not step.is_rule], is_rule=False)
+    rules = walk.through([step for step in ordered if step.is_rule], is_rule=True)
+    return Trackers(tuple(stories), tuple(rules), tuple(walk.duplicates))
+
+
+class _Walk:
+    """Walks through the graph, round after round, until no new checkpoint is reached; then glues stories together."""
+
+    def __init__(self, graph: StoryGraph, domain: DialogueDomain, augmentation: int) -> None:
+        self.graph = graph
+        self.domain = domain
+        self.augmentation = augmentation
+        self.random = random.Random(_SEED)
+        self.known: set[tuple[bool, tuple[str, ...]]] = set()
+        self.duplicates: list[StoryTracker] = []
+
+    def through(self, steps: Sequence[StoryStep], *, is_rule: bool) -> list[StoryTracker]:
+        """Return the dialogues that these steps make."""
+        if not steps:
+            return []
+        augmentation = 0 if is_rule else self.augmentation
+        waiting: defaultdict[str, list[StoryTracker]] = defaultdict(list)
+        waiting[STORY_START].append(StoryTracker(self.domain, is_rule=is_rule))
+        finished: list[StoryTracker] = []
+        story_ends: list[StoryTracker] = []
+        used: set[str] = set()
+        unused_before: set[str] = set()
+        reached_all = False
+        phase = 0
+        while (not reached_all or phase < (3 if augmentation else 0)) and any(waiting.values()):
+            unused = self._round(steps, waiting, used, finished, story_ends, is_augmenting=reached_all)
+            phase += 1
+            if not reached_all:
+                unused |= waiting.keys() - used
+                waiting = defaultdict(
+                    list, {name: waiting.get(name, []) for name in sorted(unused) if name != STORY_START}
+                )
+                reached_all = unused == unused_before or not any(waiting.values())
+                unused_before = unused
+                if reached_all:
+                    # What waits at a checkpoint that leads nowhere is a dialogue, too.
+                    for name in sorted(unused - used):
+                        finished.extend(waiting[name])
+                    phase = 0
+            if reached_all:
+                used = set()
+                waiting = self._starts_for_augmentation(story_ends, augmentation)
+        return self._limited([*finished, *story_ends], self.augmentation)
+
+    def _round(
+        self,
+        steps: Sequence[StoryStep],
+        waiting: defaultdict[str, list[StoryTracker]],
+        used: set[str],
+        finished: list[StoryTracker],
+        story_ends: list[StoryTracker],
+        *,
+        is_augmenting: bool,
+    ) -> set[str]:
+        """Go once through all steps; return the checkpoints that are left for the next round."""
+        unused: set[str] = set()
+        for step in steps:
+            incoming: list[StoryTracker] = []
+            for start in step.start:
+                if waiting[start.name]:
+                    incoming.extend(_passing(start, waiting[start.name]))
+                    used.add(start.name)
+                elif start.name not in used:
+                    unused.add(start.name)
+            if not incoming:
+                continue
+            incoming = _distinct(incoming)
+            if is_augmenting:
+                incoming = self._sample(incoming, self.augmentation * 10)
+            trackers = self._told(step, incoming, finished)
+            for end in step.end:
+                name = self.graph.continued.get(end.name, end.name)
+                waiting[name].extend(trackers)
+                if name in used:
+                    unused.add(name)
+            if not step.end:
+                story_ends.extend(self._new(trackers))
+        return unused
+
+    def _told(
+        self, step: StoryStep, incoming: Sequence[StoryTracker], finished: list[StoryTracker]
+    ) -> list[StoryTracker]:
+        """Let each tracker take in the step's events; dialogues that an event cuts off are finished before it."""
+        events = step.explicit_events(self.domain)
+        if not events:
+            return []
+        trackers = []
+        for tracker in incoming:
+            told = tracker.copy()
+            told.name = _joined(tracker.name, step.name)
+            told.location = step.location
+            told.source = step.location.path
+            told.parts = (*tracker.parts, step)
+            trackers.append(told)
+        for event in events:
+            cuts = isinstance(event, (ActionReverted, UserUtteranceReverted, Restarted))
+            for tracker in trackers:
+                if cuts:
+                    finished.append(tracker.copy())
+                tracker.append(event)
+        return trackers
+
+    def _new(self, trackers: Iterable[StoryTracker]) -> list[StoryTracker]:
+        """Leave out the dialogues that are known already."""
+        new = []
+        for tracker in trackers:
+            key = (tracker.is_rule, tracker.fingerprint)
+            if key in self.known:
+                self.duplicates.append(tracker)
+            else:
+                self.known.add(key)
+                new.append(tracker)
+        return new
+
+    def _starts_for_augmentation(
+        self, story_ends: list[StoryTracker], augmentation: int
+    ) -> defaultdict[str, list[StoryTracker]]:
+        """Let stories begin again where others ended; the last listening is undone, since each story brings its own."""
+        waiting: defaultdict[str, list[StoryTracker]] = defaultdict(list)
+        if augmentation:
+            for tracker in self._sample(story_ends, augmentation):
+                start = tracker.copy()
+                start.is_augmented = True
+                start.append(ActionReverted())
+                waiting[STORY_START].append(start)
+        return waiting
+
+    def _limited(self, trackers: list[StoryTracker], augmentation: int) -> list[StoryTracker]:
+        if not augmentation:
+            return trackers
+        original = [tracker for tracker in trackers if not tracker.is_augmented]
+        glued = [tracker for tracker in trackers if tracker.is_augmented]
+        return [*original, *self._sample(glued, augmentation * 10)]
+
+    def _sample(self, trackers: list[StoryTracker], number: int) -> list[StoryTracker]:
+        """Shuffle in place, as Rasa does, and take the first ones."""
+        self.random.shuffle(trackers)
+        return trackers[:number]
+
+
+def _passing(start: Checkpoint, trackers: Sequence[StoryTracker]) -> list[StoryTracker]:
+    return [
+        tracker
+        for tracker in trackers
+        if all(tracker.slots.get(name) == value for name, value in start.conditions.items())
+    ]
+
+
+def _distinct(trackers: Iterable[StoryTracker]) -> list[StoryTracker]:
+    """Of dialogues that are the same up to here, keep the first: they would stay the same."""
+    distinct: dict[tuple[str, ...], StoryTracker] = {}
+    for tracker in trackers:
+        distinct.setdefault(tracker.fingerprint, tracker)
+    return list(distinct.values())
+
+
+def _joined(name: str, part: str) -> str:
+    if not name:
+        return part
+    return f"{name} > {part}" if part and part not in name.split(" > ") else name
