@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.finding import Finding
+    from turncheck.project.files import ProjectFile
 
 NOWHERE = Location("")
 """For what is made by a program (a test, a default) and stands in no file."""
@@ -47,6 +48,7 @@ class Example:
     """A training or test sentence without its annotation marks.
 
     ``intent`` is the full label: ``faq/ask_hours`` for a retrieval intent; ``None`` where the file gives none.
+    ``metadata`` as Rasa keeps it: ``{"intent": …, "example": …}``, the keys that the file gives.
     """
 
     text: str
@@ -97,12 +99,18 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class NluData:
-    """All NLU data of a project, in the order in which Rasa merges the files."""
+    """All NLU data of a project, in the order in which Rasa merges the files.
+
+    Rasa drops an example that equals an earlier one in text, intent, entities and metadata; such stand in
+    ``duplicates``. Synonyms are those of synonym blocks and those that annotations imply (a value that differs from the
+    text); where one text has several values the last one counts. Lookups of one name are one table in each file.
+    """
 
     examples: tuple[Example, ...] = ()
     synonyms: tuple[Synonym, ...] = ()
     regexes: tuple[Regex, ...] = ()
     lookups: tuple[Lookup, ...] = ()
+    duplicates: tuple[Example, ...] = ()
 
 
 # --- the domain ------------------------------------------------------------------------------------------------------
@@ -385,7 +393,8 @@ class Project:
 
     ``findings`` is what the reader could not read (syntax, schema, encoding …), the rest having been read all the same;
     ``unreadable`` names the parts that are incomplete because of it: ``domain``, ``nlu``, ``stories``, ``config``,
-    ``endpoints``. ``calm`` is the reason why this is a CALM project, or ``None``.
+    ``endpoints``. ``calm`` is the reason why this is a CALM project, or ``None``. ``files`` are the files that were
+    read, parsed, with the position of every key and value (:mod:`turncheck.project.yaml_positions`).
     """
 
     root: Path
@@ -399,3 +408,4 @@ class Project:
     findings: tuple[Finding, ...] = ()
     unreadable: frozenset[str] = frozenset()
     calm: str | None = None
+    files: tuple[ProjectFile, ...] = field(default=(), repr=False, compare=False)

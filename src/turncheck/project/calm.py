@@ -1,0 +1,35 @@
+"""Recognises a CALM project (Rasa Pro's flows and language-model commands), which Rasa's open source cannot run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from turncheck.project.files import ProjectFile
+    from turncheck.project.model import Component, Config
+
+_CALM_POLICIES: Final = frozenset({"FlowPolicy", "IntentlessPolicy", "EnterpriseSearchPolicy"})
+_CALM_COMPONENTS: Final = frozenset({"NLUCommandAdapter"})
+_COMMAND_GENERATOR: Final = "CommandGenerator"
+
+
+def calm_reason(config: Config, files: Iterable[ProjectFile]) -> str | None:
+    """Say by what one knows the project as CALM, with the place, or return ``None``."""
+    for component in config.policies or ():
+        if _class_name(component) in _CALM_POLICIES:
+            return f"CALM: {component.name} at {component.location}"
+    for component in config.pipeline or ():
+        name = _class_name(component)
+        if name in _CALM_COMPONENTS or name.endswith(_COMMAND_GENERATOR):
+            return f"CALM: {component.name} at {component.location}"
+    for file in files:
+        if "flows" in file.kinds and file.mapping is not None and "flows" in file.mapping.items:
+            return f"CALM: flows at {file.mapping.key_location('flows')}"
+    return None
+
+
+def _class_name(component: Component) -> str:
+    """Return the class's own name; a configuration may give it with its module."""
+    return component.name.rpartition(".")[2]

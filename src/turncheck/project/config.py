@@ -1,0 +1,100 @@
+"""``config.yml`` and ``endpoints.yml`` → ``Config`` and ``Endpoint`` of the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.finding import Finding
+from turncheck.project.model import Component, Config, Endpoint
+from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlScalar, YamlSequence
+
+if TYPE_CHECKING:
+    from turncheck.project.files import ProjectFile
+
+_HINT: Final = "See Rasa's documentation of the model configuration."
+
+
+def config_from_file(file: ProjectFile) -> tuple[Config, tuple[Finding, ...]]:
+    """Read the model configuration; ``importers:`` is named as ignored (``importers-ignored``)."""
+    document = file.document
+    if document is None or document.root is None:
+        return Config(), ()
+    findings: list[Finding] = []
+    root = document.root
+    if not isinstance(root, YamlMapping):
+        findings.append(_schema(root, "the configuration must be a mapping"))
+        return Config(location=root.location), tuple(findings)
+    importers = _components(findings, root, "importers") or ()
+    if importers:
+        names = ", ".join(importer.name for importer in importers)
+        message = (
+            f"The importers of the configuration ({names}) are ignored; the files are read as Rasa's own importer does."
+        )
+        findings.append(Finding("importers-ignored", "info", message, root.key_location("importers")))
+    config = Config(
+        language=_text(findings, root, "language"),
+        recipe=_text(findings, root, "recipe"),
+        assistant_id=_text(findings, root, "assistant_id"),
+        pipeline=_components(findings, root, "pipeline"),
+        policies=_components(findings, root, "policies"),
+        importers=importers,
+        keys={str(key): root.key_location(key) for key in root.keys},
+        location=root.location,
+    )
+    return config, tuple(findings)
+
+
+def endpoints_from_file(file: ProjectFile) -> tuple[dict[str, Endpoint], tuple[Finding, ...]]:
+    """Read the endpoints as written; an entry that is no mapping is left out and noted."""
+    document = file.document
+    if document is None or document.root is None:
+        return {}, ()
+    root = document.root
+    if not isinstance(root, YamlMapping):
+        return {}, (_schema(root, "the endpoints must be a mapping"),)
+    endpoints = {}
+    findings = []
+    for key, node in root.items.items():
+        if isinstance(node, YamlMapping):
+            endpoints[str(key)] = Endpoint(str(key), node.data, root.key_location(key))
+        elif not _is_nothing(node):
+            findings.append(_schema(node, f"the endpoint '{key}' must be a mapping"))
+    return endpoints, tuple(findings)
+
+
+def _components(findings: list[Finding], root: YamlMapping, key: str) -> tuple[Component, ...] | None:
+    """Return the components of a section, ``None`` where it is absent or empty (``pipeline:`` without anything)."""
+    section = root.items.get(key)
+    if section is None or _is_nothing(section):
+        return None
+    if not isinstance(section, YamlSequence):
+        findings.append(_schema(section, f"'{key}' must be a list of components"))
+        return None
+    components = []
+    for node in section.items:
+        data: dict[Any, Any] = node.data if isinstance(node, YamlMapping) else {}
+        name = data.pop("name", None)
+        if isinstance(name, str):
+            parameters = {str(parameter): value for parameter, value in data.items()}
+            components.append(Component(name, parameters, node.location))
+        else:
+            findings.append(_schema(node, f"an entry of '{key}' must be a mapping with the key 'name'"))
+    return tuple(components)
+
+
+def _text(findings: list[Finding], root: YamlMapping, key: str) -> str | None:
+    node = root.items.get(key)
+    if node is None or _is_nothing(node):
+        return None
+    if isinstance(node, YamlScalar) and isinstance(node.value, str):
+        return node.value
+    findings.append(_schema(node, f"'{key}' must be a text"))
+    return None
+
+
+def _is_nothing(node: YamlNode) -> bool:
+    return isinstance(node, YamlScalar) and node.value is None
+
+
+def _schema(node: YamlNode, what: str) -> Finding:
+    return Finding("schema-violation", "error", f"In '{node.source.path}' {what}.", node.location, _HINT)

@@ -1,0 +1,203 @@
+"""Files → :class:`~turncheck.project.model.Project`. The one entrance to reading.
+
+What cannot be read becomes a finding, and the rest is read: see :class:`~turncheck.project.model.Project`. The findings
+made while reading are those about files (``domain-not-found``, ``config-not-found``, ``path-not-found``,
+``data-not-found``, ``file-…``), YAML (``yaml-…``), types that allow no reading (``schema-violation``), versions that
+are too high (``version-too-high``: Rasa skips such a file), and what is lost while loading (named in
+:mod:`~turncheck.project.nlu`, :mod:`~turncheck.project.stories` and :mod:`~turncheck.project.config`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.finding import Finding
+from turncheck.location import Location
+from turncheck.project.calm import calm_reason
+from turncheck.project.config import config_from_file, endpoints_from_file
+from turncheck.project.domain import domain_from_files
+from turncheck.project.files import ProjectFile, ProjectFolder, data_files, parse_file
+from turncheck.project.model import Config, NluData, Project, Story
+from turncheck.project.nlu import nlu_from_files
+from turncheck.project.stories import stories_from_files
+from turncheck.project.versions import version_too_high
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+DEFAULT_DOMAIN: Final = "domain.yml"
+DEFAULT_DOMAIN_FOLDER: Final = "domain"
+DEFAULT_CONFIG: Final = "config.yml"
+DEFAULT_DATA: Final = "data"
+DEFAULT_ENDPOINTS: Final = "endpoints.yml"
+
+
+def read_project(
+    root: Path,
+    *,
+    domain: Path | None = None,
+    data: Sequence[Path] | None = None,
+    config: Path | None = None,
+    endpoints: Path | None = None,
+) -> Project:
+    """Read a Rasa 3.x project.
+
+    Defaults are looked for below ``root``: ``domain.yml``, else the folder ``domain``; ``data``; ``config.yml``;
+    ``endpoints.yml``. Paths that are given count from the current folder. A given domain or configuration that does not
+    exist is replaced by the default, with a finding (as Rasa does). A missing data folder is no fault by itself.
+    """
+    folder = ProjectFolder(root)
+    domain_path = _domain_path(folder, domain)
+    domain_files = _domain_files(folder, domain_path) if domain_path else []
+    all_data = data_files(folder, _data_paths(folder, data))
+    data_read = _supported(folder, all_data)
+    nlu, nlu_findings = nlu_from_files(folder, data_read)
+    stories, story_findings = stories_from_files(data_read)
+    location = Location(folder.name(domain_path) if domain_path else DEFAULT_DOMAIN)
+    domain_read, domain_findings = domain_from_files(_supported(folder, domain_files), data_read, location)
+    config_file = _config_file(folder, config)
+    config_read, config_findings = config_from_file(config_file) if config_file else (Config(), ())
+    endpoints_file = _endpoints_file(folder, endpoints)
+    endpoints_read, endpoint_findings = endpoints_from_file(endpoints_file) if endpoints_file else ({}, ())
+    files = [*domain_files, *all_data, *(file for file in (config_file, endpoints_file) if file)]
+    findings = (*domain_findings, *nlu_findings, *story_findings, *config_findings, *endpoint_findings)
+    return Project(
+        root=root,
+        name=root.resolve().name,
+        domain=domain_read,
+        nlu=nlu,
+        stories=tuple(story for story in stories if story.kind == "story"),
+        rules=tuple(story for story in stories if story.kind == "rule"),
+        config=config_read,
+        endpoints=endpoints_read,
+        findings=_in_order((*folder.findings, *findings)),
+        unreadable=_unreadable(files),
+        calm=calm_reason(config_read, data_read),
+        files=tuple(files),
+    )
+
+
+def read_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding, ...]]:
+    """Read NLU data from files and folders, such as those of ``--nlu``; locations are relative to ``root``."""
+    folder = ProjectFolder(root)
+    files = _supported(folder, data_files(folder, _existing(folder, paths)))
+    nlu, findings = nlu_from_files(folder, files)
+    return nlu, _in_order((*folder.findings, *findings))
+
+
+def read_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
+    """Read stories and rules (``Story.kind``) from files and folders, such as those of ``--stories``."""
+    folder = ProjectFolder(root)
+    files = _supported(folder, data_files(folder, _existing(folder, paths)))
+    stories, findings = stories_from_files(files)
+    return stories, _in_order((*folder.findings, *findings))
+
+
+# --- the paths -------------------------------------------------------------------------------------------------------
+
+
+def _domain_path(folder: ProjectFolder, given: Path | None) -> Path | None:
+    default = folder.root / DEFAULT_DOMAIN
+    if given is None:
+        candidates = (default, folder.root / DEFAULT_DOMAIN_FOLDER)
+        given = next((path for path in candidates if path.exists()), default)
+    return _existing_or_default(folder, given, default, "domain")
+
+
+def _config_file(folder: ProjectFolder, given: Path | None) -> ProjectFile | None:
+    default = folder.root / DEFAULT_CONFIG
+    path = _existing_or_default(folder, given or default, default, "config")
+    return parse_file(folder, path, "config") if path else None
+
+
+def _endpoints_file(folder: ProjectFolder, given: Path | None) -> ProjectFile | None:
+    path = given or folder.root / DEFAULT_ENDPOINTS
+    return parse_file(folder, path, "endpoints") if given or _is_there(path) else None
+
+
+def _existing_or_default(folder: ProjectFolder, path: Path, default: Path, option: str) -> Path | None:
+    if _is_there(path):
+        return path
+    name = folder.name(path)
+    if _is_there(default):
+        message = (
+            f"The path '{name}' of --{option} does not exist; the default '{folder.name(default)}' is read instead."
+        )
+        folder.findings.append(Finding("path-not-found", "warning", message, Location(name), "Correct the path."))
+        return default
+    what = "domain" if option == "domain" else "configuration"
+    folder.findings.append(
+        Finding(
+            f"{option}-not-found",
+            "error",
+            f"There is no {what} at '{name}'.",
+            Location(name),
+            f"Put it at '{folder.name(default)}', or name its path with --{option}.",
+        )
+    )
+    return None
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a path names anything; a symbolic link to nowhere does, so that reading it says what is wrong."""
+    return path.exists() or path.is_symlink()
+
+
+def _data_paths(folder: ProjectFolder, given: Sequence[Path] | None) -> list[Path]:
+    if given is not None:
+        return _existing(folder, given)
+    default = folder.root / DEFAULT_DATA
+    return [default] if _is_there(default) else []
+
+
+def _existing(folder: ProjectFolder, paths: Iterable[Path]) -> list[Path]:
+    existing = []
+    for path in paths:
+        if _is_there(path):
+            existing.append(path)
+        else:
+            name = folder.name(path)
+            message = f"The path '{name}' does not exist; nothing is read from it."
+            folder.findings.append(Finding("data-not-found", "warning", message, Location(name), "Correct the path."))
+    return existing
+
+
+# --- the files -------------------------------------------------------------------------------------------------------
+
+
+def _domain_files(folder: ProjectFolder, path: Path) -> list[ProjectFile]:
+    if not path.is_dir():
+        return [parse_file(folder, path, "domain")]
+    return [parse_file(folder, file, "domain", fence=fence) for file, fence in folder.yaml_files([path])]
+
+
+def _supported(folder: ProjectFolder, files: Iterable[ProjectFile]) -> list[ProjectFile]:
+    """Return the files but for those whose version is too high, which Rasa skips with a warning."""
+    supported = []
+    for file in files:
+        version = version_too_high(file)
+        if version is None:
+            supported.append(file)
+        else:
+            folder.findings.append(version)
+    return supported
+
+
+def _unreadable(files: Iterable[ProjectFile]) -> frozenset[str]:
+    parts: set[str] = set()
+    for file in files:
+        document = file.document
+        if document is not None and document.root is not None and not document.findings:
+            continue
+        if file.role != "data":
+            parts.add(file.role)
+        if file.has_nlu:
+            parts.add("nlu")
+        if file.has_stories:
+            parts.add("stories")
+    return frozenset(parts)
+
+
+def _in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda finding: finding.location.sort_key))
