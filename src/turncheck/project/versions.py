@@ -21,7 +21,7 @@ _MAX_LENGTH: Final = 100
 
 
 def parse_version(text: str) -> tuple[int, ...] | None:
-    """Return the numbers of a version without zeros at its end, ``None`` where it is none: ``3.1.0`` gives ``(3, 1)``."""
+    """Return the numbers of a version without zeros at the end (``3.1.0``: ``(3, 1)``), ``None`` where it is none."""
     match = _VERSION.fullmatch(text.strip().strip("\"'")) if len(text) <= _MAX_LENGTH else None
     if match is None:
         return None
