@@ -72,7 +72,7 @@ class Assistant:
     domain: DialogueDomain
     decider: Decider
     nlu: NluEngine | None
-    server: ActionServer | None = None
+    server: ActionServer
     seed: int = 0
 
 
@@ -127,10 +127,10 @@ class EmbeddedConversation:
         """Send a message and return the turn."""
         start = self._begin_turn()
         self._start(metadata)
-        text = text.strip()
-        parsed = parse_message(text, self._context.domain, self._nlu)
+        said = text.strip()
+        parsed = parse_message(said, self._context.domain, self._nlu)
         message = UserUttered(
-            text=text,
+            text=said,
             intent=parsed["intent"],
             entities=tuple(parsed["entities"]),
             parse_data=parsed,

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
-from turncheck.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     import requests
 
     from turncheck.engines.base import ActionOutcome
-    from turncheck.project.model import Endpoint
+    from turncheck.engines.embedded.actions.endpoint import ActionEndpoint
 
-DEFAULT_TIMEOUT = 300.0
-"""Seconds for one call, as in Rasa."""
 MAX_ANSWER_BYTES = 10_000_000
 
 Json = dict[str, Any]
@@ -52,59 +49,15 @@ class ActionServer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ActionEndpoint:
-    """``action_endpoint`` of ``endpoints.yml``, its environment variables expanded."""
+class NoActionServer:
+    """Nobody who would run an action, and why."""
 
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    params: Mapping[str, str] = field(default_factory=dict, repr=False)
-    basic_auth: tuple[str, str] | None = field(default=None, repr=False)
-    cafile: str | None = None
-    selective_domain: bool = False
-    timeout: float = DEFAULT_TIMEOUT
+    reason: str = "no action server is configured"
+    selective_domain: bool = True
 
-    @property
-    def host(self) -> str:
-        """The host of the URL, as the allowed hosts are written."""
-        return urlsplit(self.url).hostname or ""
-
-
-def action_endpoint(endpoint: Endpoint, expand: Callable[[str], str] = str) -> ActionEndpoint | None:
-    """Read the endpoint; ``None`` where it has no URL. ``expand`` replaces ``${NAME}`` in a text.
-
-    Raises:
-        UserError: the URL is not one that can be called.
-    """
-    parameters = {key: _expanded(value, expand) for key, value in endpoint.parameters.items()}
-    url = parameters.get("url")
-    if not url:
-        return None
-    if not isinstance(url, str) or urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
-        raise UserError(
-            f"'{url}' is no address of an action server",
-            location=endpoint.location,
-            remedy="Write it as http://host:port/webhook.",
-        )
-    params = {str(key): str(value) for key, value in (parameters.get("params") or {}).items()}
-    if parameters.get("token"):
-        params[str(parameters.get("token_name") or "token")] = str(parameters["token"])
-    login = parameters.get("basic_auth") or None
-    return ActionEndpoint(
-        url=url,
-        headers={str(key): str(value) for key, value in (parameters.get("headers") or {}).items()},
-        params=params,
-        basic_auth=(str(login["username"]), str(login["password"])) if login else None,
-        cafile=parameters.get("cafile"),
-        selective_domain=bool(parameters.get("enable_selective_domain", False)),
-    )
-
-
-def _expanded(value: Any, expand: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return expand(value)
-    if isinstance(value, dict):
-        return {key: _expanded(item, expand) for key, item in value.items()}
-    return value
+    def run(self, call: Mapping[str, Any], timeout: float | None) -> Json:  # noqa: ARG002 - an action server
+        """Run nothing: see :class:`ActionServer`."""
+        raise CallFailedError("no server", f"'{call['next_action']}' was not run: {self.reason}")
 
 
 class HttpActionServer:
@@ -150,9 +103,9 @@ class HttpActionServer:
         except requests.Timeout as error:
             raise CallFailedError("timed out", f"'{name}' gave no answer within {limit:g} seconds") from error
         except requests.ConnectionError as error:
-            raise CallFailedError("unreachable", f"no action server answers at {self._place}") from error
+            raise CallFailedError("unreachable", f"no action server answers at {self.place}") from error
         except (requests.RequestException, OSError) as error:
-            raise CallFailedError("failed", f"calling {self._place}: {error}") from error
+            raise CallFailedError("failed", f"calling {self.place}: {error}") from error
         return _answer(name, status, body)
 
     def healthy(self, timeout: float = 2.0) -> bool:
@@ -167,7 +120,7 @@ class HttpActionServer:
         return bool(answer.ok)
 
     @property
-    def _place(self) -> str:
+    def place(self) -> str:
         """The address without login and query, which may hold secrets."""
         address = urlsplit(self.endpoint.url)
         port = f":{address.port}" if address.port else ""

@@ -1,0 +1,122 @@
+"""Which action server is called: ``action_endpoint`` of ``endpoints.yml``, or the address given by flag."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from turncheck.engines.embedded.actions.server import HttpActionServer, NoActionServer
+from turncheck.environment import expand
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from turncheck.engines.embedded.actions.server import ActionServer
+    from turncheck.location import Location
+    from turncheck.project.model import Endpoint
+
+DEFAULT_TIMEOUT = 300.0
+"""Seconds for one call, as in Rasa."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionEndpoint:
+    """``action_endpoint`` of ``endpoints.yml``, its environment variables expanded."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    params: Mapping[str, str] = field(default_factory=dict, repr=False)
+    basic_auth: tuple[str, str] | None = field(default=None, repr=False)
+    cafile: str | None = None
+    selective_domain: bool = False
+    timeout: float = DEFAULT_TIMEOUT
+
+    @property
+    def host(self) -> str:
+        """The host of the URL, as the allowed hosts are written."""
+        return urlsplit(self.url).hostname or ""
+
+
+def choose_server(
+    endpoint: Endpoint | None,
+    environment: Mapping[str, str],
+    *,
+    url: str | None = None,
+    allowed_hosts: Collection[str] | None = None,
+) -> ActionServer:
+    """Return the action server to call: the one at ``url``, else that of ``endpoints.yml``, else none.
+
+    ``allowed_hosts`` restricts what ``endpoints.yml`` may name to loopback and these; ``None``: it may name any. Its
+    ``${NAME}`` are replaced from the environment.
+
+    Raises:
+        UserError: an address that cannot be called, or a variable that is not set.
+    """
+    if url is not None:
+        return HttpActionServer(ActionEndpoint(_checked(url, None)))
+    read = None if endpoint is None else read_endpoint(endpoint, environment)
+    if read is None:
+        return NoActionServer()
+    if allowed_hosts is not None and not is_loopback(read.host) and read.host not in allowed_hosts:
+        return NoActionServer(f"endpoints.yml names the host '{read.host}', which is not among the allowed hosts")
+    return HttpActionServer(read)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the name or address is this machine's own, without asking anybody."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionEndpoint | None:
+    """Read ``action_endpoint``; ``None`` where it has no URL.
+
+    Raises:
+        UserError: an address that cannot be called, or a variable that is not set.
+    """
+    parameters = {key: _expanded(value, environment, endpoint.location) for key, value in endpoint.parameters.items()}
+    url = parameters.get("url")
+    if not url:
+        return None
+    params = {str(key): str(value) for key, value in (parameters.get("params") or {}).items()}
+    if parameters.get("token"):
+        params[str(parameters.get("token_name") or "token")] = str(parameters["token"])
+    login = parameters.get("basic_auth") or None
+    return ActionEndpoint(
+        url=_checked(url, endpoint.location),
+        headers={str(key): str(value) for key, value in (parameters.get("headers") or {}).items()},
+        params=params,
+        basic_auth=(str(login["username"]), str(login["password"])) if login else None,
+        cafile=parameters.get("cafile"),
+        selective_domain=bool(parameters.get("enable_selective_domain", False)),
+    )
+
+
+def _checked(url: Any, location: Location | None) -> str:
+    try:
+        address = urlsplit(str(url))
+        usable = address.scheme in {"http", "https"} and bool(address.hostname) and (address.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UserError(
+            f"'{url}' is no address of an action server",
+            location=location,
+            remedy="Write it as http://host:port/webhook.",
+        )
+    return str(url)
+
+
+def _expanded(value: Any, environment: Mapping[str, str], location: Location) -> Any:
+    if isinstance(value, str):
+        return expand(value, environment, location)
+    if isinstance(value, dict):
+        return {key: _expanded(item, environment, location) for key, item in value.items()}
+    return value

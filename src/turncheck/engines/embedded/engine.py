@@ -1,0 +1,76 @@
+"""The embedded engine: language understanding, policies and actions, trained here from the project's own files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from turncheck.engines.base import Capabilities
+from turncheck.engines.embedded.actions.server import NoActionServer
+from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from turncheck.dialogue.events import Event
+    from turncheck.engines.base import NluEngine, Parse
+    from turncheck.engines.embedded.actions.server import ActionServer
+    from turncheck.report.model import EngineInfo
+
+NO_NLU = "the model was trained without NLU data"
+NO_CORE = "the model was trained without stories and rules"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedEngine:
+    """What understands and answers. All of it may be used by several threads, and is sent to worker processes."""
+
+    info: EngineInfo
+    assistant: Assistant | None
+    nlu: NluEngine | None
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do: what it was trained for."""
+        return Capabilities(
+            no_nlu=NO_NLU if self.nlu is None else None,
+            no_conversation=NO_CORE if self.assistant is None else None,
+        )
+
+    def with_action_server(self, server: ActionServer) -> EmbeddedEngine:
+        """Return the same engine, with its custom actions run by this server."""
+        if self.assistant is None:
+            return self
+        return replace(self, assistant=replace(self.assistant, server=server))
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand each text."""
+        if self.nlu is None:
+            raise ValueError(NO_NLU)
+        return self.nlu.parse(texts)
+
+    def conversation(
+        self,
+        *,
+        channel: str = "cmdline",
+        fixtures: Mapping[str, Any] | None = None,
+        sender_id: str = "default",
+        history: Iterable[Event] = (),
+        stubs: Mapping[str, Mapping[str, Any]] | None = None,
+        turn_timeout: float | None = None,
+    ) -> EmbeddedConversation:
+        """Begin a conversation; see :class:`EmbeddedConversation`."""
+        if self.assistant is None:
+            raise ValueError(NO_CORE)
+        return EmbeddedConversation(
+            self.assistant,
+            channel=channel,
+            fixtures=fixtures,
+            sender_id=sender_id,
+            history=history,
+            stubs=stubs,
+            turn_timeout=turn_timeout,
+        )
+
+
+__all__ = ["NO_CORE", "NO_NLU", "EmbeddedEngine", "NoActionServer"]
