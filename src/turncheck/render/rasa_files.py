@@ -83,7 +83,7 @@ def _response_files(nlu: Nlu, *, successes: bool, errors: bool) -> list[Rendered
     files = [_json("response_selection_report.json", nlu.response_selection.report)]
     if len(nlu.responses) > 1:
         files += [
-            _json(f"response_selection_{_file_part(selector)}_report.json", scores.report)
+            _json(f"response_selection_{file_part(selector)}_report.json", scores.report)
             for selector, scores in nlu.responses.items()
         ]
     files += _listed("response_selection_successes.json", [_response_entry(one) for one in right] if successes else [])
@@ -111,7 +111,7 @@ def _entity_files(nlu: Nlu, extractor: str, *, successes: bool, errors: bool) ->
             wrong.append(_entity_entry(prediction))
         if success:
             right.append(_entity_entry(prediction))
-    name = _file_part(extractor)
+    name = file_part(extractor)
     files = [_json(f"{name}_report.json", nlu.entities[extractor].report)]
     files += _listed(f"{name}_successes.json", right if successes else [])
     files += _listed(f"{name}_errors.json", wrong if errors else [])
@@ -155,6 +155,6 @@ def _json(name: str, content: Any) -> Rendered:
     return Rendered(name, "application/json", json.dumps(content, indent=2, ensure_ascii=False))
 
 
-def _file_part(name: str) -> str:
+def file_part(name: str) -> str:
     """A retrieval intent or a custom extractor may be called anything; a file name may not."""
     return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)

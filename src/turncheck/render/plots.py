@@ -1,0 +1,242 @@
+"""Pictures of an NLU evaluation: confusion matrices and histograms of confidence, under the names that Rasa gives them.
+
+Right is blue and wrong is vermilion (Okabe and Ito's palette, which colour-blind people can tell apart), and a wrong
+cell is never told by its colour alone: it stands off the diagonal and bears its number. Matplotlib is imported on
+drawing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.render.rasa_files import active_extractors, file_part
+from turncheck.render.rendered import Rendered
+from turncheck.report.tags import (
+    EXTRACTORS_WITH_CONFIDENCE,
+    NO_ENTITY,
+    read_tokens,
+    token_confidences,
+    token_labels,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from turncheck.report.model import Confusion, Nlu, Report
+
+RIGHT: Final = "#0072B2"
+WRONG: Final = "#D55E00"
+
+_DOTS_PER_INCH: Final = 110
+_CELL_INCHES: Final = 0.24
+_LONGEST_LABEL: Final = 40
+_BINS: Final = 25
+_SMALLEST_MATRIX_INCHES: Final = 5.0
+_MANY_LABELS: Final = 40
+"""From here on the labels stand on all four sides, since nobody can follow a row that far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Counts of (expected, predicted) over sorted labels; ``cells`` holds those that are not zero."""
+
+    labels: tuple[str, ...]
+    cells: dict[tuple[str, str], int]
+
+
+def nlu_plots(report: Report) -> Iterator[Rendered]:
+    """Draw every picture that ``rasa test nlu`` draws for what was measured, one after the other.
+
+    Nothing is drawn for a report without an NLU section.
+    """
+    nlu = report.nlu
+    if nlu is None:
+        return
+    state = _state(report)
+    if nlu.intents:
+        yield _confusion_matrix("intent", "Intents", matrix_of(nlu.intents.report, nlu.intents.confusions), nlu, state)
+        judged = [entry for entry in nlu.predictions if entry.expected.intent]
+        right = [entry.predicted.confidence for entry in judged if entry.correct]
+        wrong = [entry.predicted.confidence for entry in judged if not entry.correct]
+        threshold = nlu.understood.threshold if nlu.understood else None
+        yield _histogram("intent", "Confidence of intents", right, wrong, state, threshold=threshold)
+    for extractor in active_extractors(nlu):
+        yield from _extractor_plots(nlu, extractor, state)
+    if nlu.response_selection:
+        scores = nlu.response_selection
+        matrix = matrix_of(scores.report, scores.confusions)
+        yield _confusion_matrix("response_selection", "Responses", matrix, nlu, state)
+        answered = [entry for entry in nlu.predictions if entry.expected.response]
+        right = [
+            entry.predicted.response_confidence or 0.0
+            for entry in answered
+            if entry.predicted.response == entry.expected.response
+        ]
+        wrong = [
+            entry.predicted.response_confidence or 0.0
+            for entry in answered
+            if entry.predicted.response != entry.expected.response
+        ]
+        yield _histogram("response_selection", "Confidence of responses", right, wrong, state)
+
+
+def matrix_of(report: dict[str, Any], confusions: Sequence[Confusion], *, outside: int | None = None) -> Matrix:
+    """Build the matrix of a report in Rasa's shape and the confusions beside it.
+
+    Args:
+        report: its rows' ``support`` gives what is left for the diagonal.
+        confusions: the cells off the diagonal.
+        outside: how often ``no_entity`` was expected, which the report of an extractor leaves out.
+    """
+    expected = {name: int(row["support"]) for name, row in report.items() if _is_label(row)}
+    if outside is not None:
+        expected[NO_ENTITY] = outside
+    cells = {(one.expected, one.predicted): one.count for one in confusions}
+    diagonal = dict(expected)
+    for one in confusions:
+        diagonal[one.expected] = diagonal.get(one.expected, one.count) - one.count
+    cells |= {(label, label): count for label, count in diagonal.items() if count > 0}
+    labels = expected.keys() | {label for pair in cells for label in pair}
+    return Matrix(tuple(sorted(labels)), cells)
+
+
+def _is_label(row: Any) -> bool:
+    """Only labels have ``confused_with``; averages have not, and the accuracy is a number."""
+    return isinstance(row, dict) and "confused_with" in row
+
+
+def _extractor_plots(nlu: Nlu, extractor: str, state: str) -> Iterator[Rendered]:
+    scores = nlu.entities[extractor]
+    supports = sum(int(row["support"]) for row in scores.report.values() if _is_label(row))
+    matrix = matrix_of(scores.report, scores.confusions, outside=scores.tokens - supports)
+    name = file_part(extractor)
+    yield _confusion_matrix(name, f"Entities of {extractor}, by token", matrix, nlu, state)
+    if extractor not in EXTRACTORS_WITH_CONFIDENCE:
+        return
+    right: list[float] = []
+    wrong: list[float] = []
+    for prediction in nlu.predictions:
+        found = [one for one in prediction.predicted.entities if one.extractor == extractor]
+        tokens = read_tokens(prediction.predicted.tokens)
+        targets = token_labels(tokens, prediction.expected.entities)
+        for target, label, confidence in zip(
+            targets, token_labels(tokens, found), token_confidences(tokens, found), strict=True
+        ):
+            if target == label != NO_ENTITY:
+                right.append(confidence)
+            elif label not in (NO_ENTITY, target):
+                wrong.append(confidence)
+    yield _histogram(name, f"Confidence of {extractor}, by token", right, wrong, state)
+
+
+def _confusion_matrix(name: str, title: str, matrix: Matrix, nlu: Nlu, state: str) -> Rendered:
+    """Rows are what was expected. A cell is the darker the larger its share of the row."""
+    import numpy as np  # noqa: PLC0415 - imported on drawing alone
+    from matplotlib.colors import to_rgb  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    count = len(matrix.labels)
+    place = {label: index for index, label in enumerate(matrix.labels)}
+    totals = {label: sum(matrix.cells.get((label, other), 0) for other in matrix.labels) for label in matrix.labels}
+    picture = np.ones((count, count, 3))
+    side = max(_SMALLEST_MATRIX_INCHES, count * _CELL_INCHES)
+    figure = Figure(figsize=(side, side), dpi=_DOTS_PER_INCH)
+    axes = figure.add_subplot()
+    for (expected, predicted), number in sorted(matrix.cells.items()):
+        share = number / totals[expected]
+        colour = np.array(to_rgb(RIGHT if expected == predicted else WRONG))
+        strength = 0.3 + 0.7 * share
+        picture[place[expected], place[predicted]] = 1 - strength * (1 - colour)
+        axes.text(
+            place[predicted],
+            place[expected],
+            f"{number}",
+            ha="center",
+            va="center",
+            fontsize=7 if number < 1000 else 5,
+            color="white" if strength > 0.6 else "black",
+        )
+    axes.imshow(picture, interpolation="nearest")
+    labels = [_shown(label) for label in matrix.labels]
+    axes.set_xticks(range(count), labels, rotation=90, fontsize=8)
+    axes.set_yticks(range(count), labels, fontsize=8)
+    axes.set_xticks([edge - 0.5 for edge in range(count + 1)], minor=True)
+    axes.set_yticks([edge - 0.5 for edge in range(count + 1)], minor=True)
+    axes.grid(which="minor", color="#e0e0e0", linewidth=0.4)
+    axes.tick_params(which="minor", length=0)
+    if count > _MANY_LABELS:
+        axes.tick_params(labeltop=True, labelright=True)
+    axes.set_xlabel("predicted")
+    axes.set_ylabel("expected")
+    how = f"cross-validation, {nlu.folds} folds" if nlu.folds else "held-out sentences"
+    axes.set_title(
+        f"{title}: expected against predicted\nblue is right, red is wrong; {how}\n{state}", fontsize=10, loc="left"
+    )
+    return Rendered(f"{name}_confusion_matrix.png", "image/png", _png(figure))
+
+
+def _histogram(
+    name: str, title: str, right: Sequence[float], wrong: Sequence[float], state: str, *, threshold: float | None = None
+) -> Rendered:
+    """Right above, wrong below, each to its own scale, since the wrong ones are (it is hoped) few."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - imported on drawing alone
+
+    figure = Figure(figsize=(7, 5), dpi=_DOTS_PER_INCH)
+    above, below = figure.subplots(2, 1, sharex=True)
+    edges = [step / _BINS for step in range(_BINS + 1)]
+    for axes, values, colour, word in ((above, right, RIGHT, "right"), (below, wrong, WRONG, "wrong")):
+        axes.hist([min(max(value, 0.0), 1.0) for value in values], bins=edges, color=colour, edgecolor="white")
+        axes.set_ylabel(f"{word}: {len(values)}")
+        axes.yaxis.get_major_locator().set_params(integer=True)
+        if threshold is not None:
+            axes.axvline(threshold, color="black", linestyle="--", linewidth=1)
+    if threshold is not None:
+        above.text(threshold, above.get_ylim()[1], f" fallback below {threshold:g}", va="top", fontsize=8)
+    below.invert_yaxis()
+    below.set_xlim(0, 1)
+    below.set_xlabel("confidence")
+    above.set_title(f"{title}\nright above in blue, wrong below in red\n{state}", fontsize=10, loc="left")
+    return Rendered(f"{name}_histogram.png", "image/png", _png(figure))
+
+
+def _png(figure: Any) -> bytes:
+    return _saved(figure, "png", {"Software": None})
+
+
+def _saved(figure: Any, kind: str, metadata: dict[str, None]) -> bytes:
+    """Save without date or version in the file: the same figures give the same bytes."""
+    from matplotlib.text import Text  # noqa: PLC0415 - imported on drawing alone
+
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)  # a label such as "$price$" is no formula
+    content = BytesIO()
+    with _boxes_for_missing_letters():
+        figure.savefig(content, format=kind, bbox_inches="tight", metadata=metadata)
+    return content.getvalue()
+
+
+@contextmanager
+def _boxes_for_missing_letters() -> Iterator[None]:
+    """The font that comes along has no Chinese, say: such a letter becomes a box, and no warning goes with each."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
+
+
+def _shown(label: str) -> str:
+    """A label in one line: control characters are replaced, the middle of a long one is left out."""
+    text = "".join(letter if letter.isprintable() else "\ufffd" for letter in label) or '""'
+    if len(text) <= _LONGEST_LABEL:
+        return text
+    half = (_LONGEST_LABEL - 1) // 2
+    return f"{text[:half]}…{text[-half:]}"
+
+
+def _state(report: Report) -> str:
+    """Which project, and which commit of it where that is known."""
+    commit = f" at commit {_shown(report.source.commit[:12])}" if report.source.commit else ""
+    return f"{_shown(report.project.name)}{commit}"
