@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _FORMAT_VERSION: Final = "3.1"
 
-_PLAIN: Final = re.compile(r"[^\W\d_](?:[\w.,!?'()/+-]|(?: (?![#\s-]|$)))*")
-"""Texts that mean themselves without quotes in YAML 1.1 and 1.2 alike: they begin with a letter, hold no ``: `` …"""
+_PLAIN: Final = re.compile(r"[^\W_](?:[\w.,!?'()/+-]|(?: (?![#\s-]|$)))*")
+"""Texts that may mean themselves without quotes in YAML 1.1 and 1.2 alike: no ``: ``, no `` #``, no bracket first …"""
 
 _RESERVED: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 
@@ -200,7 +200,9 @@ def _block(value: Mapping[str, Any] | Sequence[Any], indent: str) -> Iterator[st
 def _scalar(value: Any) -> str:
     """Return a value that is no filled mapping or list, so that YAML reads it as what it is."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _RESERVED:
-        return value
+        may_be_number = value[0].isnumeric() and " " not in value
+        if not may_be_number:
+            return value
     return _flow(value)
 
 

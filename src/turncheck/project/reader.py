@@ -17,13 +17,13 @@ from turncheck.project.calm import calm_reason
 from turncheck.project.config import config_from_file, endpoints_from_file
 from turncheck.project.domain import domain_from_files
 from turncheck.project.files import ProjectFile, ProjectFolder, data_files, parse_file
-from turncheck.project.model import Config, NluData, Project, Story
+from turncheck.project.model import Config, NluData, Project, Response, Story
 from turncheck.project.nlu import nlu_from_files
 from turncheck.project.stories import stories_from_files
 from turncheck.project.versions import version_too_high
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 DEFAULT_DOMAIN: Final = "domain.yml"
@@ -84,6 +84,13 @@ def read_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding,
     files = _supported(folder, data_files(folder, _existing(folder, paths)))
     nlu, findings = nlu_from_files(folder, files)
     return nlu, _in_order((*folder.findings, *findings))
+
+
+def read_nlu_responses(paths: Iterable[Path], root: Path) -> Mapping[str, Response]:
+    """Read the responses that stand in NLU files (those of retrieval intents), by name."""
+    folder = ProjectFolder(root)
+    files = _supported(folder, data_files(folder, _existing(folder, paths)))
+    return domain_from_files((), files, Location(""))[0].responses
 
 
 def read_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
