@@ -21,7 +21,7 @@ from turncheck.project.yaml_positions import YamlDocument, YamlMapping, parse_ya
 from turncheck.project.yaml_source import EscapeError, YamlSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 MAX_FILE_BYTES: Final = 32_000_000
 """A larger file is not read. A hundred thousand training examples take about five million bytes."""
@@ -134,17 +134,22 @@ class ProjectFolder:
             self._note("file-unreadable", Location(name), f"'{name}' cannot be read: {reason}.")
             return None
 
-    def yaml_files(self, paths: Iterable[Path]) -> list[tuple[Path, Path]]:
-        """Return the YAML files at and below the paths, each with its fence, in the order in which Rasa merges them."""
+    def yaml_files(
+        self, paths: Iterable[Path], *, skip: Callable[[Path], bool] | None = None
+    ) -> list[tuple[Path, Path]]:
+        """Return the YAML files at and below the paths, each with its fence, in the order in which Rasa merges them.
+
+        Folders for which ``skip`` says so are left out.
+        """
         found: dict[str, tuple[Path, Path]] = {}
         for path in paths:
             fence = self._fence(path)
-            for file in self._walk(path, fence) if path.is_dir() else (path,):
+            for file in self._walk(path, fence, skip) if path.is_dir() else (path,):
                 if file.suffix in YAML_SUFFIXES:
                     found.setdefault(os.path.abspath(file), (file, fence))  # noqa: PTH100 - see above
         return [found[key] for key in sorted(found)]
 
-    def _walk(self, folder: Path, fence: Path) -> Iterator[Path]:
+    def _walk(self, folder: Path, fence: Path, skip: Callable[[Path], bool] | None) -> Iterator[Path]:
         """Yield all files below a folder; symbolic links are followed inside the fence, each folder once."""
         seen: set[str] = set()
         stack = [folder]
@@ -162,6 +167,8 @@ class ProjectFolder:
                 continue
             for entry in self._entries(current):
                 if entry.is_dir():
+                    if skip is not None and skip(entry):
+                        continue
                     stack.append(entry)
                     if entry.suffix in YAML_SUFFIXES:
                         self._note_folder(entry)
@@ -212,15 +219,21 @@ class ProjectFolder:
         )
 
 
-def kinds_of(text: str, keys: Iterable[str] = DATA_KEYS) -> frozenset[str]:
-    """Return the keys with which Rasa would see a line of this text begin."""
-    return frozenset(key for key in keys if _has_line_with(text, key))
+_KEY_LINE: Final = re.compile(rf"^\s*({'|'.join(DATA_KEYS)}):", re.MULTILINE)
 
 
-def _has_line_with(text: str, key: str) -> bool:
-    if f"\n{key}:" in text or text.startswith(f"{key}:"):
-        return True
-    return f"{key}:" in text and re.search(rf"^\s*{key}:", text, re.MULTILINE) is not None
+def has_key_line(text: str, keys: Iterable[str]) -> bool:
+    """Whether a line of the text begins with one of the keys."""
+    return any(key in keys for key in _KEY_LINE.findall(text))
+
+
+def kinds_of(document: YamlDocument) -> frozenset[str]:
+    """Return the data keys that begin a line of the file: at its top level, or anywhere if it could not be parsed."""
+    text = document.source.text
+    if not isinstance(document.root, YamlMapping):
+        return frozenset(_KEY_LINE.findall(text))
+    starts = {key: node.start for key, node in document.root.keys.items() if key in DATA_KEYS}
+    return frozenset(key for key, start in starts.items() if _KEY_LINE.match(text, text.rfind("\n", 0, start) + 1))
 
 
 def parse_file(folder: ProjectFolder, path: Path, role: Role, *, fence: Path | None = None) -> ProjectFile:
@@ -241,13 +254,12 @@ def data_files(folder: ProjectFolder, paths: Iterable[Path]) -> list[ProjectFile
         if source is None:
             files.append(ProjectFile(folder.name(path), "data", None, frozenset((*NLU_KEYS, *STORY_KEYS))))
             continue
-        kinds = kinds_of(source.text)
-        if not kinds:
+        if _KEY_LINE.search(source.text) is None:
             folder.findings.append(_without_data(source))
             continue
         document = parse_yaml(source)
         folder.findings.extend(document.findings)
-        files.append(ProjectFile(source.path, "data", document, kinds))
+        files.append(ProjectFile(source.path, "data", document, kinds_of(document)))
     return files
 
 

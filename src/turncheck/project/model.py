@@ -43,10 +43,11 @@ class EntityAnnotation:
     group: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Example:
-    """A training or test sentence without its annotation marks.
+    """A training or test sentence without its annotation marks. Never changed once it is made.
 
+    Not declared frozen, since making a frozen instance takes four times as long, and there may be a hundred thousand.
     ``intent`` is the full label: ``faq/ask_hours`` for a retrieval intent; ``None`` where the file gives none.
     ``metadata`` as Rasa keeps it: ``{"intent": …, "example": …}``, the keys that the file gives.
     """

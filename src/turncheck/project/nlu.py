@@ -213,20 +213,25 @@ def _shifted(location: Location, columns: int) -> Location:
 
 
 def _without_duplicates(examples: list[Example]) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    first: dict[tuple[str, str | None], list[Example]] = {}
-    kept = []
-    dropped = []
-    for example in examples:
-        key = (example.text, example.intent)
-        if key not in first:
-            first[key] = [example]
-        elif any(example == other for other in first[key]):
-            dropped.append(example)
-            continue
+    """Return the examples that Rasa keeps, and those it drops because an equal one came before."""
+    first: dict[tuple[str, str | None], Example] = {}
+    repeated = [
+        example for example in examples if first.setdefault((example.text, example.intent), example) is not example
+    ]
+    if not repeated:
+        return tuple(examples), ()
+    seen = {key: [example] for key, example in first.items()}
+    dropped = set()
+    for example in repeated:
+        others = seen[example.text, example.intent]
+        if example in others:
+            dropped.add(id(example))
         else:
-            first[key].append(example)
-        kept.append(example)
-    return tuple(kept), tuple(dropped)
+            others.append(example)
+    return (
+        tuple(example for example in examples if id(example) not in dropped),
+        tuple(example for example in repeated if id(example) in dropped),
+    )
 
 
 # --- synonyms, regexes, lookups --------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ are too high (``version-too-high``: Rasa skips such a file), and what is lost wh
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from turncheck.finding import Finding
@@ -23,7 +25,7 @@ from turncheck.project.stories import stories_from_files
 from turncheck.project.versions import version_too_high
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 DEFAULT_DOMAIN: Final = "domain.yml"
@@ -47,7 +49,17 @@ def read_project(
     ``endpoints.yml``. Paths that are given count from the current folder. A given domain or configuration that does not
     exist is replaced by the default, with a finding (as Rasa does). A missing data folder is no fault by itself.
     """
-    folder = ProjectFolder(root)
+    with _collector_paused():
+        return _read_project(ProjectFolder(root), domain, data, config, endpoints)
+
+
+def _read_project(
+    folder: ProjectFolder,
+    domain: Path | None,
+    data: Sequence[Path] | None,
+    config: Path | None,
+    endpoints: Path | None,
+) -> Project:
     domain_path = _domain_path(folder, domain)
     domain_files = _domain_files(folder, domain_path) if domain_path else []
     all_data = data_files(folder, _data_paths(folder, data))
@@ -63,8 +75,8 @@ def read_project(
     files = [*domain_files, *all_data, *(file for file in (config_file, endpoints_file) if file)]
     findings = (*domain_findings, *nlu_findings, *story_findings, *config_findings, *endpoint_findings)
     return Project(
-        root=root,
-        name=root.resolve().name,
+        root=folder.root,
+        name=folder.root.resolve().name,
         domain=domain_read,
         nlu=nlu,
         stories=tuple(story for story in stories if story.kind == "story"),
@@ -81,8 +93,9 @@ def read_project(
 def read_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding, ...]]:
     """Read NLU data from files and folders, such as those of ``--nlu``; locations are relative to ``root``."""
     folder = ProjectFolder(root)
-    files = _supported(folder, data_files(folder, _existing(folder, paths)))
-    nlu, findings = nlu_from_files(folder, files)
+    with _collector_paused():
+        files = _supported(folder, data_files(folder, _existing(folder, paths)))
+        nlu, findings = nlu_from_files(folder, files)
     return nlu, _in_order((*folder.findings, *findings))
 
 
@@ -99,6 +112,18 @@ def read_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], 
     files = _supported(folder, data_files(folder, _existing(folder, paths)))
     stories, findings = stories_from_files(files)
     return stories, _in_order((*folder.findings, *findings))
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep the cyclic garbage collector from running: reading makes many objects and no garbage for it to find."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 # --- the paths -------------------------------------------------------------------------------------------------------
