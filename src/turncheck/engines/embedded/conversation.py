@@ -30,9 +30,10 @@ from turncheck.engines.embedded.actions.messages import render
 from turncheck.engines.embedded.actions.registry import finder
 from turncheck.engines.embedded.actions.responses import Responses
 from turncheck.engines.embedded.messages import parse_message
+from turncheck.engines.embedded.policies.decision import Decision
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.engines.base import NluEngine
@@ -43,19 +44,6 @@ ACTION_LIMIT: Final = 10
 FOLLOWUP_POLICY: Final = "followup_action"
 REST_CHANNEL: Final = ("collector", "rest")
 """Rasa's REST channel answers through one called ``collector``; responses are chosen by that name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The next action, who decided it and how sure they are; ``events`` are to come before the action's own."""
-
-    action: str
-    policy: str | None = None
-    confidence: float = 1.0
-    events: Sequence[Event] = ()
-    hide_rule_turn: bool = False
-    is_end_to_end: bool = False
-    metadata: Mapping[str, Any] | None = None
 
 
 class Decider(Protocol):

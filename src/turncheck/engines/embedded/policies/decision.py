@@ -1,0 +1,28 @@
+"""What the policies decided together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.dialogue.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The next action, who decided it and how sure they are; ``events`` are to come before the action's own.
+
+    ``alternatives``: further actions with their confidences, best first.
+    """
+
+    action: str
+    policy: str | None = None
+    confidence: float = 1.0
+    events: Sequence[Event] = ()
+    hide_rule_turn: bool = False
+    is_end_to_end: bool = False
+    metadata: Mapping[str, Any] | None = None
+    alternatives: Sequence[tuple[str, float]] = ()

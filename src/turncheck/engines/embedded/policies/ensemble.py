@@ -1,0 +1,104 @@
+"""All policies together: which of them decides, by Rasa's rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from turncheck.dialogue.defaults import ACTION_LISTEN
+from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, UserFeaturization
+from turncheck.dialogue.policy_states import RuleOnly
+from turncheck.engines.embedded.policies.decision import Decision
+from turncheck.engines.embedded.policies.rule import RulePolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.events import Event
+    from turncheck.dialogue.prediction import Prediction
+    from turncheck.dialogue.tracker import Tracker
+    from turncheck.engines.embedded.policies.base import Policy
+    from turncheck.report.model import Substitution
+
+ALTERNATIVES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """The trained policies of an assistant, in the order of its configuration."""
+
+    domain: DialogueDomain
+    policies: Sequence[Policy]
+    substitutions: tuple[Substitution, ...] = ()
+
+    @property
+    def rule_only(self) -> RuleOnly:
+        """What only rules know; nothing without RulePolicy."""
+        for policy in self.policies:
+            if isinstance(policy, RulePolicy):
+                return policy.book.rule_only
+        return RuleOnly()
+
+    def decide(self, tracker: Tracker) -> Decision:
+        """Ask all policies; an action that has just refused to run is out of the question for all of them."""
+        rule_only = self.rule_only
+        predictions = [policy.predict(tracker, rule_only) for policy in self.policies]
+        rejected = _rejected_action(tracker)
+        if rejected is not None:
+            predictions = [prediction.without(rejected) for prediction in predictions]
+        best = pick(predictions)
+        events: list[Event] = [event for prediction in predictions for event in prediction.events]
+        events.extend(best.optional_events)
+        if tracker.latest_action_name == ACTION_LISTEN:
+            events.append(UserFeaturization(best.uses_text))
+        action = best.action(self.domain)
+        return Decision(
+            action=action,
+            policy=best.policy,
+            confidence=best.confidence,
+            events=tuple(events),
+            hide_rule_turn=best.hide_rule_turn,
+            is_end_to_end=best.uses_text,
+            metadata=best.metadata,
+            alternatives=self._alternatives(predictions, action),
+        )
+
+    def _alternatives(self, predictions: Sequence[Prediction], action: str) -> tuple[tuple[str, float], ...]:
+        scores: dict[str, float] = {}
+        for prediction in predictions:
+            for name, score in prediction.scores.items():
+                if name != action and score > scores.get(name, 0.0):
+                    scores[name] = score
+        ranked = sorted(scores.items(), key=lambda pair: (-pair[1], self.domain.action_number(pair[0])))
+        return tuple(ranked[:ALTERNATIVES])
+
+
+def pick(predictions: Sequence[Prediction]) -> Prediction:
+    """Return the prediction that counts.
+
+    One that ignores the user beats all, then one from the text beats those from the intent, then the confidence
+    decides, then the priority, then the order.
+    """
+    any_ignores = any(prediction.ignores_user for prediction in predictions)
+    any_text = any(prediction.uses_text for prediction in predictions)
+    best: Prediction | None = None
+    for prediction in predictions:
+        if prediction.ignores_user != any_ignores:
+            continue
+        if not any_ignores and prediction.uses_text != any_text:
+            continue
+        if best is None or (prediction.confidence, prediction.priority) > (best.confidence, best.priority):
+            best = prediction
+    if best is None:
+        raise ValueError("an ensemble needs at least one policy")
+    return best
+
+
+def _rejected_action(tracker: Tracker) -> str | None:
+    for event in reversed(tracker.events):
+        if isinstance(event, ActionExecutionRejected):
+            return event.name
+        if isinstance(event, ActionExecuted):
+            return None
+    return None

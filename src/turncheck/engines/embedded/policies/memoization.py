@@ -1,0 +1,144 @@
+"""MemoizationPolicy and AugmentedMemoizationPolicy: what followed in the stories after exactly these states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.dialogue.defaults import ACTION_LISTEN
+from turncheck.dialogue.events import ActionExecuted
+from turncheck.dialogue.policy_states import RuleOnly, learner_states, learnt
+from turncheck.dialogue.prediction import Prediction
+from turncheck.dialogue.rules import memorised
+from turncheck.dialogue.tracker import Tracker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.events import Event
+    from turncheck.dialogue.states import State
+    from turncheck.dialogue.training import StoryTracker
+
+PRIORITY: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class MemoizationSettings:
+    """The parameters of both policies, with Rasa's defaults. ``max_history``: how many states count; 0: all."""
+
+    name: str = "MemoizationPolicy"
+    max_history: int = 0
+    use_nlu_confidence: bool = False
+    priority: int = PRIORITY
+
+    @classmethod
+    def of(cls, name: str, parameters: Mapping[str, Any]) -> MemoizationSettings:
+        """Read the parameters as they stand in ``config.yml``."""
+        return cls(
+            name=name,
+            max_history=int(parameters.get("max_history") or 0),
+            use_nlu_confidence=bool(parameters.get("use_nlu_confidence_as_score", False)),
+            priority=int(parameters.get("priority", PRIORITY)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoizationPolicy:
+    """Looks up the last states, each in full; a past that led to different actions is forgotten."""
+
+    settings: MemoizationSettings
+    lookup: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def fit(cls, trackers: Iterable[StoryTracker], settings: MemoizationSettings) -> MemoizationPolicy:
+        """Memorise the stories; rules and stories glued together are not looked at."""
+        stories = [tracker for tracker in trackers if not tracker.is_rule and not tracker.is_augmented]
+        return cls(settings, memorised(_examples(stories, settings.max_history)))
+
+    @property
+    def name(self) -> str:
+        """The name of its Rasa class."""
+        return self.settings.name
+
+    def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:
+        """Say what came next in the stories, with confidence 1 (or that of the message's intent)."""
+        action = self.recall(tracker, rule_only)
+        scores = {}
+        if action is not None:
+            intent = tracker.latest_message.intent
+            scores[action] = intent.get("confidence", 1.0) if self.settings.use_nlu_confidence else 1.0
+        return Prediction(self.name, scores, priority=self.settings.priority)
+
+    def recall(self, tracker: Tracker, rule_only: RuleOnly) -> str | None:
+        """Return what came next in the stories."""
+        return self.look_up(self.recent(tracker, rule_only))
+
+    def recent(self, tracker: Tracker, rule_only: RuleOnly) -> list[State]:
+        """Return the states that count, seen without what only rules know."""
+        return learner_states(tracker, rule_only)[-self.settings.max_history :]
+
+    def look_up(self, states: Sequence[State]) -> str | None:
+        """Return what came next after exactly these states."""
+        return self.lookup.get(key_of(states))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was learnt."""
+        return {"lookup": dict(self.lookup)}
+
+
+@dataclass(frozen=True, slots=True)
+class AugmentedMemoizationPolicy(MemoizationPolicy):
+    """Where the past is unknown, forgets it from its beginning, action by action, until the rest is known.
+
+    Slots set in the forgotten part are forgotten with it.
+    """
+
+    def recall(self, tracker: Tracker, rule_only: RuleOnly) -> str | None:
+        """Return what came next in the stories after as much of the past as they know."""
+        states = self.recent(tracker, rule_only)
+        found = self.look_up(states)
+        past = _trimmed(tracker, self.settings.max_history)
+        shorter = _from_action(past.applied_events(), tracker.domain, skip=0)
+        while found is None and shorter is not None:
+            before, states = states, self.recent(shorter, rule_only)
+            if states != before:
+                found = self.look_up(states)
+            shorter = _from_action(shorter.applied_events(), tracker.domain, skip=1)
+        return found
+
+
+def key_of(states: Sequence[State]) -> str:
+    """Return a digest of the states' texts: what is memorised may be long."""
+    return blake2b("\n".join(state.text for state in states).encode(), digest_size=16).hexdigest()
+
+
+def _examples(trackers: Iterable[StoryTracker], max_history: int) -> Iterator[tuple[str, str]]:
+    for tracker in trackers:
+        states = learnt(tracker.states())
+        actions = (event for event in tracker.applied_events() if isinstance(event, ActionExecuted))
+        for number, event in enumerate(actions, 1):
+            if not event.is_unpredictable:
+                yield key_of(states[:number][-max_history:]), event.label
+
+
+def _trimmed(tracker: Tracker, max_history: int) -> Tracker:
+    """Keep the events from the last listening on that lies more than ``max_history`` actions back."""
+    if not max_history:
+        return tracker
+    applied = tracker.applied_events()
+    actions = 0
+    for index in range(len(applied) - 1, -1, -1):
+        event = applied[index]
+        if isinstance(event, ActionExecuted):
+            actions += 1
+            if actions > max_history and event.name == ACTION_LISTEN:
+                return Tracker.of(tracker.domain, applied[index:])
+    return tracker
+
+
+def _from_action(applied: Sequence[Event], domain: DialogueDomain, *, skip: int) -> Tracker | None:
+    """Return the tracker that begins with the first action after ``skip`` others; ``None`` if there is none."""
+    actions = [index for index, event in enumerate(applied) if isinstance(event, ActionExecuted)]
+    return Tracker.of(domain, applied[actions[skip] :]) if len(actions) > skip else None

@@ -1,0 +1,100 @@
+"""From a project's policies section to trained policies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.dialogue.rule_learning import learn_rules
+from turncheck.dialogue.rules import RuleSettings
+from turncheck.dialogue.training import Trackers, training_trackers
+from turncheck.engines.embedded.policies.ensemble import Ensemble
+from turncheck.engines.embedded.policies.memoization import (
+    AugmentedMemoizationPolicy,
+    MemoizationPolicy,
+    MemoizationSettings,
+)
+from turncheck.engines.embedded.policies.rule import RulePolicy
+from turncheck.errors import UserError
+from turncheck.project.model import NOWHERE, Component
+from turncheck.report.model import Substitution
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.engines.embedded.policies.base import Policy
+    from turncheck.project.model import Config, Project
+
+DEFAULT_AUGMENTATION: Final = 50
+
+DEFAULT_POLICIES: Final = (
+    Component("MemoizationPolicy", {}, NOWHERE),
+    Component("RulePolicy", {}, NOWHERE),
+    Component("UnexpecTEDIntentPolicy", {"max_history": 5, "epochs": 100}, NOWHERE),
+    Component("TEDPolicy", {"max_history": 5, "epochs": 100, "constrain_similarities": True}, NOWHERE),
+)
+"""What Rasa's default recipe takes where ``config.yml`` names no policies."""
+
+_LEARNERS: Final = ("TEDPolicy", "UnexpecTEDIntentPolicy")
+
+
+def class_name(component: Component) -> str:
+    """Return the class's name: ``rasa.core.policies.ted_policy.TEDPolicy`` is ``TEDPolicy``."""
+    return component.name.rpartition(".")[2]
+
+
+def configured_policies(config: Config) -> Sequence[Component]:
+    """Return the policies of the configuration, or the default ones where the section is absent."""
+    return DEFAULT_POLICIES if config.policies is None else config.policies
+
+
+def train_ensemble(
+    project: Project,
+    *,
+    domain: DialogueDomain | None = None,
+    trackers: Trackers | None = None,
+    augmentation: int = DEFAULT_AUGMENTATION,
+    seed: int = 0,
+) -> Ensemble:
+    """Train the project's policies on its stories and rules.
+
+    Raises :class:`~turncheck.dialogue.rule_learning.RuleConflictError` where Rasa refuses to train, and
+    :class:`~turncheck.errors.UserError` if no policy is left to decide anything.
+    """
+    domain = DialogueDomain.of(project) if domain is None else domain
+    components = configured_policies(project.config)
+    if trackers is None:
+        # Only policies that really learn look at stories glued together.
+        needs_glue = any(class_name(component) in _LEARNERS for component in components)
+        trackers = training_trackers(project, domain, augmentation=augmentation if needs_glue else 0)
+    policies: list[Policy] = []
+    substitutions: list[Substitution] = []
+    for component in components:
+        policy, substitution = _trained(component, trackers, domain, seed)
+        if policy is not None:
+            policies.append(policy)
+        if substitution is not None:
+            substitutions.append(substitution)
+    if not policies:
+        raise UserError(
+            "The configuration names no policy that can decide on the next action",
+            location=project.config.location,
+            remedy="Add MemoizationPolicy and RulePolicy to 'policies'.",
+        )
+    return Ensemble(domain, tuple(policies), tuple(substitutions))
+
+
+def _trained(
+    component: Component, trackers: Trackers, domain: DialogueDomain, seed: int
+) -> tuple[Policy | None, Substitution | None]:
+    name = class_name(component)
+    parameters = component.parameters
+    match name:
+        case "RulePolicy":
+            return RulePolicy(learn_rules(trackers.all, domain, RuleSettings.of(parameters))), None
+        case "MemoizationPolicy":
+            return MemoizationPolicy.fit(trackers.all, MemoizationSettings.of(name, parameters)), None
+        case "AugmentedMemoizationPolicy":
+            return AugmentedMemoizationPolicy.fit(trackers.all, MemoizationSettings.of(name, parameters)), None
+        case _:
+            return None, Substitution(component=component.name, used=None, reason="this policy is not known here")
