@@ -333,8 +333,23 @@ class StoryStep(_Part, frozen=True, kw_only=True):
     warning: bool = False
 
 
+class WrittenStep(_Part, frozen=True, kw_only=True):
+    """One step of a judged story as it is written back into a story file.
+
+    ``step`` has the shape of the YAML (``{"action": "utter_greet"}``); ``comment`` stands behind its first key, and each
+    of ``entity_comments`` behind the entity with that index.
+    """
+
+    step: dict[str, Any]
+    comment: str | None = None
+    entity_comments: dict[str, str] = {}
+
+
 class StoryResult(_Part, frozen=True, kw_only=True):
-    """A test story. ``duplicate``: Rasa would drop it silently, since an earlier one is the same."""
+    """A test story. ``duplicate``: Rasa would drop it silently, since an earlier one is the same.
+
+    ``written`` is the story with what was predicted instead, as Rasa writes it into its story files.
+    """
 
     name: str
     location: Location
@@ -342,6 +357,7 @@ class StoryResult(_Part, frozen=True, kw_only=True):
     warned: bool = False
     severity: float | None = None
     steps: tuple[StoryStep, ...] = ()
+    written: tuple[WrittenStep, ...] = ()
     duplicate: bool = False
 
 

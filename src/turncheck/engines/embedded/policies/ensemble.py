@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from turncheck.report.model import Substitution
 
 ALTERNATIVES: Final = 3
+FOLLOWUP: Final = "followup_action"
+"""Stands for a policy where an event has named the next action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,15 @@ class Ensemble:
             if isinstance(policy, RulePolicy):
                 return policy.book.rule_only
         return RuleOnly()
+
+    def next(self, tracker: Tracker) -> Decision:
+        """Take the follow-up action where there is one that the domain knows, else ask the policies."""
+        followup = tracker.followup_action
+        if followup:
+            tracker.situation.followup_action = None
+            if followup in self.domain.actions:
+                return Decision(followup, FOLLOWUP)
+        return self.decide(tracker)
 
     def decide(self, tracker: Tracker) -> Decision:
         """Ask all policies; an action that has just refused to run is out of the question for all of them."""

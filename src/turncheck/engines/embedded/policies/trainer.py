@@ -54,7 +54,6 @@ def train_ensemble(
     domain: DialogueDomain | None = None,
     trackers: Trackers | None = None,
     augmentation: int = DEFAULT_AUGMENTATION,
-    seed: int = 0,
 ) -> Ensemble:
     """Train the project's policies on its stories and rules.
 
@@ -70,7 +69,7 @@ def train_ensemble(
     policies: list[Policy] = []
     substitutions: list[Substitution] = []
     for component in components:
-        policy, substitution = _trained(component, trackers, domain, seed)
+        policy, substitution = _trained(component, trackers, domain)
         if policy is not None:
             policies.append(policy)
         if substitution is not None:
@@ -85,7 +84,7 @@ def train_ensemble(
 
 
 def _trained(
-    component: Component, trackers: Trackers, domain: DialogueDomain, seed: int
+    component: Component, trackers: Trackers, domain: DialogueDomain
 ) -> tuple[Policy | None, Substitution | None]:
     name = class_name(component)
     parameters = component.parameters

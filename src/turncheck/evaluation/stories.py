@@ -1,0 +1,155 @@
+"""Test stories against an assistant's policies: the ``core`` evaluation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from turncheck.dialogue.training import trackers_of
+from turncheck.evaluation.annotated import annotation
+from turncheck.evaluation.scores import score_pairs
+from turncheck.evaluation.story_run import StoryRun, run_story
+from turncheck.report.model import Core, StoryResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from turncheck.dialogue.training import StoryTracker
+    from turncheck.engines.base import NluEngine
+    from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.evaluation.story_run import Entity
+    from turncheck.project.model import Story
+
+NOT_RUN = "Custom actions and forms were not run: their slots and events are those that the stories give, as in rasa
+test core."
+
+
+def evaluate_stories(
+    ensemble: Ensemble,
+    stories: Sequence[Story],
+    *,
+    nlu: NluEngine | None = None,
+    end_to_end: bool = False,
+    max_stories: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Core:
+    """Judge the test stories.
+
+    Args:
+        ensemble: the trained policies.
+        stories: the test stories as read; alternatives and checkpoints make several of one.
+        nlu: reads the texts of messages, with ``end_to_end``.
+        end_to_end: judge intents and entities, too.
+        max_stories: judge only so many, the first ones.
+        progress: told after each story how many of how many are judged.
+
+    Stories that are the same for every policy are judged once and counted once, as in Rasa; the others are listed,
+    marked as duplicates.
+    """
+    trackers = trackers_of([story for story in stories if story.kind == "story"], ensemble.domain)
+    chosen = trackers.stories[:max_stories]
+    duplicates = (
+        trackers.duplicates if max_stories is None else trackers.duplicates[: max(max_stories - len(chosen), 0)]
+    )
+    results: list[StoryResult] = []
+    tally = _Tally()
+    total = len(chosen) + len(duplicates)
+    for number, tracker in enumerate((*chosen, *duplicates)):
+        run = run_story(tracker, ensemble, nlu=nlu, end_to_end=end_to_end)
+        is_duplicate = number >= len(chosen)
+        if not is_duplicate:
+            tally.add(run)
+        results.append(_result(tracker, run, is_duplicate=is_duplicate))
+        if progress is not None:
+            progress(number + 1, total)
+    return tally.core(results)
+
+
+def _result(tracker: StoryTracker, run: StoryRun, *, is_duplicate: bool) -> StoryResult:
+    location = tracker.location
+    if location is None:
+        raise ValueError("a story's dialogue has at least one step")
+    return StoryResult(
+        name=tracker.name,
+        location=location,
+        passed=run.passed,
+        warned=run.warned and run.passed,
+        severity=run.severity if run.warned else None,
+        steps=tuple(run.steps),
+        written=tuple(run.written),
+        duplicate=is_duplicate,
+    )
+
+
+class _Tally:
+    """All expected and predicted labels: actions and, end to end, intents and entities."""
+
+    def __init__(self) -> None:
+        self.pairs: Counter[tuple[str, str]] = Counter()
+        self.expected_entities: dict[str | None, list[Entity]] = {}
+        self.predicted_entities: dict[str | None, list[Entity]] = {}
+        self.total = self.correct = self.warned = 0
+
+    def add(self, run: StoryRun) -> None:
+        self.pairs.update(run.actions)
+        self.pairs.update((str(expected), str(predicted)) for expected, predicted in run.intents)
+        for entity in run.expected_entities:
+            self.expected_entities.setdefault(entity["text"], []).append(entity)
+        for entity in run.predicted_entities:
+            self.predicted_entities.setdefault(entity["text"], []).append(entity)
+        self.total += 1
+        self.correct += run.passed
+        self.warned += run.passed and run.warned
+
+    def core(self, results: Sequence[StoryResult]) -> Core:
+        texts = [text for text in {**self.expected_entities, **self.predicted_entities} if text is not None]
+        for text in texts:
+            self.pairs.update(_aligned(self.expected_entities.get(text, []), self.predicted_entities.get(text, [])))
+        scores = score_pairs(self.pairs)
+        report: dict[str, Any] = {
+            label: {key: figure for key, figure in row.items() if key != "confused_with"}
+            if isinstance(row, dict)
+            else row
+            for label, row in scores.report.items()
+        }
+        accuracy = self.correct / self.total if self.total else 0.0
+        if self.total:
+            report["conversation_accuracy"] = {
+                "accuracy": accuracy,
+                "correct": self.correct,
+                "with_warnings": self.warned,
+                "total": self.total,
+            }
+        return Core(
+            stories=tuple(results),
+            report=report,
+            accuracy=scores.accuracy,
+            conversation_accuracy=accuracy,
+            precision=scores.precision,
+            recall=scores.recall,
+            f1=scores.f1,
+            in_training_data_fraction=0.0,
+            remarks=(NOT_RUN,),
+        )
+
+
+def _aligned(expected: Sequence[Entity], predicted: Sequence[Entity]) -> list[tuple[str, str]]:
+    """Pair the entities of one text by their borders, each written as an annotation; without a partner: ``None``."""
+    wanted = sorted((e for e in expected if "start" in e), key=lambda entity: entity["start"])
+    found = sorted((e for e in predicted if "start" in e), key=lambda entity: entity["start"])
+    pairs: list[tuple[str, str]] = []
+    left = right = 0
+    while left < len(wanted) or right < len(found):
+        one = wanted[left] if left < len(wanted) else None
+        other = found[right] if right < len(found) else None
+        if one is not None and other is not None:
+            borders, others = (one["start"], one["end"]), (other["start"], other["end"])
+            one, other = (one if borders <= others else None), (other if others <= borders else None)
+        pairs.append((_label(one), _label(other)))
+        left += one is not None
+        right += other is not None
+    return pairs
+
+
+def _label(entity: Entity | None) -> str:
+    return "None" if entity is None else annotation(entity["text"], entity)

@@ -1,0 +1,376 @@
+"""One test story held against the policies, action by action, as ``rasa test core`` does it.
+
+The dialogue always goes on with what the story says, whatever was predicted. Custom actions and forms are not run:
+their events are those of the story.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_SESSION_START, ACTION_UNLIKELY_INTENT
+from turncheck.dialogue.events import (
+    ActionExecuted,
+    ActionExecutionRejected,
+    ActiveLoop,
+    SlotSet,
+    UserUttered,
+)
+from turncheck.dialogue.story_steps import entities_of_command
+from turncheck.dialogue.tracker import Tracker
+from turncheck.evaluation.annotated import annotated
+from turncheck.report.model import Alternative, StoryStep, WrittenStep
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.training import StoryTracker
+    from turncheck.engines.base import NluEngine, Parse
+    from turncheck.engines.embedded.policies.decision import Decision
+    from turncheck.engines.embedded.policies.ensemble import Ensemble
+
+ACTION_LIMIT: Final = 10
+"""Actions in a turn before Rasa's circuit breaker ends it."""
+CIRCUIT_BREAKER: Final = "circuit breaker tripped"
+
+Entity = dict[str, Any]
+
+
+@dataclass(slots=True)
+class StoryRun:
+    """What came of one story. Entities are ``{text, start, end, entity, value}``, as far as known."""
+
+    steps: list[StoryStep] = field(default_factory=list)
+    written: list[WrittenStep] = field(default_factory=list)
+    actions: list[tuple[str, str]] = field(default_factory=list)
+    intents: list[tuple[str | None, str | None]] = field(default_factory=list)
+    expected_entities: list[Entity] = field(default_factory=list)
+    predicted_entities: list[Entity] = field(default_factory=list)
+    warned: bool = False
+    severity: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether all actions and intents are right, and the same entities were found in all messages together."""
+        return all(expected == predicted for expected, predicted in (*self.actions, *self.intents)) and _as_set(
+            self.expected_entities
+        ) == _as_set(self.predicted_entities)
+
+
+def run_story(story: StoryTracker, ensemble: Ensemble, *, nlu: NluEngine | None, end_to_end: bool) -> StoryRun:
+    """Hold a test story against the policies; with ``end_to_end`` its messages against the NLU, too.
+
+    A message without a text, or without an NLU to read it, is taken as the story gives it.
+    """
+    runner = _Runner(story, ensemble, nlu, end_to_end=end_to_end)
+    for number, event in enumerate(story.events):
+        if number == 0 or not isinstance(event, (ActionExecuted, UserUttered)):
+            runner.told(event)
+        elif isinstance(event, ActionExecuted):
+            runner.act(event)
+        elif end_to_end:
+            runner.hear(event)
+        else:
+            runner.told(event)
+    return runner.run
+
+
+class _Runner:
+    def __init__(self, story: StoryTracker, ensemble: Ensemble, nlu: NluEngine | None, *, end_to_end: bool) -> None:
+        self.run = StoryRun()
+        self.tracker = Tracker(ensemble.domain, story.name)
+        self.ensemble = ensemble
+        self.domain: DialogueDomain = ensemble.domain
+        self.nlu = nlu
+        self.end_to_end = end_to_end
+
+    # --- what is only told --------------------------------------------------------------------------------------------
+
+    def told(self, event: Any) -> None:
+        """Take an event in as it is."""
+        self.tracker.append(event)
+        match event:
+            case UserUttered():
+                self.run.written.append(WrittenStep(step=_user_step(event)))
+            case SlotSet():
+                self.run.written.append(WrittenStep(step={"slot_was_set": [{event.name: event.value}]}))
+            case ActiveLoop():
+                self.run.written.append(WrittenStep(step={"active_loop": event.name}))
+            case ActionExecuted() if event.name != ACTION_LISTEN:
+                self.run.written.append(WrittenStep(step=_action_step(event.name, event.text)))
+            case _:
+                pass
+
+    # --- messages -----------------------------------------------------------------------------------------------------
+
+    def hear(self, event: UserUttered) -> None:
+        """Let the NLU read the message, and compare intent and entities."""
+        expected_intent = event.intent.get("full_retrieval_intent_name") or event.intent_name
+        predicted_intent, found = self._understood(event, expected_intent)
+        expected = [_cleaned(event.text, entity) for entity in event.entities]
+        predicted = [_cleaned(event.text, entity) for entity in found]
+        run = self.run
+        run.intents.append((expected_intent, predicted_intent))
+        run.expected_entities.extend(expected)
+        run.predicted_entities.extend(predicted)
+        intent_right = expected_intent == predicted_intent
+        entities_right = _as_set(expected) == _as_set(predicted)
+        text = event.text or ""
+        run.steps.append(
+            StoryStep(
+                kind="intent",
+                expected=str(expected_intent),
+                predicted=str(predicted_intent),
+                passed=intent_right,
+                location=event.location,
+                text=event.text,
+            )
+        )
+        if expected or predicted:
+            run.steps.append(
+                StoryStep(
+                    kind="entities",
+                    expected=_shown(text, expected),
+                    predicted=_shown(text, predicted),
+                    passed=entities_right,
+                    location=event.location,
+                    text=event.text,
+                )
+            )
+        if intent_right and entities_right:
+            self.tracker.append(event)
+            run.written.append(WrittenStep(step=_user_step(event)))
+        else:
+            wrong = UserUttered(
+                text=event.text,
+                intent={"name": expected_intent},
+                entities=tuple(expected),
+                location=event.location,
+            )
+            self.tracker.append(wrong)
+            run.written.append(_wrong_user_step(wrong, predicted_intent, predicted))
+
+    def _understood(self, event: UserUttered, expected: str | None) -> tuple[str | None, Sequence[Mapping[str, Any]]]:
+        if not event.text or self.nlu is None:
+            return event.intent_name, event.entities
+        if event.text.startswith("/"):
+            name = event.text[1:].partition("{")[0].partition("@")[0].strip()
+            if name in self.domain.used_entities:
+                known = self.domain.domain.entities
+                named = (found for found in entities_of_command(event.text) if found["entity"] in known)
+                return name, [{**found, "extractor": "RegexMessageHandler"} for found in named]
+        parse = self.nlu.parse([event.text])[0]
+        return _predicted_intent(parse, expected), [_found(entity) for entity in parse.entities]
+
+    # --- actions ------------------------------------------------------------------------------------------------------
+
+    def act(self, event: ActionExecuted) -> None:
+        """Predict the action, and compare; then go on with the story's."""
+        expected = event.label
+        predicted, decision = self._predict(expected)
+        warned = predicted == ACTION_UNLIKELY_INTENT != expected
+        if warned:
+            self._note_unlikely_intent(event, decision)
+            predicted, decision = self._predict(expected)
+        right = predicted == expected
+        run = self.run
+        run.actions.append((expected, predicted))
+        run.steps.append(self._action_result(event, predicted, decision, warned=warned))
+        metadata = None if decision is None else decision.metadata
+        policy = None if decision is None else decision.policy
+        confidence = 0.0 if decision is None else decision.confidence
+        if right:
+            executed = ActionExecuted(predicted, policy, confidence, metadata=metadata)
+            comment = f"predicted: {ACTION_UNLIKELY_INTENT}" if warned else None
+        else:
+            executed = ActionExecuted(event.name, policy, confidence, event.text, metadata=metadata)
+            comment = f"predicted: {predicted}{f' after {ACTION_UNLIKELY_INTENT}' if warned else ''}"
+        self.tracker.append(executed)
+        if comment is not None or executed.name not in {ACTION_LISTEN, ACTION_UNLIKELY_INTENT, ACTION_SESSION_START}:
+            run.written.append(WrittenStep(step=_action_step(executed.name, executed.text), comment=comment))
+
+    def _predict(self, expected: str) -> tuple[str, Decision | None]:
+        decision = self._decide()
+        if decision is None:
+            return CIRCUIT_BREAKER, None
+        predicted = self._name(decision.action, expected)
+        if (
+            decision.policy
+            and predicted != expected
+            and predicted == self.tracker.active_loop_name
+            and predicted in self.domain.domain.forms
+        ):
+            # The story goes another way while a form is active: there the form would have refused to run.
+            self.tracker.append(ActionExecutionRejected(predicted))
+            decision = self._decide()
+            if decision is None:
+                return CIRCUIT_BREAKER, None
+            predicted = self._name(decision.action, expected)
+        return predicted, decision
+
+    def _decide(self) -> Decision | None:
+        """Ask the policies; ``None`` if too many actions have run in this turn."""
+        tracker = self.tracker
+        if tracker.latest_action_name not in {ACTION_LISTEN, ACTION_SESSION_START} and _acted(tracker) >= ACTION_LIMIT:
+            return None
+        return self.ensemble.next(tracker)
+
+    def _name(self, predicted: str, expected: str) -> str:
+        """Return a retrieval action with the response it would choose, where the story names one."""
+        intent = predicted.removeprefix("utter_")
+        if predicted == expected or intent == predicted or intent not in self.domain.retrieval_intents:
+            return predicted
+        chosen = (self.tracker.latest_message.parse_data or {}).get("response_key")
+        return f"utter_{chosen}" if chosen else predicted
+
+    def _note_unlikely_intent(self, event: ActionExecuted, decision: Decision | None) -> None:
+        metadata = None if decision is None else decision.metadata
+        severity = ((metadata or {}).get("query_intent") or {}).get("severity") or 0.0
+        self.run.warned = True
+        self.run.severity = max(self.run.severity, severity)
+        self.tracker.append(
+            ActionExecuted(
+                ACTION_UNLIKELY_INTENT,
+                None if decision is None else decision.policy,
+                None if decision is None else decision.confidence,
+                event.text,
+                metadata=metadata,
+            )
+        )
+
+    def _action_result(
+        self, event: ActionExecuted, predicted: str, decision: Decision | None, *, warned: bool
+    ) -> StoryStep:
+        right = predicted == event.label
+        if right:
+            return StoryStep(
+                kind="action",
+                expected=event.label,
+                predicted=predicted,
+                passed=True,
+                policy=None if decision is None else decision.policy,
+                confidence=None if decision is None else decision.confidence,
+                location=event.location,
+                warning=warned,
+            )
+        return StoryStep(
+            kind="action",
+            expected=event.label,
+            predicted=predicted,
+            passed=False,
+            policy=None if decision is None else decision.policy,
+            confidence=None if decision is None else decision.confidence,
+            location=event.location,
+            alternatives=tuple(
+                Alternative(action=action, confidence=confidence)
+                for action, confidence in (decision.alternatives if decision is not None else ())
+            ),
+            slots={name: value for name, value in self.tracker.slots.items() if value is not None},
+            active_loop=self.tracker.active_loop_name,
+            warning=warned,
+        )
+
+
+def _acted(tracker: Tracker) -> int:
+    count = 0
+    for event in reversed(tracker.events):
+        if isinstance(event, ActionExecuted):
+            if event.name in {ACTION_LISTEN, ACTION_SESSION_START}:
+                break
+            count += 1
+    return count
+
+
+# --- understanding ---------------------------------------------------------------------------------------------------
+
+
+def _predicted_intent(parse: Parse, expected: str | None) -> str | None:
+    """Return the intent; where the story names a retrieval intent in full, or it is wrong, with its response."""
+    intent = parse.intent.name
+    if intent == expected:
+        return intent
+    for selected in parse.responses.values():
+        key = selected.intent_response_key
+        if key is not None and key.partition("/")[0] == intent:
+            return key
+    return intent
+
+
+def _found(entity: Any) -> dict[str, Any]:
+    return {
+        "start": entity.start,
+        "end": entity.end,
+        "entity": entity.entity,
+        "value": entity.value,
+        "extractor": entity.extractor,
+    }
+
+
+def _cleaned(text: str | None, entity: Mapping[str, Any]) -> Entity:
+    """Keep what is compared. The value of a found entity counts as text, since annotations are text."""
+    cleaned: Entity = {"text": text}
+    cleaned |= {key: entity[key] for key in ("start", "end", "entity", "value") if key in entity}
+    if "extractor" in entity and "value" in cleaned:
+        cleaned["value"] = str(cleaned["value"])
+    return cleaned
+
+
+def _as_set(entities: Sequence[Entity]) -> set[str]:
+    return {json.dumps(entity, sort_keys=True, default=str) for entity in entities}
+
+
+def _shown(text: str, entities: Sequence[Entity]) -> str:
+    if any("start" in entity for entity in entities):
+        return annotated(text, entities)
+    return ", ".join(f"{entity['entity']}: {entity.get('value')}" for entity in entities)
+
+
+# --- writing back ----------------------------------------------------------------------------------------------------
+
+
+def _user_step(event: UserUttered) -> dict[str, Any]:
+    step: dict[str, Any] = {}
+    if event.intent_name and not event.use_text:
+        step["intent"] = event.intent.get("full_retrieval_intent_name") or event.intent_name
+    if event.entities:
+        step["entities"] = [_written_entity(entity) for entity in event.entities]
+    if event.text and event.use_text:
+        step["user"] = annotated(event.text, event.entities)
+    return step
+
+
+def _written_entity(entity: Mapping[str, Any]) -> Any:
+    return {entity["entity"]: entity["value"]} if "value" in entity else entity["entity"]
+
+
+def _wrong_user_step(event: UserUttered, intent: str | None, predicted: Sequence[Entity]) -> WrittenStep:
+    """Write a misunderstood message: of its entities those where something was found, with what was found."""
+    step: dict[str, Any] = {}
+    if event.intent_name and not event.use_text:
+        step["intent"] = event.intent_name
+    comments: dict[str, str] = {}
+    entities: list[Any] = []
+    for entity in event.entities:
+        if "value" not in entity:
+            entities.append(entity["entity"])
+            continue
+        for found in predicted:
+            if found.get("start") == entity.get("start"):
+                if found["entity"] != entity["entity"]:
+                    comments[str(len(entities))] = f"predicted: {found['entity']}: {found.get('value')}"
+                entities.append(_written_entity(entity))
+    if event.entities:
+        step["entities"] = entities
+    if event.text and event.use_text:
+        step["user"] = annotated(event.text, event.entities)
+    comment = None
+    if not entities or intent != event.intent_name:
+        comment = f"predicted: {intent}: {annotated(event.text or '', predicted)}".replace("\n", " ")
+    return WrittenStep(step=step, comment=comment, entity_comments=comments)
+
+
+def _action_step(name: str | None, text: str | None) -> dict[str, Any]:
+    return {"action": name} if name else {"bot": text}
