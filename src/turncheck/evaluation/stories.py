@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from turncheck.evaluation.story_run import Entity
     from turncheck.project.model import Story
 
-NOT_RUN = "Custom actions and forms were not run: their slots and events are those that the stories give, as in rasa
-test core."
+NOT_RUN = "Custom actions and forms were not run: their events are those of the stories, as in rasa test core."
 
 
 def evaluate_stories(

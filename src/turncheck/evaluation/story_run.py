@@ -221,7 +221,7 @@ class _Runner:
     def _name(self, predicted: str, expected: str) -> str:
         """Return a retrieval action with the response it would choose, where the story names one."""
         intent = predicted.removeprefix("utter_")
-        if predicted == expected or intent == predicted or intent not in self.domain.retrieval_intents:
+        if predicted in {expected, intent} or intent not in self.domain.retrieval_intents:
             return predicted
         chosen = (self.tracker.latest_message.parse_data or {}).get("response_key")
         return f"utter_{chosen}" if chosen else predicted

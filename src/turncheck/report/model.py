@@ -336,8 +336,8 @@ class StoryStep(_Part, frozen=True, kw_only=True):
 class WrittenStep(_Part, frozen=True, kw_only=True):
     """One step of a judged story as it is written back into a story file.
 
-    ``step`` has the shape of the YAML (``{"action": "utter_greet"}``); ``comment`` stands behind its first key, and each
-    of ``entity_comments`` behind the entity with that index.
+    ``step`` has the shape of the YAML (``{"action": "utter_greet"}``); ``comment`` stands behind its first key, and
+    each of ``entity_comments`` behind the entity with that index.
     """
 
     step: dict[str, Any]
