@@ -1,0 +1,122 @@
+"""The files of ``rasa test core``: same names, same shapes, same lines, so that scripts written for Rasa keep working.
+
+Made from the report alone. Stories that Rasa drops as duplicates are left out of them, as there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import yaml
+
+from turncheck.render.rendered import Rendered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from turncheck.report.model import Core, StoryResult, WrittenStep
+
+REPORT: Final = "story_report.json"
+FAILED: Final = "failed_test_stories.yml"
+SUCCESSFUL: Final = "successful_test_stories.yml"
+WITH_WARNINGS: Final = "stories_with_warnings.yml"
+POLICY_ENTITIES_REPORT: Final = "TEDPolicy_report.json"
+"""Entities that policies found; none of ours finds any, and Rasa writes the file all the same."""
+
+_FORMAT_VERSION: Final = "3.1"
+_YAML: Final = "application/yaml"
+_WIDTH: Final = 4096
+_TRUTH: Final = re.compile("true|True|TRUE|false|False|FALSE")
+
+
+def story_files(core: Core, *, errors: bool = True, warnings: bool = True, successes: bool = False) -> list[Rendered]:
+    """Return the JSON and YAML files; ``errors``, ``warnings`` and ``successes`` as Rasa's flags have them."""
+    files = [_json(REPORT, core.report), _json(POLICY_ENTITIES_REPORT, {})]
+    judged = [story for story in core.stories if not story.duplicate]
+    if errors:
+        failed = [story for story in judged if not story.passed]
+        files.append(_stories(FAILED, failed, "None of the test stories failed - all good!"))
+    if successes:
+        passed = [story for story in judged if story.passed]
+        files.append(_stories(SUCCESSFUL, passed, "None of the test stories succeeded :("))
+    if warnings:
+        files.append(_stories(WITH_WARNINGS, by_severity(judged), "No warnings for test stories"))
+    return files
+
+
+def by_severity(stories: Iterable[StoryResult]) -> list[StoryResult]:
+    """Return the stories that passed with a warning, the most severe first."""
+    return sorted((story for story in stories if story.warned), key=lambda story: -(story.severity or 0.0))
+
+
+def _json(name: str, content: Any) -> Rendered:
+    return Rendered(name, "application/json", json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def _stories(name: str, stories: Sequence[StoryResult], otherwise: str) -> Rendered:
+    if not stories:
+        return Rendered(name, _YAML, f"# {otherwise}")
+    blocks = [f'version: "{_FORMAT_VERSION}"\nstories:\n']
+    blocks.extend(story_block(story) for story in stories)
+    return Rendered(name, _YAML, "".join(blocks))
+
+
+def story_block(story: StoryResult) -> str:
+    """Write one story as an entry of ``stories:``, its name followed by the path of its file."""
+    title = _dumped({"story": f"{story.name} ({story.location.path})"})
+    steps = "".join(_step(step) for step in story.written)
+    return f"- {title}\n  steps:\n{steps}" if steps else f"- {title}\n  steps: []\n"
+
+
+def _step(step: WrittenStep) -> str:
+    lines = _dumped([step.step]).split("\n")
+    if step.comment is not None:
+        lines[0] += _comment(step.comment)
+    for index, comment in step.entity_comments.items():
+        lines[_entity_line(step.step, int(index))] += _comment(comment)
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def _comment(comment: str) -> str:
+    """A comment ends with its line, and must not be able to begin another."""
+    return f"  # {' '.join(comment.splitlines())}"
+
+
+def _entity_line(step: dict[str, Any], index: int) -> int:
+    """Return the line of an entity: it stands below the intent and the line ``entities:``."""
+    before = [key for key in step if key != "user"].index("entities") + 1
+    return before + sum(_dumped([entity]).count("\n") + 1 for entity in step["entities"][:index])
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes as Rasa does: texts in one line, keys in order, no aliases; ``yes`` and ``no`` are texts (YAML 1.2)."""
+
+    yaml_implicit_resolvers: ClassVar[Any] = {
+        letter: [
+            (tag, _TRUTH if tag.endswith(":bool") else pattern)
+            for tag, pattern in resolvers
+            if not tag.endswith(":bool") or letter in "tTfF"
+        ]
+        for letter, resolvers in yaml.SafeDumper.yaml_implicit_resolvers.items()
+    }
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - every value is written in full
+        """Write each value in full, wherever else it stands."""
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    style = '"' if any(not letter.isprintable() for letter in value) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def _dumped(value: Any) -> str:
+    text: str = yaml.dump(
+        value, Dumper=_Dumper, sort_keys=False, default_flow_style=False, allow_unicode=True, width=_WIDTH
+    )
+    return text.rstrip("\n")
