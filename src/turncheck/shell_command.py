@@ -1,0 +1,196 @@
+"""``turncheck shell``: talk to the assistant, on the terminal or line by line through a pipe."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+from turncheck.errors import EXIT_OK, UserError
+from turncheck.render.sinks import terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from turncheck.engines.base import Conversation, ConversationEngine, Turn
+
+PROMPT = "you> "
+COMMANDS = {
+    ":why": "what was understood, and which policy decided with which confidence",
+    ":slots": "the values of the slots",
+    ":loop": "the active loop",
+    ":events": "the events of the latest turn",
+    ":help": "this list",
+    ":quit": "end (also /stop, and the end of the input)",
+}
+"""Commands on a terminal; from a pipe every line is a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellOptions:
+    """How to talk: ``fixtures`` as ``slot=value``, the output channel that responses are chosen for, the format."""
+
+    output_format: Literal["text", "jsonl"] = "text"
+    fixtures: Sequence[str] = ()
+    channel: str = "cmdline"
+
+
+def run_shell(
+    engine: ConversationEngine,
+    slots: Iterable[str],
+    options: ShellOptions,
+    *,
+    lines: Iterable[str],
+    output: TextIO,
+    interactive: bool,
+) -> int:
+    """Hold one conversation and return the exit code.
+
+    ``slots`` are the names that a fixture may fill. ``lines`` are messages, one each; with ``interactive`` they come
+    from somebody at a terminal, who is prompted and may give :data:`COMMANDS`.
+
+    Raises:
+        UserError: a fixture that cannot be read.
+    """
+    fixtures = read_fixtures(options.fixtures, slots)
+    conversation = engine.conversation(channel=options.channel, fixtures=fixtures)
+    if options.output_format == "jsonl":
+        return _talk(conversation, lines, output, write_json)
+    if not interactive:
+        return _talk(conversation, lines, output, write_text)
+    return _talk_interactively(conversation, lines, output)
+
+
+def read_fixtures(written: Sequence[str], slots: Iterable[str]) -> dict[str, Any]:
+    """Read ``slot=value``: a value that is no JSON is text.
+
+    Raises:
+        UserError: no ``=``, or a slot that the domain does not have.
+    """
+    known = set(slots)
+    fixtures = {}
+    for pair in written:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise UserError(f"'{pair}' is no fixture", remedy="Write it as slot=value.")
+        if name not in known:
+            raise UserError(f"the domain has no slot '{name}'", remedy=f"It has: {', '.join(sorted(known)) or 'none'}.")
+        try:
+            fixtures[name] = json.loads(value)
+        except ValueError:
+            fixtures[name] = value
+    return fixtures
+
+
+# --- from a pipe ------------------------------------------------------------------------------------------------------
+
+
+def _talk(
+    conversation: Conversation, lines: Iterable[str], output: TextIO, write: Callable[[Turn, TextIO], None]
+) -> int:
+    for line in lines:
+        write(conversation.say(line.removesuffix("\n").removesuffix("\r")), output)
+        output.flush()
+    return EXIT_OK
+
+
+def write_json(turn: Turn, output: TextIO) -> None:
+    """Write the turn as one line of JSON."""
+    shape = {
+        "user": turn.user,
+        "responses": turn.responses,
+        "slots": turn.slots,
+        "active_loop": turn.active_loop,
+        "events": turn.events,
+    }
+    output.write(json.dumps(shape, ensure_ascii=False) + "\n")
+
+
+def write_text(turn: Turn, output: TextIO) -> None:
+    """Write what was said on both sides, and what went wrong."""
+    if turn.user is not None:
+        output.write(f"{PROMPT}{terminal.text(turn.user)}\n")
+    _write_answers(turn, output)
+
+
+def _write_answers(turn: Turn, output: TextIO) -> None:
+    for message in turn.responses:
+        output.writelines(f"bot> {line}\n" for line in message_lines(message))
+    for action in turn.custom_actions:
+        if action.outcome not in {"ran", "stubbed"}:
+            output.write(f"  ({terminal.text(action.name)}: {action.outcome}; {terminal.text(action.reason, 400)})\n")
+    if turn.stopped:
+        output.write(f"  (stopped: {turn.stopped})\n")
+
+
+def message_lines(message: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines that show a message: text, buttons, image, attachment, custom payload."""
+    for line in str(message.get("text", "")).splitlines():
+        yield terminal.text(line, 2000)
+    for number, button in enumerate(message.get("buttons") or (), 1):
+        shown = button if isinstance(button, dict) else {"title": button}
+        yield terminal.text(f"  {number}: {shown.get('title', '')} ({shown.get('payload', '')})", 400)
+    for key in ("image", "attachment", "custom"):
+        if key in message:
+            value = message[key]
+            shown_value = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield terminal.text(f"{key}: {shown_value}", 2000)
+
+
+# --- on a terminal ----------------------------------------------------------------------------------------------------
+
+
+def _talk_interactively(conversation: Conversation, lines: Iterable[str], output: TextIO) -> int:
+    output.write("Type a message, or :help. End with :quit.\n")
+    turn = conversation.open()
+    _write_answers(turn, output)
+    for line in _prompted(lines, output):
+        if line in {":quit", "/stop"}:
+            break
+        if line.startswith(":"):
+            output.write("\n".join(_answer_command(line, turn)) + "\n")
+        elif line:
+            turn = conversation.say(line)
+            _write_answers(turn, output)
+    return EXIT_OK
+
+
+def _prompted(lines: Iterable[str], output: TextIO) -> Iterator[str]:
+    def prompt() -> None:
+        output.write(PROMPT)
+        output.flush()
+
+    prompt()
+    for line in lines:
+        yield line.strip()
+        prompt()
+    output.write("\n")
+
+
+def _answer_command(command: str, turn: Turn) -> Iterable[str]:
+    match command:
+        case ":why":
+            return list(_reasons(turn))
+        case ":slots":
+            return [
+                terminal.text(f"{name}: {json.dumps(value, ensure_ascii=False)}") for name, value in turn.slots.items()
+            ]
+        case ":loop":
+            return [turn.active_loop or "no loop is active"]
+        case ":events":
+            return [terminal.text(json.dumps(event, ensure_ascii=False), 400) for event in turn.events]
+        case _:
+            return [f"{name:8} {text}" for name, text in COMMANDS.items()]
+
+
+def _reasons(turn: Turn) -> Iterator[str]:
+    for event in turn.events:
+        if event["event"] == "user":
+            parsed = event["parse_data"]
+            intent = parsed["intent"]
+            yield terminal.text(f"understood: {intent['name']} ({intent['confidence']:.2f})")
+            for entity in parsed["entities"]:
+                yield terminal.text(f"  entity {entity['entity']}: {json.dumps(entity['value'], ensure_ascii=False)}")
+        elif event["event"] == "action" and event["policy"]:
+            name = event["name"] or event["action_text"]
+            yield terminal.text(f"{name}: {event['policy']} ({event['confidence']:.2f})")
