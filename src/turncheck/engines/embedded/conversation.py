@@ -67,7 +67,8 @@ class Assistant:
 class EmbeddedConversation:
     """One user talking to the assistant. See :class:`turncheck.engines.base.Conversation`.
 
-    ``history`` are events from before, with their time stamps: an old conversation that is taken up again. ``stubs``
+    ``channel`` is the one that responses are chosen for; messages come from the one of the same name, unless another is
+    given. ``history`` are events from before, with their time stamps: a conversation that is taken up again. ``stubs``
     stand for custom actions, by name; then no action server is called. ``turn_timeout`` in seconds bounds the time that
     a turn may take. ``clock`` gives the time of events, which decides when a session has expired.
     """
@@ -77,6 +78,7 @@ class EmbeddedConversation:
         assistant: Assistant,
         *,
         channel: str = "cmdline",
+        input_channel: str | None = None,
         fixtures: Mapping[str, Any] | None = None,
         sender_id: str = "default",
         history: Iterable[Event] = (),
@@ -86,7 +88,7 @@ class EmbeddedConversation:
     ) -> None:
         self._nlu = assistant.nlu
         self._decider = assistant.decider
-        self._input_channel = REST_CHANNEL[1] if channel == REST_CHANNEL[0] else channel
+        self._input_channel = input_channel or dict([REST_CHANNEL]).get(channel, channel)
         self._fixtures = dict(fixtures or {})
         self._is_open = False
         self._turn_timeout = turn_timeout
