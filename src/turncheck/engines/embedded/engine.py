@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from turncheck.engines.base import Capabilities
-from turncheck.engines.embedded.actions.server import NoActionServer
 from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation
 
 if TYPE_CHECKING:
@@ -53,6 +52,7 @@ class EmbeddedEngine:
         self,
         *,
         channel: str = "cmdline",
+        input_channel: str | None = None,
         fixtures: Mapping[str, Any] | None = None,
         sender_id: str = "default",
         history: Iterable[Event] = (),
@@ -65,12 +65,10 @@ class EmbeddedEngine:
         return EmbeddedConversation(
             self.assistant,
             channel=channel,
+            input_channel=input_channel,
             fixtures=fixtures,
             sender_id=sender_id,
             history=history,
             stubs=stubs,
             turn_timeout=turn_timeout,
         )
-
-
-__all__ = ["NO_CORE", "NO_NLU", "EmbeddedEngine", "NoActionServer"]
