@@ -19,6 +19,7 @@ from turncheck.engines.embedded.trainer import EmbeddedTrainer
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
     from turncheck.engines.base import Turn
@@ -95,6 +96,6 @@ def shown(turn: Turn) -> Json:
     }
 
 
-def comparable(event: Json) -> Json:
+def comparable(event: Mapping[str, Any]) -> Json:
     """Leave out when a reminder is due: that depends on the day."""
     return {key: value for key, value in event.items() if key != "date_time"}

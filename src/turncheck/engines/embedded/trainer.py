@@ -48,7 +48,7 @@ class EmbeddedTrainer:
         from turncheck.engines.embedded.policies.trainer import train_ensemble  # noqa: PLC0415 - as above
 
         domain = DialogueDomain.of(project)
-        ensemble = train_ensemble(project, domain=domain, seed=self.seed)
+        ensemble = train_ensemble(project, domain=domain)
         return Assistant(domain, ensemble, nlu, self.server, self.seed)
 
 
