@@ -71,7 +71,7 @@ EXAMPLES = (
         "warning",
         "An intent has few examples for how near its neighbours are",
         "Its sentences share most of their words with those of a much larger intent, which will win. Write more.",
-        "- intent: cancel_order   # 3 examples, beside order with 60",
+        "- intent: cancel_order   # 3 examples, beside order with 60 of the same words",
         "- intent: cancel_order   # 15 varied examples",
     ),
     _check(
@@ -118,8 +118,8 @@ EXAMPLES = (
     _check(
         "lookup-entry-unseen",
         "info",
-        "No entry of a lookup table stands in any example",
-        "The feature is never on while training, so that nothing is learned from it. Use some entries in examples.",
+        "Entries of a lookup table stand in no example",
+        "What stands in no example is never seen while training. Use some of the entries in annotated examples.",
         "- lookup: city\n  examples: |\n    - Reykjavik   # and in no example",
         "- I live in [Reykjavik](city)",
     ),

@@ -1,0 +1,88 @@
+"""The components and policies of Rasa 3.6, and what each needs before it in the pipeline."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TOKENIZERS: Final = frozenset({"WhitespaceTokenizer", "JiebaTokenizer", "MitieTokenizer", "SpacyTokenizer"})
+SPARSE_FEATURIZERS: Final = frozenset({"LexicalSyntacticFeaturizer", "RegexFeaturizer", "CountVectorsFeaturizer"})
+DENSE_FEATURIZERS: Final = frozenset(
+    {"SpacyFeaturizer", "ConveRTFeaturizer", "MitieFeaturizer", "LanguageModelFeaturizer"}
+)
+FEATURIZERS: Final = SPARSE_FEATURIZERS | DENSE_FEATURIZERS
+CLASSIFIERS: Final = frozenset(
+    {
+        "MitieIntentClassifier",
+        "FallbackClassifier",
+        "LogisticRegressionClassifier",
+        "SklearnIntentClassifier",
+        "DIETClassifier",
+        "KeywordIntentClassifier",
+        "ResponseSelector",
+    }
+)
+LEARNING_EXTRACTORS: Final = frozenset({"DIETClassifier", "CRFEntityExtractor", "MitieEntityExtractor"})
+PRETRAINED_EXTRACTORS: Final = frozenset({"DucklingEntityExtractor", "SpacyEntityExtractor"})
+EXTRACTORS: Final = LEARNING_EXTRACTORS | PRETRAINED_EXTRACTORS | {"RegexEntityExtractor"}
+
+COMPONENTS: Final = (
+    TOKENIZERS
+    | FEATURIZERS
+    | CLASSIFIERS
+    | EXTRACTORS
+    | {"MitieNLP", "SpacyNLP", "EntitySynonymMapper", "RegexMessageHandler"}
+)
+POLICIES: Final = frozenset(
+    {"MemoizationPolicy", "AugmentedMemoizationPolicy", "UnexpecTEDIntentPolicy", "TEDPolicy", "RulePolicy"}
+)
+RECIPES: Final = frozenset({"default.v1", "graph.v1"})
+
+_TOKENIZER: Final = ("a tokenizer", TOKENIZERS)
+_FEATURIZER: Final = ("a featurizer", FEATURIZERS)
+_SPACY: Final = ("SpacyNLP", frozenset({"SpacyNLP"}))
+_MITIE: Final = ("MitieNLP", frozenset({"MitieNLP"}))
+
+NEEDS: Final[dict[str, tuple[tuple[str, frozenset[str]], ...]]] = {
+    "MitieTokenizer": (_MITIE,),
+    "SpacyTokenizer": (_SPACY,),
+    "LexicalSyntacticFeaturizer": (_TOKENIZER,),
+    "RegexFeaturizer": (_TOKENIZER,),
+    "CountVectorsFeaturizer": (_TOKENIZER,),
+    "ConveRTFeaturizer": (_TOKENIZER,),
+    "LanguageModelFeaturizer": (_TOKENIZER,),
+    "SpacyFeaturizer": (("SpacyTokenizer", frozenset({"SpacyTokenizer"})),),
+    "MitieFeaturizer": (_MITIE, _TOKENIZER),
+    "MitieIntentClassifier": (_MITIE, _FEATURIZER),
+    "LogisticRegressionClassifier": (_FEATURIZER,),
+    "SklearnIntentClassifier": (("a dense featurizer", DENSE_FEATURIZERS),),
+    "DIETClassifier": (_FEATURIZER,),
+    "ResponseSelector": (_FEATURIZER,),
+    "FallbackClassifier": (("an intent classifier", CLASSIFIERS),),
+    "CRFEntityExtractor": (_TOKENIZER,),
+    "MitieEntityExtractor": (_MITIE, _TOKENIZER),
+    "SpacyEntityExtractor": (_SPACY,),
+}
+"""By component: what must stand before it, in words and by name (Rasa's ``required_components``)."""
+
+DUCKLING_DIMENSIONS: Final = frozenset(
+    {
+        *("amount-of-money", "credit-card-number", "distance", "duration", "email", "number", "ordinal"),
+        *("phone-number", "quantity", "temperature", "time", "time-grain", "url", "volume"),
+    }
+)
+SPACY_DIMENSIONS: Final = frozenset(
+    {
+        *("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE"),
+        *("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL", "PER", "MISC"),
+    }
+)
+
+
+def short_name(name: str) -> str:
+    """Return the class name of a component of Rasa's own given by its module path, else the name."""
+    return name.rpartition(".")[2] if name.startswith("rasa.") else name
+
+
+def is_custom(name: str) -> bool:
+    """Whether the name is a module path of somebody's own."""
+    return "." in name and not name.startswith("rasa.")

@@ -1,0 +1,79 @@
+"""The configuration: keys, recipe, the names and the order of pipeline and policies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.validation.components import COMPONENTS, NEEDS, POLICIES, RECIPES, is_custom, short_name
+from turncheck.validation.facts import suggestion
+from turncheck.validation.findings import found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.finding import Finding
+    from turncheck.project.model import Config
+
+_MANDATORY = ("language", "assistant_id")
+_PLACEHOLDER = "placeholder_default"
+
+
+def check_mandatory_keys(config: Config) -> Iterator[Finding]:
+    """Rasa's own check: keys that must be there (whatever their value), and the placeholder."""
+    for key in _MANDATORY:
+        if key not in config.keys:
+            yield found("config-key-missing", f"The configuration lacks the key '{key}'.", config.location)
+    if config.assistant_id == _PLACEHOLDER:
+        yield found(
+            "assistant-id-placeholder",
+            "The configuration has the placeholder as 'assistant_id'.",
+            config.keys.get("assistant_id", config.location),
+        )
+
+
+def check_names(config: Config, *, calm: bool) -> Iterator[Finding]:
+    """Components, policies and recipe that nobody knows. In a CALM project those of Rasa Pro are nobody's business."""
+    recipe = config.recipe
+    if recipe is not None and recipe not in RECIPES:
+        yield found(
+            "recipe-unknown",
+            f"The recipe '{recipe}' is not known.",
+            config.keys.get("recipe", config.location),
+            suggestion(recipe, RECIPES),
+        )
+    if calm or recipe == "graph.v1":
+        return
+    for component in config.pipeline or ():
+        name = short_name(component.name)
+        if name not in COMPONENTS and not is_custom(name):
+            yield found(
+                "component-unknown",
+                f"The pipeline component '{component.name}' is not known.",
+                component.location,
+                suggestion(name, COMPONENTS),
+            )
+    for policy in config.policies or ():
+        name = short_name(policy.name)
+        if name not in POLICIES and not is_custom(name):
+            yield found(
+                "policy-unknown",
+                f"The policy '{policy.name}' is not known.",
+                policy.location,
+                suggestion(name, POLICIES),
+            )
+
+
+def check_order(config: Config) -> Iterator[Finding]:
+    """Components before what they need. A custom component before one may bring what it needs, so it is let pass."""
+    before: set[str] = set()
+    for component in config.pipeline or ():
+        name = short_name(component.name)
+        if not any(map(is_custom, before)):
+            for what, names in NEEDS.get(name, ()):
+                if not names & before:
+                    yield found(
+                        "component-order",
+                        f"The component '{component.name}' needs {what} before it in the pipeline.",
+                        component.location,
+                    )
+        before.add(name)

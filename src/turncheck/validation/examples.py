@@ -1,0 +1,222 @@
+"""The NLU examples: repetition, balance, annotations, synonyms, lookup tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from turncheck.validation.components import short_name
+from turncheck.validation.findings import found
+from turncheck.validation.unused import pretrained_entities
+from turncheck.validation.words import normalised, splits_word, word_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from turncheck.finding import Finding
+    from turncheck.project.model import EntityAnnotation, Example, Project
+
+_IMBALANCE: Final = 20
+"""How many times larger the largest intent may be than the smallest."""
+_FEW: Final = 10
+_MUCH_LARGER: Final = 4
+_OVERLAP: Final = 0.5
+_BARE_LIMIT: Final = 3
+"""A value that stands bare more often than this many times as often as annotated is a common word."""
+
+
+def check_repeated_in_intent(examples: Sequence[Example]) -> Iterator[Finding]:
+    """The same example twice in one intent; with the same annotations, else it is a fault of another kind."""
+    seen: set[tuple[str, str | None, tuple[EntityAnnotation, ...]]] = set()
+    for example in examples:
+        key = (example.text, example.intent, _hashable(example.entities))
+        if key in seen:
+            yield found(
+                "example-duplicate",
+                f"The example '{example.text}' stands more than once in '{example.intent}'.",
+                example.location,
+            )
+        seen.add(key)
+
+
+def _hashable(entities: tuple[EntityAnnotation, ...]) -> tuple[EntityAnnotation, ...]:
+    return tuple(entity for entity in entities if isinstance(entity.value, str | int | float | bool | None))
+
+
+def check_alignment(project: Project) -> Iterator[Finding]:
+    """Annotations that begin or end within a word. Not judged where words are not separated by spaces."""
+    names = {short_name(component.name) for component in project.config.pipeline or ()}
+    if "JiebaTokenizer" in names or any("." in name for name in names) or (project.config.language or "") in _SPACELESS:
+        return
+    for example in project.nlu.examples:
+        for entity in example.entities:
+            text = example.text[entity.start : entity.end]
+            if splits_word(example.text, entity.start) or splits_word(example.text, entity.end) or text != text.strip():
+                yield found(
+                    "annotation-misaligned",
+                    f"'{text}' ({entity.entity}) in '{example.text}' does not begin and end where words do.",
+                    example.location,
+                )
+
+
+_SPACELESS: Final = frozenset({"zh", "ja", "th", "km", "lo", "my"})
+
+
+def check_balance(examples: Sequence[Example]) -> Iterator[Finding]:
+    """Intents that are dwarfed by the largest, and small ones beside a large neighbour of the same words."""
+    groups: dict[str, list[Example]] = {}
+    for example in examples:
+        if example.base_intent:
+            groups.setdefault(example.base_intent, []).append(example)
+    if len(groups) < 2:
+        return
+    largest = max(groups, key=lambda name: len(groups[name]))
+    small = [name for name in groups if len(groups[name]) * _IMBALANCE <= len(groups[largest])]
+    if small:
+        smallest = min(small, key=lambda name: len(groups[name]))
+        yield found(
+            "class-imbalance",
+            f"The intent '{largest}' has {len(groups[largest])} examples, {_listed(small, groups)}.",
+            groups[smallest][0].location,
+        )
+    yield from _small_beside_large(groups)
+
+
+def _listed(small: Sequence[str], groups: dict[str, list[Example]]) -> str:
+    shown = ", ".join(f"'{name}' {len(groups[name])}" for name in small[:5])
+    return f"{shown} and {len(small) - 5} more as few" if len(small) > 5 else shown
+
+
+def _small_beside_large(groups: dict[str, list[Example]]) -> Iterator[Finding]:
+    vocabulary: dict[str, set[str]] = {}
+    for name, examples in groups.items():
+        for example in examples:
+            for word in normalised(example.text):
+                vocabulary.setdefault(word, set()).add(name)
+    common = max(2, len(groups) // 4)
+    for name, examples in groups.items():
+        if len(examples) >= _FEW:
+            continue
+        words = {word for example in examples for word in normalised(example.text)}
+        telling = {word for word in words if len(vocabulary[word]) <= common}
+        shared = Counter(other for word in telling for other in vocabulary[word] if other != name)
+        near = [
+            other
+            for other, count in shared.items()
+            if count >= _OVERLAP * len(words) and len(groups[other]) >= _MUCH_LARGER * len(examples)
+        ]
+        if near:
+            other = max(near, key=lambda candidate: (shared[candidate], candidate))
+            yield found(
+                "intent-few-examples",
+                f"The intent '{name}' has {len(examples)} examples, and shares most of its words with '{other}', which"
+                f" has {len(groups[other])}.",
+                examples[0].location,
+            )
+
+
+def check_values(examples: Sequence[Example]) -> Iterator[Finding]:
+    """Values that are annotated here and left bare there, and texts that are annotated as different entities."""
+    entities: dict[tuple[str, ...], Counter[str]] = {}
+    for example in examples:
+        for entity in example.entities:
+            words = normalised(example.text[entity.start : entity.end])
+            if words:
+                known = entities.setdefault(words, Counter())
+                if known and entity.entity not in known:
+                    yield found(
+                        "value-in-several-entities",
+                        f"'{' '.join(words)}' is annotated as '{entity.entity}' here, and as"
+                        f" '{next(iter(known))}' elsewhere.",
+                        example.location,
+                    )
+                known[entity.entity] += 1
+    bare: dict[tuple[str, ...], list[Example]] = {}
+    lengths = {words[0]: 0 for words in entities}
+    for words in entities:
+        lengths[words[0]] = max(lengths[words[0]], len(words))
+    for example in examples:
+        for words in _bare_values(example, entities, lengths):
+            bare.setdefault(words, []).append(example)
+    for words, places in bare.items():
+        if len(places) <= _BARE_LIMIT * entities[words].total():
+            entity_name = entities[words].most_common(1)[0][0]
+            for example in places:
+                yield found(
+                    "value-not-annotated",
+                    f"'{' '.join(words)}' is a '{entity_name}' elsewhere, and is left bare in '{example.text}'.",
+                    example.location,
+                )
+
+
+def _bare_values(
+    example: Example, entities: dict[tuple[str, ...], Counter[str]], lengths: dict[str, int]
+) -> Iterator[tuple[str, ...]]:
+    """The longest known values among the words that no annotation covers."""
+    spans = word_spans(example.text)
+    free = [not any(e.start < end and start < e.end for e in example.entities) for _, start, end in spans]
+    position = 0
+    while position < len(spans):
+        size = min(lengths.get(spans[position][0], 0), len(spans) - position)
+        while size and not (
+            all(free[position : position + size])
+            and tuple(word for word, _, _ in spans[position : position + size]) in entities
+        ):
+            size -= 1
+        if size:
+            yield tuple(word for word, _, _ in spans[position : position + size])
+        position += size or 1
+
+
+def check_synonyms(project: Project) -> Iterator[Finding]:
+    """Synonyms that nothing extracts, that no component maps, or that point at each other."""
+    nlu = project.nlu
+    pipeline = project.config.pipeline
+    if nlu.synonyms and pipeline and not any(short_name(c.name) == "EntitySynonymMapper" for c in pipeline):
+        yield found(
+            "synonym-unreached",
+            "There are synonyms, and no EntitySynonymMapper in the pipeline that would use them.",
+            nlu.synonyms[0].location,
+        )
+    annotated = {e.text[a.start : a.end].casefold() for e in nlu.examples for a in e.entities}
+    listed = {element.casefold() for table in nlu.lookups for element in table.elements}
+    anything = bool(nlu.regexes) or bool(pretrained_entities(project.config))
+    values = {synonym.synonym.casefold(): synonym.value for synonym in nlu.synonyms}
+    for synonym in nlu.synonyms:
+        text = synonym.synonym.casefold()
+        if text == synonym.value.casefold():
+            continue
+        if text not in annotated and text not in listed and not anything:
+            yield found(
+                "synonym-unreached",
+                f"The synonym '{synonym.synonym}' for '{synonym.value}' is annotated nowhere, so nothing extracts it.",
+                synonym.location,
+            )
+        onward = values.get(synonym.value.casefold())
+        if onward is not None and onward.casefold() != synonym.value.casefold():
+            yield found(
+                "synonym-chain",
+                f"'{synonym.synonym}' stands for '{synonym.value}', which is itself a synonym for '{onward}'.",
+                synonym.location,
+            )
+
+
+def check_lookups(project: Project) -> Iterator[Finding]:
+    """Lookup entries that stand in no example, one finding a table."""
+    if not project.nlu.lookups:
+        return
+    longest = max((len(normalised(e)) for table in project.nlu.lookups for e in table.elements), default=0)
+    phrases: set[tuple[str, ...]] = set()
+    for example in project.nlu.examples:
+        words = normalised(example.text)
+        for start in range(len(words)):
+            phrases.update(words[start : start + size] for size in range(1, min(longest, 6) + 1))
+    for table in project.nlu.lookups:
+        unseen = [e for e in table.elements if 0 < len(normalised(e)) <= 6 and normalised(e) not in phrases]
+        if unseen:
+            yield found(
+                "lookup-entry-unseen",
+                f"{len(unseen)} of {len(table.elements)} entries of the lookup '{table.name}' stand in no example:"
+                f" {', '.join(unseen[:3])}{' …' if len(unseen) > 3 else ''}.",
+                table.location,
+            )

@@ -1,0 +1,125 @@
+"""What a project's parts name and define, gathered once for all checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from turncheck.dialogue.defaults import DEFAULT_ACTIONS, DEFAULT_INTENTS
+from turncheck.project.model import (
+    ActionStep,
+    ActiveLoopStep,
+    BotStep,
+    CheckpointStep,
+    OrStep,
+    SlotWasSetStep,
+    UserStep,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from turncheck.project.model import Domain, Example, Project, Step, Story
+
+UTTER = "utter_"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A project seen by name.
+
+    ``blocks`` are all stories and rules as Rasa meets them: file by file, the stories of a file before its rules.
+    ``steps`` are their steps with the block they stand in; conditions come first, alternatives are opened.
+    ``intents``, ``actions`` and ``utterances`` are what Rasa counts as known: with the default ones, and with what
+    retrieval intents imply.
+    """
+
+    project: Project
+    blocks: tuple[Story, ...]
+    steps: tuple[tuple[Story, Step], ...]
+    retrieval_intents: frozenset[str]
+    intents: frozenset[str]
+    actions: frozenset[str]
+    utterances: frozenset[str]
+    nlu_intents: Mapping[str, Example]
+    story_intents: Mapping[str, UserStep]
+
+    @property
+    def domain(self) -> Domain:
+        """The project's domain."""
+        return self.project.domain
+
+    def user_steps(self) -> Iterator[tuple[Story, UserStep]]:
+        """All user steps with their block."""
+        return ((block, step) for block, step in self.steps if isinstance(step, UserStep))
+
+    def action_steps(self) -> Iterator[tuple[Story, ActionStep]]:
+        """All steps that name an action, with their block; empty ones, which Rasa skips, are left out."""
+        return ((block, step) for block, step in self.steps if isinstance(step, ActionStep) and step.action)
+
+    def loop_steps(self) -> Iterator[tuple[Story, ActiveLoopStep]]:
+        """All steps that activate a loop, with their block; those that end one are left out."""
+        return ((block, step) for block, step in self.steps if isinstance(step, ActiveLoopStep) and step.name)
+
+    def slot_steps(self) -> Iterator[tuple[Story, SlotWasSetStep]]:
+        """All slots that are set or asked for, conditions of checkpoints among them, with their block."""
+        for block, step in self.steps:
+            if isinstance(step, SlotWasSetStep):
+                yield block, step
+            elif isinstance(step, CheckpointStep):
+                yield from ((block, slot) for slot in step.slots)
+
+
+def gather(project: Project) -> Facts:
+    """Look through a project once, in linear time."""
+    domain = project.domain
+    nlu_intents: dict[str, Example] = {}
+    retrieval: dict[str, None] = {}
+    for example in project.nlu.examples:
+        if example.intent:
+            base = example.base_intent or ""
+            nlu_intents.setdefault(base, example)
+            if base != example.intent:
+                retrieval[base] = None
+    blocks = _in_reading_order(project)
+    steps = tuple((block, step) for block in blocks for step in _opened((*block.condition, *block.steps)))
+    bot_texts = [step.text for _, step in steps if isinstance(step, BotStep)]
+    story_intents: dict[str, UserStep] = {}
+    for _, step in steps:
+        if isinstance(step, UserStep) and step.intent is not None:
+            story_intents.setdefault(step.intent.partition("/")[0], step)
+    named = (*domain.actions, *(UTTER + intent for intent in retrieval))
+    return Facts(
+        project=project,
+        blocks=blocks,
+        steps=steps,
+        retrieval_intents=frozenset(retrieval),
+        intents=frozenset((*domain.intents, *retrieval, *DEFAULT_INTENTS)),
+        actions=frozenset(
+            (*DEFAULT_ACTIONS, *named, *domain.responses, *domain.forms, *domain.end_to_end_actions, *bot_texts)
+        ),
+        utterances=frozenset(name.partition("/")[0] for name in domain.responses),
+        nlu_intents=nlu_intents,
+        story_intents=story_intents,
+    )
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return ``Did you mean 'x'?`` for a name that is close to a known one, else an empty text."""
+    near = get_close_matches(name, sorted(known), n=1, cutoff=0.75) if name else []
+    return f"Did you mean '{near[0]}'?" if near else ""
+
+
+def _in_reading_order(project: Project) -> tuple[Story, ...]:
+    """Rasa reads the files sorted by path; stable sorting keeps the order within a file, stories first."""
+    return tuple(sorted((*project.stories, *project.rules), key=lambda block: block.location.path))
+
+
+def _opened(steps: Iterable[Step]) -> Iterator[Step]:
+    for step in steps:
+        if isinstance(step, OrStep):
+            for alternative in step.alternatives:
+                yield from alternative
+        else:
+            yield step

@@ -1,0 +1,210 @@
+"""Rasa's checks of names across files: stories and rules against the domain, the domain against itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.dialogue.defaults import DEFAULT_INTENTS
+from turncheck.validation.facts import UTTER, suggestion
+from turncheck.validation.findings import found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.finding import Finding
+    from turncheck.validation.facts import Facts
+
+
+def check_domain(facts: Facts) -> Iterator[Finding]:
+    """The checks of Rasa's domain stage: each of them fails a run always."""
+    yield from _removed_triggers(facts)
+    yield from _actions(facts)
+    yield from _forms(facts)
+    yield from _required_slots(facts)
+    yield from _mapping_conditions(facts)
+
+
+def check_intents(facts: Facts) -> Iterator[Finding]:
+    """Intents of the domain against NLU data and stories, and the other way round."""
+    listed = {name: intent.location for name, intent in facts.domain.intents.items() if name not in DEFAULT_INTENTS}
+    for name, place in listed.items():
+        if name not in facts.nlu_intents:
+            yield found(
+                "intent-without-examples",
+                f"The intent '{name}' is listed in the domain and has no examples.",
+                place,
+                suggestion(name, facts.nlu_intents.keys() - listed.keys()),
+            )
+    for name, example in facts.nlu_intents.items():
+        if name not in facts.intents:
+            yield found(
+                "intent-not-in-domain",
+                f"The NLU data have examples for the intent '{name}', which the domain does not list.",
+                example.location,
+                suggestion(name, facts.intents),
+            )
+    # A retrieval intent of the NLU data counts as listed.
+    for name in sorted(facts.retrieval_intents - listed.keys() - set(DEFAULT_INTENTS)):
+        listed[name] = facts.nlu_intents[name].location
+    for name, place in listed.items():
+        if name not in facts.story_intents:
+            yield found("intent-unused", f"The intent '{name}' is used in no story or rule.", place)
+
+
+def check_story_intents(facts: Facts, known: frozenset[str]) -> Iterator[Finding]:
+    """User steps whose intent is not among ``known``, once for each intent and file."""
+    seen: set[tuple[str, str]] = set()
+    for block, step in facts.user_steps():
+        name = None if step.intent is None else step.intent.partition("/")[0]
+        if not name or name in known or (name, step.location.path) in seen:
+            continue
+        seen.add((name, step.location.path))
+        yield found(
+            "story-intent-undefined",
+            f"The intent '{name}' of the {block.kind} '{block.name}' is not listed in the domain.",
+            step.location,
+            suggestion(name, known),
+        )
+
+
+def check_repeated_examples(facts: Facts) -> Iterator[Finding]:
+    """The same plain text under several intents; keys of one retrieval intent do not count."""
+    intents: dict[str, dict[str, None]] = {}
+    for example in facts.project.nlu.examples:
+        if example.base_intent:
+            intents.setdefault(example.text, {})[example.base_intent] = None
+    several = {text for text, names in intents.items() if len(names) > 1}
+    if not several:
+        return
+    for example in facts.project.nlu.examples:
+        if example.text in several and example.base_intent:
+            several.discard(example.text)
+            names = ", ".join(sorted(intents[example.text]))
+            yield found(
+                "example-in-several-intents",
+                f"The example '{example.text}' stands under several intents: {names}.",
+                example.location,
+            )
+
+
+def check_responses(facts: Facts) -> Iterator[Finding]:
+    """Responses that stories use and nothing defines, and those that no story uses."""
+    used: set[str] = set()
+    for _, step in facts.action_steps():
+        if not step.action.startswith(UTTER) or step.action in used:
+            continue
+        used.add(step.action)
+        if step.action not in facts.utterances:
+            yield found(
+                "response-undefined",
+                f"The response '{step.action}' is used in stories or rules, but it is defined nowhere.",
+                step.location,
+                suggestion(step.action, facts.utterances),
+            )
+    asked = {f"{UTTER}ask_{slot}" for form in facts.domain.forms.values() for slot in form.required_slots}
+    asked |= {f"{UTTER}ask_{form.name}_{slot}" for form in facts.domain.forms.values() for slot in form.required_slots}
+    reported: set[str] = set()
+    for response in facts.domain.responses.values():
+        name = response.name.partition("/")[0]
+        if name not in used and name not in asked and name not in reported:
+            reported.add(name)
+            yield found("response-unused", f"The response '{name}' is used in no story or rule.", response.location)
+
+
+def check_listed_responses(facts: Facts) -> Iterator[Finding]:
+    """``utter_`` actions without a response; a retrieval action needs one only where none of its keys has one."""
+    domain = facts.domain
+    retrieval = [UTTER + intent for intent in sorted(facts.retrieval_intents)]
+    parents = {name.partition("/")[0] for name in (*domain.actions, *domain.responses) if name.count("/") == 1}
+    for name in dict.fromkeys((*domain.actions, *domain.forms, *retrieval)):
+        if name.startswith(UTTER) and name not in domain.responses and name not in parents:
+            action = domain.actions.get(name)
+            example = facts.nlu_intents.get(name.removeprefix(UTTER))
+            place = action.location if action else example.location if example else domain.location
+            yield found(
+                "listed-response-undefined",
+                f"The action '{name}' needs a response, but none is defined.",
+                place,
+                suggestion(name, domain.responses),
+            )
+
+
+def _removed_triggers(facts: Facts) -> Iterator[Finding]:
+    for intent in facts.domain.intents.values():
+        if intent.triggers is not None:
+            yield found(
+                "intent-triggers-removed",
+                f"The intent '{intent.name}' uses the removed key 'triggers'.",
+                intent.location,
+            )
+            return  # Rasa names the first one only
+
+
+def _actions(facts: Facts) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for block, step in facts.action_steps():
+        if step.action.startswith("action_") and step.action not in seen and step.action not in facts.actions:
+            seen.add(step.action)
+            yield found(
+                "action-not-in-domain",
+                f"The action '{step.action}' of the {block.kind} '{block.name}' is not listed in the domain.",
+                step.location,
+                suggestion(step.action, facts.actions),
+            )
+
+
+def _forms(facts: Facts) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for block, step in facts.loop_steps():
+        name = step.name or ""
+        if name not in seen and name not in facts.actions:
+            seen.add(name)
+            yield found(
+                "form-not-in-domain",
+                f"The form '{name}' of the {block.kind} '{block.name}' is not defined in the domain.",
+                step.location,
+                suggestion(name, facts.domain.forms),
+            )
+
+
+def _required_slots(facts: Facts) -> Iterator[Finding]:
+    for form in facts.domain.forms.values():
+        for slot in dict.fromkeys(form.required_slots):
+            if slot not in facts.domain.slots and slot not in _default_slots(facts):
+                yield found(
+                    "form-slot-undefined",
+                    f"The form '{form.name}' requires the slot '{slot}', which the domain does not define.",
+                    form.location,
+                    suggestion(slot, facts.domain.slots),
+                )
+
+
+def _mapping_conditions(facts: Facts) -> Iterator[Finding]:
+    forms = facts.domain.forms
+    seen: set[tuple[str, str, str]] = set()
+    for slot in facts.domain.slots.values():
+        for mapping in slot.mappings:
+            for condition in mapping.conditions:
+                name = condition.active_loop
+                form = forms.get(name or "")
+                if name and form is None:
+                    code = "mapping-form-undefined"
+                    message = f"A mapping of the slot '{slot.name}' names the form '{name}', which is not defined."
+                elif (
+                    form is not None
+                    and form.required_slots
+                    and slot.name not in form.required_slots
+                    and mapping.type != "from_trigger_intent"
+                ):
+                    code = "mapping-slot-not-required"
+                    message = f"A mapping of the slot '{slot.name}' names the form '{name}', which does not require it."
+                else:
+                    continue
+                if (code, slot.name, name or "") not in seen:
+                    seen.add((code, slot.name, name or ""))
+                    yield found(code, message, mapping.location, suggestion(name or "", forms) if form is None else "")
+
+
+def _default_slots(facts: Facts) -> frozenset[str]:
+    """Slots that exist without being written: Rasa adds them before it checks the forms."""
+    return frozenset({"session_started_metadata"} | ({"requested_slot"} if facts.domain.forms else set()))

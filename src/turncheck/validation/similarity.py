@@ -1,0 +1,123 @@
+"""Examples of different intents that are nearly the same, or differ in entity values alone.
+
+Linear in the number of examples: sentences meet in buckets (the same words; the same words but one; the same template),
+and within a bucket each meets one sentence of each other intent.
+"""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Final
+
+from turncheck.validation.findings import found
+from turncheck.validation.words import normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from turncheck.finding import Finding
+    from turncheck.project.model import Example
+
+SIMILARITY: Final = 0.9
+"""From this share of common characters on (difflib's ratio) two sentences count as nearly the same."""
+_FEWEST_WORDS: Final = 4
+_MOST_WORDS: Final = 30
+_MOST_RIVALS: Final = 8
+_MANY_OF_ONE_TEMPLATE: Final = 5
+
+
+def check_similar_examples(examples: Sequence[Example], threshold: float = SIMILARITY) -> Iterator[Finding]:
+    """Near-duplicates over two intents: the same but for case and punctuation, or similar by ``threshold``."""
+    buckets: dict[tuple[str, ...], dict[str, Example]] = {}
+    reported: set[str] = set()
+    for example in examples:
+        if not example.base_intent:
+            continue
+        words = normalised(example.text)
+        rival = _near(example, words, buckets, threshold)
+        if rival is not None and example.text not in reported:
+            reported.add(example.text)
+            yield found(
+                "example-nearly-in-several-intents",
+                f"The example '{example.text}' of '{example.base_intent}' is nearly the same as '{rival.text}' of"
+                f" '{rival.base_intent}' ({rival.location}).",
+                example.location,
+            )
+        for key in _signatures(words):
+            buckets.setdefault(key, {}).setdefault(example.base_intent, example)
+
+
+def _near(
+    example: Example, words: tuple[str, ...], buckets: dict[tuple[str, ...], dict[str, Example]], threshold: float
+) -> Example | None:
+    for key in _signatures(words):
+        rivals = buckets.get(key, {})
+        for position, (intent, rival) in enumerate(rivals.items()):
+            if position == _MOST_RIVALS:
+                break
+            if intent == example.base_intent or rival.text == example.text:
+                continue  # the very same text has a check of its own
+            other = normalised(rival.text)
+            if words == other or _ratio(" ".join(words), " ".join(other), threshold) >= threshold:
+                return rival
+    return None
+
+
+def _ratio(one: str, other: str, threshold: float) -> float:
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    if matcher.real_quick_ratio() < threshold or matcher.quick_ratio() < threshold:
+        return 0.0
+    return matcher.ratio()
+
+
+def _signatures(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The words themselves and, for sentences of middling length, without each one of them.
+
+    Two sentences of which one has a word more, or another word in one place, share a signature.
+    """
+    if not words:
+        return
+    yield words
+    if _FEWEST_WORDS <= len(words) <= _MOST_WORDS:
+        for position in range(len(words)):
+            yield words[:position] + words[position + 1 :]
+
+
+def check_templates(examples: Sequence[Example]) -> Iterator[Finding]:
+    """Sentences that differ in entity values alone: over two intents, and many within one."""
+    first: dict[str, Example] = {}
+    counts: dict[tuple[str, str], int] = {}
+    reported: set[tuple[str, str]] = set()
+    for example in examples:
+        intent = example.base_intent
+        if not intent or not example.entities:
+            continue
+        template = _template(example)
+        rival = first.setdefault(template, example)
+        key = (template, intent)
+        counts[key] = counts.get(key, 0) + 1
+        if rival.base_intent != intent and rival.text != example.text and key not in reported:
+            reported.add(key)
+            yield found(
+                "example-differs-in-values-across-intents",
+                f"The example '{example.text}' of '{intent}' differs from '{rival.text}' of '{rival.base_intent}'"
+                f" ({rival.location}) in entity values alone.",
+                example.location,
+            )
+        if counts[key] == _MANY_OF_ONE_TEMPLATE:
+            yield found(
+                "example-differs-in-values-only",
+                f"{_MANY_OF_ONE_TEMPLATE} or more examples of '{intent}' differ from this one in entity values alone.",
+                example.location,
+            )
+
+
+def _template(example: Example) -> str:
+    """The words of the sentence with each annotated text replaced by its entity."""
+    parts: list[str] = []
+    position = 0
+    for annotation in sorted(example.entities, key=lambda a: (a.start, a.end)):
+        if annotation.start >= position:
+            parts += (*normalised(example.text[position : annotation.start]), f"[{annotation.entity}]")
+            position = annotation.end
+    return " ".join((*parts, *normalised(example.text[position:])))

@@ -1,0 +1,239 @@
+"""Names that nothing defines, where Rasa passes in silence: slots, entities, actions, mappings, conditions, buttons."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from turncheck.dialogue.defaults import DEFAULT_SLOTS
+from turncheck.validation.facts import UTTER, suggestion
+from turncheck.validation.findings import found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from turncheck.finding import Finding
+    from turncheck.location import Location
+    from turncheck.project.model import EntityAnnotation, StoryEntity
+    from turncheck.validation.facts import Facts
+
+# What Rasa reads from a text that begins with a slash: intent, confidence, entities, and a rest that is dropped.
+_PAYLOAD = re.compile(r"/(?P<intent>[^{@]+)(?P<confidence>@[0-9.]+)?(?P<entities>\{.+\})?(?P<rest>.*)", re.DOTALL)
+
+
+def check_undefined(facts: Facts) -> Iterator[Finding]:
+    """All checks of this module that need the domain."""
+    yield from _slots(facts)
+    yield from _slot_values(facts)
+    yield from _entities(facts)
+    yield from _actions(facts)
+    yield from _mappings(facts)
+    yield from _domain_lists(facts)
+    yield from _conditions(facts)
+    yield from _retrieval_responses(facts)
+
+
+def check_buttons(facts: Facts) -> Iterator[Finding]:
+    """Payloads of buttons and quick replies."""
+    for response in facts.domain.responses.values():
+        for variation in response.variations:
+            for key in ("buttons", "quick_replies"):
+                for button in variation.content.get(key) or ():
+                    payload = button.get("payload") if isinstance(button, dict) else None
+                    if isinstance(payload, str) and payload.strip().startswith("/"):
+                        yield from _payload(facts, response.name, payload.strip(), variation.location)
+
+
+def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iterator[Finding]:
+    match = _PAYLOAD.fullmatch(payload)
+    where = f"The payload '{payload}' of a button of '{response}'"
+    entities: Any = {}
+    if match is not None and match["entities"]:
+        try:
+            entities = json.loads(match["entities"])
+        except (ValueError, RecursionError):
+            entities = None
+    if match is None or match["rest"] or not isinstance(entities, dict):
+        yield found("button-payload-invalid", f"{where} cannot be read.", place)
+        return
+    intent = match["intent"].strip()
+    if intent.partition("/")[0] not in facts.intents:
+        yield found(
+            "button-intent-undefined",
+            f"{where} names the intent '{intent}', which the domain does not list.",
+            place,
+            suggestion(intent, facts.intents),
+        )
+    for name in entities:
+        if name not in facts.domain.entities:
+            yield found(
+                "button-entity-undefined",
+                f"{where} names the entity '{name}', which the domain does not list.",
+                place,
+                suggestion(name, facts.domain.entities),
+            )
+
+
+def _slots(facts: Facts) -> Iterator[Finding]:
+    seen: set[tuple[str, str]] = set()
+    for block, step in facts.slot_steps():
+        known = step.slot in facts.domain.slots or step.slot in DEFAULT_SLOTS
+        if not known and (step.slot, step.location.path) not in seen:
+            seen.add((step.slot, step.location.path))
+            yield found(
+                "slot-undefined",
+                f"The slot '{step.slot}' of the {block.kind} '{block.name}' is not defined in the domain.",
+                step.location,
+                suggestion(step.slot, facts.domain.slots),
+            )
+
+
+def _slot_values(facts: Facts) -> Iterator[Finding]:
+    listed = {
+        slot.name: {str(value).lower() for value in slot.values}
+        for slot in facts.domain.slots.values()
+        if slot.type == "categorical" and slot.values
+    }
+    seen: set[tuple[str, str]] = set()
+    for block, step in facts.slot_steps():
+        values = listed.get(step.slot)
+        value = str(step.value).lower()
+        if values is None or step.value is None or step.named_only or value in values or value == "__other__":
+            continue
+        if (step.slot, value) not in seen:
+            seen.add((step.slot, value))
+            yield found(
+                "slot-value-undefined",
+                f"The {block.kind} '{block.name}' sets the slot '{step.slot}' to '{step.value}', which is none of its"
+                " values.",
+                step.location,
+                suggestion(value, values),
+            )
+
+
+def _entities(facts: Facts) -> Iterator[Finding]:
+    seen: set[tuple[str, str | None, str | None]] = set()
+    for example in facts.project.nlu.examples:
+        for annotation in example.entities:
+            key = (annotation.entity, annotation.role, annotation.group)
+            if key not in seen:
+                seen.add(key)
+                yield from _entity(facts, annotation, f"The example '{example.text}'", example.location)
+    for block, step in facts.user_steps():
+        for entity in step.entities:
+            key = (entity.entity, entity.role, entity.group)
+            if key not in seen:
+                seen.add(key)
+                yield from _entity(facts, entity, f"The {block.kind} '{block.name}'", step.location)
+
+
+def _entity(facts: Facts, used: EntityAnnotation | StoryEntity, where: str, place: Location) -> Iterator[Finding]:
+    entity = facts.domain.entities.get(used.entity)
+    if entity is None:
+        yield found(
+            "entity-undefined",
+            f"{where} has the entity '{used.entity}', which the domain does not list.",
+            place,
+            suggestion(used.entity, facts.domain.entities),
+        )
+        return
+    for kind, name, listed in (("role", used.role, entity.roles), ("group", used.group, entity.groups)):
+        if name is not None and name not in listed:
+            yield found(
+                "entity-role-undefined",
+                f"{where} gives the entity '{used.entity}' the {kind} '{name}', which the domain does not list.",
+                place,
+                suggestion(name, listed),
+            )
+
+
+def _actions(facts: Facts) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for block, step in facts.action_steps():
+        name = step.action
+        if name.startswith(("action_", UTTER)) or name in facts.actions or name in seen:
+            continue
+        seen.add(name)
+        yield found(
+            "action-undefined",
+            f"The action or form '{name}' of the {block.kind} '{block.name}' is defined nowhere.",
+            step.location,
+            suggestion(name, facts.actions),
+        )
+
+
+def _mappings(facts: Facts) -> Iterator[Finding]:
+    for slot in facts.domain.slots.values():
+        for mapping in slot.mappings:
+            if mapping.type == "from_entity" and mapping.entity and mapping.entity not in facts.domain.entities:
+                yield found(
+                    "mapping-entity-undefined",
+                    f"A mapping of the slot '{slot.name}' names the unknown entity '{mapping.entity}'.",
+                    mapping.location,
+                    suggestion(mapping.entity, facts.domain.entities),
+                )
+            for intent in (*mapping.intents, *mapping.not_intents):
+                if intent not in facts.intents:
+                    yield found(
+                        "mapping-intent-undefined",
+                        f"A mapping of the slot '{slot.name}' names the unknown intent '{intent}'.",
+                        mapping.location,
+                        suggestion(intent, facts.intents),
+                    )
+
+
+def _domain_lists(facts: Facts) -> Iterator[Finding]:
+    for intent in facts.domain.intents.values():
+        used = intent.use_entities if isinstance(intent.use_entities, tuple) else ()
+        for name in dict.fromkeys((*used, *intent.ignore_entities)):
+            if name not in facts.domain.entities:
+                yield found(
+                    "used-entity-undefined",
+                    f"The intent '{intent.name}' uses or ignores the entity '{name}', which the domain does not list.",
+                    intent.location,
+                    suggestion(name, facts.domain.entities),
+                )
+    for form in facts.domain.forms.values():
+        for name in form.ignored_intents:
+            if name not in facts.intents:
+                yield found(
+                    "ignored-intent-undefined",
+                    f"The form '{form.name}' ignores the intent '{name}', which the domain does not list.",
+                    form.location,
+                    suggestion(name, facts.intents),
+                )
+
+
+def _conditions(facts: Facts) -> Iterator[Finding]:
+    for response in facts.domain.responses.values():
+        for variation in response.variations:
+            for name in _condition_slots(variation.content):
+                if name not in facts.domain.slots and name not in DEFAULT_SLOTS:
+                    yield found(
+                        "condition-slot-undefined",
+                        f"A condition of the response '{response.name}' names the slot '{name}', which is not defined.",
+                        variation.location,
+                        suggestion(name, facts.domain.slots),
+                    )
+
+
+def _condition_slots(content: Mapping[str, Any]) -> list[str]:
+    conditions = content.get("condition") or ()
+    return [c["name"] for c in conditions if isinstance(c, dict) and isinstance(c.get("name"), str)]
+
+
+def _retrieval_responses(facts: Facts) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for example in facts.project.nlu.examples:
+        intent = example.intent
+        if intent is None or "/" not in intent or intent in seen:
+            continue
+        seen.add(intent)
+        if UTTER + intent not in facts.domain.responses:
+            yield found(
+                "retrieval-response-missing",
+                f"The retrieval intent '{intent}' has no response '{UTTER}{intent}'.",
+                example.location,
+                suggestion(UTTER + intent, facts.domain.responses),
+            )

@@ -1,0 +1,133 @@
+"""What the project defines and nothing uses, and definitions that are odd in themselves."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from turncheck.dialogue.defaults import ACTION_VALIDATE_SLOT_MAPPINGS, DEFAULT_ACTIONS
+from turncheck.validation.components import DUCKLING_DIMENSIONS, SPACY_DIMENSIONS, is_custom, short_name
+from turncheck.validation.facts import UTTER
+from turncheck.validation.findings import found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.finding import Finding
+    from turncheck.project.model import Config, Slot
+    from turncheck.validation.facts import Facts
+
+_PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
+_RESPONSE_NAME = re.compile(r"utter_[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)?")
+
+
+def check_unused(facts: Facts) -> Iterator[Finding]:
+    """Actions, slots, forms, entities and retrieval responses that nothing uses."""
+    yield from _actions(facts)
+    yield from _slots(facts)
+    yield from _forms(facts)
+    yield from _entities(facts)
+    yield from _retrieval_responses(facts)
+
+
+def check_definitions(facts: Facts) -> Iterator[Finding]:
+    """Definitions of the domain that are allowed and hardly meant."""
+    for action in facts.domain.actions.values():
+        if action.name in DEFAULT_ACTIONS:
+            yield found(
+                "action-overrides-default", f"The action '{action.name}' replaces a default action.", action.location
+            )
+    for slot in facts.domain.slots.values():
+        if slot.type == "categorical" and not slot.values:
+            yield found("slot-values-missing", f"The categorical slot '{slot.name}' has no values.", slot.location)
+    for response in facts.domain.responses.values():
+        if not response.variations:
+            yield found("response-empty", f"The response '{response.name}' has no variations.", response.location)
+        if not _RESPONSE_NAME.fullmatch(response.name):
+            yield found("response-name-invalid", f"'{response.name}' is an odd name for a response.", response.location)
+
+
+def _actions(facts: Facts) -> Iterator[Finding]:
+    used = {step.action for _, step in facts.action_steps()}
+    used |= {intent.triggers for intent in facts.domain.intents.values() if intent.triggers}
+    used |= {m.action for slot in facts.domain.slots.values() for m in slot.mappings if m.action}
+    used |= {f"validate_{form}" for form in facts.domain.forms} | {ACTION_VALIDATE_SLOT_MAPPINGS}
+    used |= {
+        f"action_ask_{name}"
+        for form in facts.domain.forms.values()
+        for slot in form.required_slots
+        for name in (slot, f"{form.name}_{slot}")
+    }
+    for action in facts.domain.actions.values():
+        name = action.name
+        if (
+            name not in used
+            and not name.startswith(UTTER)
+            and name not in DEFAULT_ACTIONS
+            and name not in facts.domain.forms
+        ):
+            yield found("action-unused", f"The action '{name}' is used in no story or rule.", action.location)
+
+
+def _slots(facts: Facts) -> Iterator[Finding]:
+    used = {slot for form in facts.domain.forms.values() for slot in form.required_slots}
+    used |= {step.slot for _, step in facts.slot_steps()}
+    for response in facts.domain.responses.values():
+        for variation in response.variations:
+            used.update(_PLACEHOLDER.findall(str(dict(variation.content))))
+            used.update(str(condition.get("name")) for condition in variation.conditions if isinstance(condition, dict))
+    for slot in facts.domain.slots.values():
+        if slot.name not in used and not _is_filled(slot):
+            yield found("slot-unused", f"The slot '{slot.name}' is used by nothing.", slot.location)
+
+
+def _is_filled(slot: Slot) -> bool:
+    return any(mapping.type != "custom" or mapping.action for mapping in slot.mappings)
+
+
+def _forms(facts: Facts) -> Iterator[Finding]:
+    used = {step.name for _, step in facts.loop_steps()} | {step.action for _, step in facts.action_steps()}
+    for form in facts.domain.forms.values():
+        if form.name not in used:
+            yield found("form-unused", f"The form '{form.name}' is activated in no story or rule.", form.location)
+
+
+def _entities(facts: Facts) -> Iterator[Finding]:
+    nlu = facts.project.nlu
+    seen = {annotation.entity for example in nlu.examples for annotation in example.entities}
+    seen |= {entity.entity for _, step in facts.user_steps() for entity in step.entities}
+    seen |= (
+        {regex.name for regex in nlu.regexes}
+        | {table.name for table in nlu.lookups}
+        | pretrained_entities(facts.project.config)
+    )
+    if any(is_custom(component.name) for component in facts.project.config.pipeline or ()):
+        return  # a component of their own may extract anything
+    for entity in facts.domain.entities.values():
+        if entity.name not in seen:
+            yield found("entity-unused", f"The entity '{entity.name}' is annotated nowhere.", entity.location)
+
+
+def pretrained_entities(config: Config) -> frozenset[str]:
+    """The entities that Duckling and spaCy can bring without an annotated example."""
+    names: set[str] = set()
+    for component in config.pipeline or ():
+        known = {"DucklingEntityExtractor": DUCKLING_DIMENSIONS, "SpacyEntityExtractor": SPACY_DIMENSIONS}
+        dimensions = component.parameters.get("dimensions")
+        if short_name(component.name) in known:
+            names |= set(map(str, dimensions)) if isinstance(dimensions, list) else known[short_name(component.name)]
+    return frozenset(names)
+
+
+def _retrieval_responses(facts: Facts) -> Iterator[Finding]:
+    keys = {
+        UTTER + example.intent for example in facts.project.nlu.examples if example.intent and "/" in example.intent
+    }
+    for response in facts.domain.responses.values():
+        base = response.name.partition("/")[0].removeprefix(UTTER)
+        if "/" in response.name and response.name not in keys and base in facts.retrieval_intents:
+            yield found(
+                "retrieval-examples-missing",
+                f"The response '{response.name}' can never be chosen: there are no examples for its key.",
+                response.location,
+            )

@@ -1,0 +1,27 @@
+"""Sentences as words, for the checks that compare them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_WORD: Final = re.compile(r"\w+")
+
+
+def normalised(text: str) -> tuple[str, ...]:
+    """Return the words of a sentence, without case and punctuation."""
+    return tuple(_WORD.findall(text.casefold()))
+
+
+def word_spans(text: str) -> list[tuple[str, int, int]]:
+    """Return the words without case, each with its start and end in the text."""
+    return [(match[0].casefold(), match.start(), match.end()) for match in _WORD.finditer(text)]
+
+
+def splits_word(text: str, offset: int) -> bool:
+    """Whether ``offset`` lies between two characters of one word."""
+    return 0 < offset < len(text) and _is_word(text[offset - 1]) and _is_word(text[offset])
+
+
+def _is_word(character: str) -> bool:
+    return _WORD.match(character) is not None
