@@ -82,6 +82,30 @@ READING = (
         "A value is not what the file format wants",
         "A wrong type, a missing key, or a key that the format does not know. The message names the path in the file.",
     ),
+    _error(
+        "yaml-limit",
+        "load",
+        "A file nests too deeply or grows without bounds",
+        "Aliases that contain each other (“billion laughs”) and hundreds of nested levels are not read.",
+    ),
+    _error(
+        "file-unreadable",
+        "load",
+        "A file cannot be read",
+        "It is a folder, a device, or its permissions forbid reading it.",
+    ),
+    _error(
+        "file-too-large",
+        "load",
+        "A file is too large to be read",
+        "Split it into several files.",
+    ),
+    _error(
+        "file-outside-project",
+        "load",
+        "A symbolic link leads out of the project",
+        "It is not followed, since a pull request could point it anywhere. Put the file itself into the project.",
+    ),
     _info(
         "version-missing",
         "load",
@@ -179,6 +203,18 @@ DOMAIN_LOADING = (
         "The minimum of a float slot is not below its maximum",
         "Without keys the range is 0 to 1. Set `min_value` and `max_value`.",
     ),
+    _error(
+        "section-empty",
+        "load",
+        "A section of the domain is empty",
+        "Rasa 3.6 ends with a traceback here. Remove the key, or write an empty list: `intents: []`.",
+    ),
+    _error(
+        "slot-any-influences",
+        "load",
+        "A slot of type `any` is to influence the conversation",
+        "It cannot; Rasa refuses to load the domain. Remove `influence_conversation`, or use another type.",
+    ),
     _warning(
         "entity-used-and-ignored",
         "load",
@@ -263,6 +299,12 @@ STORY_LOADING = (
         "load",
         "A slot is named without a value where its type needs one",
         "Only text and list slots may be given by name alone (“set to something”). Write the value.",
+    ),
+    _error(
+        "slot-named-undefined",
+        "load",
+        "A story names a slot without a value, and the domain does not define it",
+        "Rasa 3.6 ends with a traceback here. Define the slot, or correct its name.",
     ),
     _warning(
         "checkpoint-undefined",

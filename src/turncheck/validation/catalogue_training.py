@@ -163,6 +163,15 @@ DIALOGUE = (
         matters_always=True,
     ),
     _check(
+        "fallback-action-undefined",
+        "error",
+        "The fallback action of RulePolicy is not in the domain",
+        "Rasa refuses to train. List it below `actions`, or correct `core_fallback_action_name`.",
+        "- name: RulePolicy\n  core_fallback_action_name: action_sory",
+        "- name: RulePolicy\n  core_fallback_action_name: action_default_fallback",
+        matters_always=True,
+    ),
+    _check(
         "story-name-duplicate",
         "warning",
         "Two stories or rules have the same name",

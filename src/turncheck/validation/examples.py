@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from turncheck.finding import Finding
-    from turncheck.project.model import EntityAnnotation, Example, Project
+    from turncheck.project.model import Example, NluData, Project
 
 _IMBALANCE: Final = 20
 """How many times larger the largest intent may be than the smallest."""
@@ -25,22 +25,20 @@ _BARE_LIMIT: Final = 3
 """A value that stands bare more often than this many times as often as annotated is a common word."""
 
 
-def check_repeated_in_intent(examples: Sequence[Example]) -> Iterator[Finding]:
-    """The same example twice in one intent; with the same annotations, else it is a fault of another kind."""
-    seen: set[tuple[str, str | None, tuple[EntityAnnotation, ...]]] = set()
-    for example in examples:
-        key = (example.text, example.intent, _hashable(example.entities))
-        if key in seen:
-            yield found(
-                "example-duplicate",
-                f"The example '{example.text}' stands more than once in '{example.intent}'.",
-                example.location,
-            )
-        seen.add(key)
-
-
-def _hashable(entities: tuple[EntityAnnotation, ...]) -> tuple[EntityAnnotation, ...]:
-    return tuple(entity for entity in entities if isinstance(entity.value, str | int | float | bool | None))
+def check_repeated_in_intent(nlu: NluData) -> Iterator[Finding]:
+    """The same example twice in one intent."""
+    seen: set[tuple[str, str | None]] = set()
+    again = [*nlu.duplicates]
+    for example in nlu.examples:
+        if (example.text, example.intent) in seen:
+            again.append(example)
+        seen.add((example.text, example.intent))
+    for example in again:
+        yield found(
+            "example-duplicate",
+            f"The example '{example.text}' stands more than once in '{example.intent}'.",
+            example.location,
+        )
 
 
 def check_alignment(project: Project) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from turncheck.project.model import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from turncheck.location import Location
     from turncheck.project.model import Domain, Example, Project, Step, Story
 
 UTTER = "utter_"
@@ -44,6 +45,7 @@ class Facts:
     utterances: frozenset[str]
     nlu_intents: Mapping[str, Example]
     story_intents: Mapping[str, UserStep]
+    bot_texts: Mapping[str, Location]
 
     @property
     def domain(self) -> Domain:
@@ -84,7 +86,10 @@ def gather(project: Project) -> Facts:
                 retrieval[base] = None
     blocks = _in_reading_order(project)
     steps = tuple((block, step) for block in blocks for step in _opened((*block.condition, *block.steps)))
-    bot_texts = [step.text for _, step in steps if isinstance(step, BotStep)]
+    bot_texts: dict[str, Location] = {}
+    for _, step in steps:
+        if isinstance(step, BotStep) and step.text:
+            bot_texts.setdefault(step.text, step.location)
     story_intents: dict[str, UserStep] = {}
     for _, step in steps:
         if isinstance(step, UserStep) and step.intent is not None:
@@ -102,6 +107,7 @@ def gather(project: Project) -> Facts:
         utterances=frozenset(name.partition("/")[0] for name in domain.responses),
         nlu_intents=nlu_intents,
         story_intents=story_intents,
+        bot_texts=bot_texts,
     )
 
 

@@ -1,0 +1,260 @@
+"""What Rasa refuses or remarks while it loads the domain: each fault of each file, found from the file as written.
+
+Rasa stops at the first of them; which that is, :mod:`.load_order` knows. Here all are found.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from turncheck.dialogue.defaults import DEFAULT_ACTIONS
+from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
+from turncheck.validation.facts import suggestion
+from turncheck.validation.findings import found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from turncheck.finding import Finding
+    from turncheck.location import Location
+    from turncheck.project.yaml_positions import YamlNode
+
+MAPPING_KEYS = {
+    "from_entity": ("entity",),
+    "from_intent": ("value",),
+    "from_trigger_intent": ("value",),
+    "from_text": (),
+    "custom": (),
+}
+"""The types of slot mappings, and the keys that each needs."""
+
+_SLOT_KEYS = frozenset({"type", "mappings", "initial_value", "value_reset_delay", "influence_conversation"})
+SLOT_TYPES = {
+    "text": _SLOT_KEYS,
+    "bool": _SLOT_KEYS,
+    "list": _SLOT_KEYS,
+    "any": _SLOT_KEYS,
+    "categorical": _SLOT_KEYS | {"values"},
+    "float": _SLOT_KEYS | {"min_value", "max_value"},
+}
+"""The slot types, and the keys that each knows."""
+
+Named = tuple[str, "YamlNode | None", "Location"]
+
+
+def check_domain_file(root: YamlMapping) -> Iterator[Finding]:
+    """All faults of one domain file that its schema lets pass."""
+    yield from _empty_sections(root)
+    yield from _slots(root)
+    yield from _forms(root)
+    yield from _entities(root)
+    yield from _intents(root)
+    yield from _repeated_names(root)
+    yield from _triggers(root)
+
+
+def _empty_sections(root: YamlMapping) -> Iterator[Finding]:
+    for key in ("intents", "entities", "actions"):
+        node = root.items.get(key)
+        if isinstance(node, YamlScalar) and node.value is None:
+            yield found("section-empty", f"There is nothing below the key '{key}'.", root.key_location(key))
+
+
+def _slots(root: YamlMapping) -> Iterator[Finding]:
+    for name, node, place in _named(root.items.get("slots")):
+        if not isinstance(node, YamlMapping):
+            continue
+        mappings = node.items.get("mappings")
+        for mapping in mappings.items if isinstance(mappings, YamlSequence) else ():
+            yield from _mapping(name, mapping)
+        yield from _slot(name, node, place)
+
+
+def _mapping(slot: str, node: YamlNode) -> Iterator[Finding]:
+    if not isinstance(node, YamlMapping):
+        yield found("mapping-malformed", f"A mapping of the slot '{slot}' is no mapping of keys.", node.location)
+        return
+    written = _value(node.items.get("type"))
+    kind = "None" if written is None else str(written)
+    if kind not in MAPPING_KEYS:
+        yield found(
+            "mapping-type-unknown",
+            f"The slot '{slot}' has a mapping of the unknown type '{kind}'.",
+            node.location,
+            suggestion(kind, MAPPING_KEYS),
+        )
+        return
+    for key in MAPPING_KEYS[kind]:
+        value = node.items.get(key)
+        if value is None or (isinstance(value, YamlScalar) and value.value is None):
+            yield found(
+                "mapping-key-missing", f"A mapping of the slot '{slot}' of type '{kind}' lacks '{key}'.", node.location
+            )
+
+
+def _slot(name: str, node: YamlMapping, place: Location) -> Iterator[Finding]:
+    kind = str(_value(node.items.get("type")))
+    if kind not in SLOT_TYPES:
+        # A class of somebody's own is not loaded here; Rasa would try to import it.
+        if "." not in kind:
+            yield found(
+                "slot-type-unknown",
+                f"The slot '{name}' has the unknown type '{kind}'.",
+                place,
+                suggestion(kind, SLOT_TYPES),
+            )
+        return
+    for key in node.items:
+        if key not in SLOT_TYPES[kind]:
+            yield found(
+                "slot-key-unknown",
+                f"The slot '{name}' has the key '{key}', which slots of type '{kind}' do not know.",
+                node.key_location(key),
+                suggestion(str(key), SLOT_TYPES[kind]),
+            )
+    if kind == "float":
+        yield from _range(name, node, place)
+    if kind == "any" and _value(node.items.get("influence_conversation")) is True:
+        yield found(
+            "slot-any-influences",
+            f"The slot '{name}' of type 'any' cannot influence the conversation.",
+            node.key_location("influence_conversation"),
+        )
+
+
+def _range(name: str, node: YamlMapping, place: Location) -> Iterator[Finding]:
+    least = _value(node.items.get("min_value")) if "min_value" in node.items else 0.0
+    most = _value(node.items.get("max_value")) if "max_value" in node.items else 1.0
+    if isinstance(least, int | float) and isinstance(most, int | float) and least >= most:
+        yield found("slot-range-invalid", f"The range of the slot '{name}' goes from {least} to {most}.", place)
+
+
+def _forms(root: YamlMapping) -> Iterator[Finding]:
+    section = root.items.get("forms")
+    if section is not None and not isinstance(section, YamlMapping):
+        yield found("form-malformed", "The forms are not written as a mapping.", root.key_location("forms"))
+    for name, node, place in _named(section):
+        if isinstance(node, YamlMapping):
+            if "ignored_intents" in node.items and "required_slots" not in node.items:
+                yield found(
+                    "form-without-required-slots",
+                    f"The form '{name}' has 'ignored_intents' and no 'required_slots'.",
+                    place,
+                )
+        elif not _is_nothing(node):
+            yield found("form-malformed", f"The content of the form '{name}' is no mapping of keys.", place)
+
+
+def _entities(root: YamlMapping) -> Iterator[Finding]:
+    for name, node, place in _listed(root.items.get("entities")):
+        if node is not None and _is_empty(node):
+            yield found("entity-trailing-colon", f"There is nothing behind the colon of the entity '{name}'.", place)
+
+
+def _intents(root: YamlMapping) -> Iterator[Finding]:
+    roles = {
+        name: [f"{name}#{label}" for key in ("roles", "groups") for label in _texts(node.items.get(key))]
+        for name, node, _ in _listed(root.items.get("entities"))
+        if isinstance(node, YamlMapping)
+    }
+    default = [
+        name
+        for name, node, _ in _listed(root.items.get("entities"))
+        if isinstance(node, YamlMapping) and _value(node.items.get("influence_conversation")) is False
+    ]
+    for name, node, place in _listed(root.items.get("intents"), first_only=True):
+        if node is None:
+            continue
+        if _is_empty(node):
+            yield found("intent-trailing-colon", f"There is nothing behind the colon of the intent '{name}'.", place)
+        elif isinstance(node, YamlMapping) and isinstance(node.items.get("use_entities"), YamlSequence):
+            used = _with_roles(_texts(node.items["use_entities"]), roles)
+            ignored = _with_roles(
+                _texts(node.items["ignore_entities"]) if "ignore_entities" in node.items else default, roles
+            )
+            both = sorted(used & ignored)
+            if both:
+                names = ", ".join(f"'{entity}'" for entity in both)
+                yield found("entity-used-and-ignored", f"The intent '{name}' both uses and ignores {names}.", place)
+
+
+def _repeated_names(root: YamlMapping) -> Iterator[Finding]:
+    sections = (
+        ("intent-duplicate", "intent", _listed(root.items.get("intents"), first_only=True)),
+        ("action-duplicate", "action", _action_names(root)),
+        ("entity-duplicate", "entity", _listed(root.items.get("entities"))),
+    )
+    for code, what, names in sections:
+        seen: dict[str, Location] = {}
+        for name, _, place in names:
+            if name in seen:
+                yield found(code, f"The {what} '{name}' is listed twice ({seen[name]}).", place)
+            seen.setdefault(name, place)
+
+
+def _action_names(root: YamlMapping) -> Iterator[Named]:
+    """The actions as Rasa counts them: a default action that is listed replaces the default one."""
+    for name, node, place in _listed(root.items.get("actions")):
+        if name not in DEFAULT_ACTIONS:
+            yield name, node, place
+
+
+def _triggers(root: YamlMapping) -> Iterator[Finding]:
+    known = {name for name, _, _ in _listed(root.items.get("actions"))} | set(DEFAULT_ACTIONS)
+    known |= {name for key in ("responses", "forms") for name, _, _ in _named(root.items.get(key))}
+    known |= set(_texts(root.items.get("e2e_actions")))
+    for name, node, place in _listed(root.items.get("intents"), first_only=True):
+        if isinstance(node, YamlMapping) and "triggers" in node.items:
+            action = str(_value(node.items["triggers"]))
+            if action not in known:
+                yield found(
+                    "trigger-action-undefined",
+                    f"The intent '{name}' triggers the action '{action}', which is not in the domain.",
+                    place,
+                    suggestion(action, known),
+                )
+
+
+# --- the shapes of sections ------------------------------------------------------------------------------------------
+
+
+def _named(section: YamlNode | None) -> Iterator[Named]:
+    """The entries of a section that is a mapping."""
+    if isinstance(section, YamlMapping):
+        for key, node in section.items.items():
+            yield str(key), node, section.key_location(key)
+
+
+def _listed(section: YamlNode | None, *, first_only: bool = False) -> Iterator[Named]:
+    """The entries of a section that is a list of names and of mappings; of an intent's mapping the first key counts."""
+    if not isinstance(section, YamlSequence):
+        return
+    for item in section.items:
+        if isinstance(item, YamlMapping):
+            for key in list(item.items)[: 1 if first_only else None]:
+                yield str(key), item.items[key], item.key_location(key)
+        elif isinstance(item, YamlScalar):
+            yield str(item.value), None, item.location
+
+
+def _with_roles(names: Iterable[str], roles: dict[str, list[str]]) -> set[str]:
+    return {label for name in names for label in (name, *roles.get(name, ()))}
+
+
+def _texts(node: YamlNode | None) -> list[str]:
+    if isinstance(node, YamlSequence):
+        return [str(item.value) for item in node.items if isinstance(item, YamlScalar)]
+    return [node.value] if isinstance(node, YamlScalar) and isinstance(node.value, str) else []
+
+
+def _value(node: YamlNode | None) -> Any:
+    return node.value if isinstance(node, YamlScalar) else None
+
+
+def _is_nothing(node: YamlNode | None) -> bool:
+    return node is None or (isinstance(node, YamlScalar) and node.value is None)
+
+
+def _is_empty(node: YamlNode) -> bool:
+    """Whether Python takes the value for false: nothing, an empty text, list or mapping."""
+    return not node.data

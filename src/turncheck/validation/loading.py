@@ -1,0 +1,188 @@
+"""What Rasa refuses or remarks while it reads the files of a project, beside what the reader could not read at all."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+from turncheck.project.versions import SUPPORTED, parse_version
+from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
+from turncheck.validation import schemas
+from turncheck.validation.domain_loading import check_domain_file
+from turncheck.validation.facts import UTTER
+from turncheck.validation.findings import found
+from turncheck.validation.schema_rules import faults_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from turncheck.finding import Finding
+    from turncheck.location import Location
+    from turncheck.project.files import ProjectFile
+    from turncheck.project.model import Project
+    from turncheck.project.yaml_positions import YamlNode
+    from turncheck.validation.facts import Facts
+
+_IMPORTERS: Final = frozenset({"RasaFileImporter", "MultiProjectImporter"})
+_TOP_KEYS: Final = frozenset({"version", "nlu", "responses", "stories", "rules"})
+_DOMAIN_TOP_KEYS: Final = frozenset(
+    {
+        *("version", "intents", "entities", "slots", "forms", "responses", "actions", "e2e_actions"),
+        *("session_config", "config"),
+    }
+)
+_CALM_TOP_KEYS: Final = frozenset({"flows", "e2e_tests", "test_cases", "fixtures", "metadata"})
+
+
+def check_files(project: Project) -> Iterator[Finding]:
+    """Schema, version and keys of every file, and all faults of the domain files."""
+    for file in project.files:
+        if file.document is None or file.document.root is None or file.document.findings:
+            continue
+        faults = list(_schema_faults(file, file.document.root))
+        yield from faults
+        if file.mapping is not None and file.role in {"domain", "data"}:
+            yield from _version(file.mapping)
+            yield from _top_keys(file.mapping, file)
+            if file.role == "domain" and not faults:
+                yield from check_domain_file(file.mapping)
+
+
+def _schema_faults(file: ProjectFile, root: YamlNode) -> Iterator[Finding]:
+    rules = {
+        "domain": [schemas.DOMAIN],
+        "config": [schemas.CONFIG],
+        "data": [schemas.NLU] * file.has_nlu + [schemas.STORIES] * file.has_stories,
+    }
+    for rule in rules.get(file.role, ()):
+        for fault in faults_of(root, rule):
+            place = f" (at {fault.path})" if fault.path else ""
+            yield found("schema-violation", f"In '{file.path}' {fault.message}{place}.", fault.location)
+
+
+def _version(root: YamlMapping) -> Iterator[Finding]:
+    node = root.items.get("version")
+    path = root.source.path
+    written = node.value if isinstance(node, YamlScalar) else None
+    if not written:
+        place = root.location if node is None else node.location
+        yield found("version-missing", f"The file '{path}' has no version; it is read as 3.1.", place)
+    elif node is not None and isinstance(written, str):
+        version = parse_version(written)
+        if version is None:
+            yield found("version-invalid", f"'{written}' in '{path}' is no version.", node.location)
+        elif version < SUPPORTED:
+            message = f"The version {written} of '{path}' is lower than 3.1; it is read as 3.1."
+            yield found("version-too-low", message, node.location)
+
+
+def _top_keys(root: YamlMapping, file: ProjectFile) -> Iterator[Finding]:
+    known = _DOMAIN_TOP_KEYS if file.role == "domain" else _TOP_KEYS
+    for key in root.items:
+        if key not in known and key not in _CALM_TOP_KEYS:
+            yield found("key-unknown", f"Nothing reads the key '{key}' of '{file.path}'.", root.key_location(key))
+
+
+def check_importers(project: Project) -> Iterator[Finding]:
+    """Importers that are none of Rasa's; turncheck imports no code of a project, so it looks for none."""
+    for importer in project.config.importers:
+        if importer.name not in _IMPORTERS:
+            yield found("importer-not-found", f"The importer '{importer.name}' is not known.", importer.location)
+
+
+def check_merging(project: Project, facts: Facts) -> Iterator[Finding]:
+    """Names that several domain files define, or the domain and what comes from NLU data and stories."""
+    domains = [_defined(file) for file in project.files if file.role == "domain"]
+    for one, other in combinations(domains, 2):
+        yield from _shared(one, other)
+    data: dict[str, dict[str, Location]] = {"responses": {}, "actions": {}, "e2e_actions": {}}
+    for file in project.files:
+        if file.has_nlu:
+            data["responses"].update(_defined(file).get("responses", {}))
+    for intent in facts.retrieval_intents:
+        data["actions"][UTTER + intent] = facts.nlu_intents[intent].location
+    for text, place in facts.bot_texts.items():
+        data["e2e_actions"][text] = place
+    for domain in domains:
+        yield from _shared(domain, data)
+
+
+def _shared(
+    one: Mapping[str, Mapping[str, Location]], other: Mapping[str, Mapping[str, Location]]
+) -> Iterator[Finding]:
+    for section, names in one.items():
+        for name in names:
+            if name in other.get(section, {}):
+                elsewhere = other[section][name]
+                yield found(
+                    "domain-merge-duplicate",
+                    f"'{name}' stands in the {section} of more than one file ({elsewhere}).",
+                    names[name],
+                )
+
+
+def _defined(file: ProjectFile) -> dict[str, dict[str, Location]]:
+    """The names that each section of a file defines."""
+    root = file.mapping
+    if root is None:
+        return {}
+    defined: dict[str, dict[str, Location]] = {}
+    for section in ("intents", "forms", "actions", "e2e_actions", "responses", "slots", "entities"):
+        node = root.items.get(section)
+        names = defined[section] = {}
+        if isinstance(node, YamlMapping):
+            names.update({str(key): node.key_location(key) for key in node.items})
+        elif isinstance(node, YamlSequence):
+            for item in node.items:
+                if isinstance(item, YamlMapping) and item.items:
+                    key = min(item.items, key=str)  # as Rasa takes it
+                    names[str(key)] = item.key_location(key)
+                elif isinstance(item, YamlScalar):
+                    names[str(item.value)] = item.location
+    return defined
+
+
+def check_synonym_merging(project: Project) -> Iterator[Finding]:
+    """One text with two synonym values: the later one wins."""
+    values: dict[str, tuple[object, Location]] = {}
+    for synonym in project.nlu.synonyms:
+        known = values.get(synonym.synonym)
+        if known is not None and known[0] != synonym.value:
+            yield found(
+                "synonym-conflict",
+                f"'{synonym.synonym}' is a synonym for '{known[0]}' ({known[1]}) and for '{synonym.value}'.",
+                synonym.location,
+            )
+        values[synonym.synonym] = (synonym.value, synonym.location)
+
+
+def check_story_loading(facts: Facts) -> Iterator[Finding]:
+    """Full retrieval intents in stories, and slots that are named without the value they need."""
+    domain = facts.domain
+    for name, path, place in _once(
+        (step.intent, step.location.path, step.location)
+        for _, step in facts.user_steps()
+        if step.intent is not None and step.intent.count("/") == 1 and not _is_test_file(step.location.path)
+    ):
+        base = name.partition("/")[0]
+        yield found("retrieval-intent-full-name", f"'{path}' names '{name}'; stories know '{base}'.", place)
+    for name, _, place in _once((step.slot, "", step.location) for _, step in facts.slot_steps() if step.named_only):
+        slot = domain.slots.get(name)
+        if slot is None:
+            message = f"The slot '{name}' is named without a value, and the domain does not define it."
+            yield found("slot-named-undefined", message, place)
+        elif slot.type in {"categorical", "bool", "float"} and slot.influence_conversation is not False:
+            message = f"The slot '{name}' of type '{slot.type}' is named without a value."
+            yield found("slot-without-value", message, place)
+
+
+def _once(uses: Iterable[tuple[str, str, Location]]) -> Iterator[tuple[str, str, Location]]:
+    seen: set[tuple[str, str]] = set()
+    for name, path, place in uses:
+        if (name, path) not in seen:
+            seen.add((name, path))
+            yield name, path, place
+
+
+def _is_test_file(path: str) -> bool:
+    return path.rpartition("/")[2].startswith("test_")
