@@ -104,11 +104,15 @@ class StoryTracker(Tracker):
 
 @dataclass(frozen=True, slots=True)
 class Trackers:
-    """The dialogues of a project's stories and rules, and those that Rasa drops since an earlier one is the same."""
+    """The dialogues of a project's stories and rules, and those that Rasa drops since an earlier one is the same.
+
+    ``unused``: the checkpoints of stories that nothing leads to, or that lead nowhere.
+    """
 
     stories: tuple[StoryTracker, ...]
     rules: tuple[StoryTracker, ...]
     duplicates: tuple[StoryTracker, ...] = ()
+    unused: frozenset[str] = frozenset()
 
     @property
     def all(self) -> tuple[StoryTracker, ...]:
@@ -132,8 +136,9 @@ def trackers_of_steps(steps: Iterable[StoryStep], domain: DialogueDomain, *, aug
     ordered = graph.ordered()
     walk = _Walk(graph, domain, augmentation)
     stories = walk.through([step for step in ordered if not step.is_rule], is_rule=False)
+    unused = walk.unused
     rules = walk.through([step for step in ordered if step.is_rule], is_rule=True)
-    return Trackers(tuple(stories), tuple(rules), tuple(walk.duplicates))
+    return Trackers(tuple(stories), tuple(rules), tuple(walk.duplicates), unused)
 
 
 class _Walk:
@@ -146,6 +151,7 @@ class _Walk:
         self.random = random.Random(_SEED)
         self.known: set[tuple[bool, tuple[str, ...]]] = set()
         self.duplicates: list[StoryTracker] = []
+        self.unused: frozenset[str] = frozenset()
 
     def through(self, steps: Sequence[StoryStep], *, is_rule: bool) -> list[StoryTracker]:
         """Return the dialogues that these steps make."""
@@ -172,7 +178,8 @@ class _Walk:
                 unused_before = unused
                 if reached_all:
                     # What waits at a checkpoint that leads nowhere is a dialogue, too.
-                    for name in sorted(unused - used):
+                    self.unused = frozenset(unused - used)
+                    for name in sorted(self.unused):
                         finished.extend(waiting[name])
                     phase = 0
             if reached_all:

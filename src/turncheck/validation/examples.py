@@ -179,10 +179,11 @@ def check_synonyms(project: Project) -> Iterator[Finding]:
     annotated = {e.text[a.start : a.end].casefold() for e in nlu.examples for a in e.entities}
     listed = {element.casefold() for table in nlu.lookups for element in table.elements}
     anything = bool(nlu.regexes) or bool(pretrained_entities(project.config))
-    values = {synonym.synonym.casefold(): synonym.value for synonym in nlu.synonyms}
+    values = {synonym.synonym.casefold(): str(synonym.value) for synonym in nlu.synonyms}
     for synonym in nlu.synonyms:
         text = synonym.synonym.casefold()
-        if text == synonym.value.casefold():
+        value = str(synonym.value).casefold()
+        if text == value:
             continue
         if text not in annotated and text not in listed and not anything:
             yield found(
@@ -190,8 +191,8 @@ def check_synonyms(project: Project) -> Iterator[Finding]:
                 f"The synonym '{synonym.synonym}' for '{synonym.value}' is annotated nowhere, so nothing extracts it.",
                 synonym.location,
             )
-        onward = values.get(synonym.value.casefold())
-        if onward is not None and onward.casefold() != synonym.value.casefold():
+        onward = values.get(value)
+        if onward is not None and onward.casefold() != value:
             yield found(
                 "synonym-chain",
                 f"'{synonym.synonym}' stands for '{synonym.value}', which is itself a synonym for '{onward}'.",

@@ -51,8 +51,12 @@ def check_intents(facts: Facts) -> Iterator[Finding]:
             yield found("intent-unused", f"The intent '{name}' is used in no story or rule.", place)
 
 
-def check_story_intents(facts: Facts, known: frozenset[str]) -> Iterator[Finding]:
-    """User steps whose intent is not among ``known``, once for each intent and file."""
+def check_story_intents(facts: Facts) -> Iterator[Finding]:
+    """User steps whose intent the domain files do not list, once for each intent and file.
+
+    Rasa remarks on these while it loads the stories, when it does not know yet which intents the NLU data add.
+    """
+    known = frozenset((*facts.domain.intents, *DEFAULT_INTENTS))
     seen: set[tuple[str, str]] = set()
     for block, step in facts.user_steps():
         name = None if step.intent is None else step.intent.partition("/")[0]

@@ -1,0 +1,184 @@
+"""Story structure: stories that disagree about what comes next, loose checkpoints, rules that contradict."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from turncheck.dialogue import states as s
+from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.dialogue.events import ActionExecuted
+from turncheck.dialogue.rule_learning import conflicts_of
+from turncheck.dialogue.rules import RuleSettings
+from turncheck.dialogue.story_steps import GENERATED_PREFIX, STORY_START
+from turncheck.dialogue.training import Trackers, training_trackers
+from turncheck.errors import UserError
+from turncheck.location import Location
+from turncheck.project.model import CheckpointStep
+from turncheck.validation.components import short_name
+from turncheck.validation.findings import found
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator
+
+    from turncheck.dialogue.states import State
+    from turncheck.dialogue.training import StoryTracker
+    from turncheck.finding import Finding
+    from turncheck.project.model import Config, Project
+    from turncheck.validation.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogues:
+    """The training dialogues of a project, nothing glued together, and the domain they were told in."""
+
+    domain: DialogueDomain
+    trackers: Trackers
+
+    @classmethod
+    def of(cls, project: Project) -> Dialogues:
+        """Tell all stories and rules."""
+        domain = DialogueDomain.of(project)
+        return cls(domain, training_trackers(project, domain, augmentation=0))
+
+
+# --- stories against stories -----------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Situation:
+    """A history and what follows after it: action → the stories that say so, by name, with the place of the step."""
+
+    event: str
+    name: str
+    actions: dict[str, dict[str, Location]] = field(default_factory=dict)
+
+    @property
+    def is_conflict(self) -> bool:
+        # UnexpecTED's action can be learnt from no story, so that it conflicts by itself.
+        return len(self.actions) > 1 or ACTION_UNLIKELY_INTENT in self.actions
+
+
+def check_story_conflicts(dialogues: Dialogues, max_history: int | None) -> Iterator[Finding]:
+    """Find histories (the last ``max_history`` states, or all) after which stories go on differently, as Rasa does.
+
+    Linear in the number of turns times ``max_history``; without it, linear in the number of turns.
+    """
+    situations: dict[Hashable, _Situation] = {}
+    for tracker in dialogues.trackers.stories:
+        for history, state, event in _turns(tracker, max_history):
+            previous = _previous_event(state)
+            if previous is None:
+                continue  # the very start of a conversation is nobody's to predict
+            situation = situations.get(history)
+            if situation is None:
+                situation = situations[history] = _Situation(*previous)
+            places = situation.actions.setdefault(event.label, {})
+            places.setdefault(tracker.name, event.location or tracker.location or Location(""))
+    yield from (_conflict(situation) for situation in situations.values() if situation.is_conflict)
+
+
+def _turns(tracker: StoryTracker, max_history: int | None) -> Iterator[tuple[Hashable, State, ActionExecuted]]:
+    """Each action of a dialogue with what came before it: an identity of that history, and its last state."""
+    states = tracker.states()
+    actions = [event for event in tracker.events if isinstance(event, ActionExecuted)]
+    window: deque[str] = deque(maxlen=max_history)
+    whole = 0
+    for state, event in zip(states, actions, strict=False):
+        if max_history is None:
+            whole = hash((whole, state.text))
+            yield whole, state, event
+        else:
+            window.append(state.text)
+            yield tuple(window), state, event
+
+
+def _previous_event(state: State) -> tuple[str, str] | None:
+    """What came last before a state, in Rasa's words: an action, a bot's text, an intent, or a user's text."""
+    action = state.get(s.PREVIOUS_ACTION, {})
+    user = state.get(s.USER, {})
+    if action.get(s.ACTION_NAME, ACTION_LISTEN) != ACTION_LISTEN:
+        return "action", action[s.ACTION_NAME]
+    if s.ACTION_TEXT in action:
+        return "bot utterance", action[s.ACTION_TEXT]
+    if s.INTENT in user:
+        return "intent", user[s.INTENT]
+    if s.TEXT in user:
+        return "user utterance", user[s.TEXT]
+    return None
+
+
+def _conflict(situation: _Situation) -> Finding:
+    ways = "; ".join(f"'{action}' in {_named(places)}" for action, places in sorted(situation.actions.items()))
+    parting = [min(places.values(), key=_by_place) for places in situation.actions.values()]
+    return found(
+        "story-conflict",
+        f"After the {situation.event} '{situation.name}' stories go on differently: {ways}.",
+        max(parting, key=_by_place),
+    )
+
+
+def _named(places: dict[str, Location]) -> str:
+    return ", ".join(f"'{name}' ({place})" for name, place in sorted(places.items()))
+
+
+def _by_place(location: Location) -> tuple[str, int, int]:
+    return location.sort_key
+
+
+def smallest_max_history(config: Config) -> int | None:
+    """The smallest ``max_history`` of the configured policies, which forgets first; ``None`` where none has one."""
+    values = [policy.parameters.get("max_history") for policy in config.policies or ()]
+    return min((v for v in values if isinstance(v, int) and not isinstance(v, bool) and v > 0), default=None)
+
+
+# --- checkpoints -----------------------------------------------------------------------------------------------------
+
+
+def check_checkpoints(facts: Facts, unused: Iterable[str]) -> Iterator[Finding]:
+    """Checkpoints that nothing leads to, or that lead nowhere; once for each block."""
+    names = frozenset(name for name in unused if not name.startswith(GENERATED_PREFIX))
+    if STORY_START in names and facts.project.stories:
+        yield found(
+            "story-start-missing",
+            "All stories start with a checkpoint, so that no conversation can begin.",
+            facts.project.stories[0].location,
+        )
+    for block in facts.blocks:
+        begun = False
+        seen: set[tuple[str, bool]] = set()
+        for step in block.steps:
+            if not isinstance(step, CheckpointStep):
+                begun = True
+            elif step.name in names and (step.name, begun) not in seen:
+                seen.add((step.name, begun))
+                if begun:
+                    message = f"No story starts with the checkpoint '{step.name}' that '{block.name}' ends with."
+                    yield found("checkpoint-unused", message, step.location)
+                else:
+                    message = f"No story ends with the checkpoint '{step.name}' that '{block.name}' starts with."
+                    yield found("checkpoint-undefined", message, step.location)
+
+
+# --- rules against rules and stories ---------------------------------------------------------------------------------
+
+
+def check_rules(project: Project, dialogues: Dialogues) -> Iterator[Finding]:
+    """What RulePolicy refuses to learn. It is among the policies that Rasa takes where none are configured."""
+    policies = project.config.policies
+    settings = next((p.parameters for p in policies or () if short_name(p.name) == "RulePolicy"), None)
+    if policies and settings is None:
+        return
+    try:
+        conflicts = conflicts_of(dialogues.trackers.all, dialogues.domain, RuleSettings.of(settings or {}))
+    except UserError as error:
+        yield found("fallback-action-undefined", f"{error.what}.", error.location or project.config.location)
+        return
+    except (TypeError, ValueError):
+        return  # a parameter of RulePolicy that is no number: the engine says so when it trains
+    for conflict in conflicts:
+        others = "".join(f" ('{place.name}': {place.location})" for place in conflict.others if place.location)
+        message = conflict.message[:1].upper() + conflict.message[1:]
+        yield found("rule-contradiction", f"{message}{others}.", conflict.place.location or Location(""))
