@@ -1,0 +1,95 @@
+"""What flows through the pipeline: a batch of sentences, column by column, and what training sees beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from turncheck.engines.base import PredictedIntent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.engines.base import PredictedEntity, SelectedResponse
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.project.model import Example, Project
+
+NO_INTENT = PredictedIntent(None, 0.0)
+"""What Rasa answers where no classifier spoke."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of one text: their words and their borders, ``(start, end)`` in code points."""
+
+    words: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+
+
+TokenPatterns = tuple["Mapping[str, bool]", ...]
+"""For each token: pattern name → whether a match of it overlaps the token."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """Sentences on their way through the pipeline; each component reads and fills its columns."""
+
+    texts: Sequence[str]
+    tokens: list[Tokens]
+    sentence_features: list[Any] = field(default_factory=list)
+    """Blocks of shape (texts, width), sparse (CSR) or dense, in pipeline order: Rasa's "sentence features"."""
+    dense_token_features: list[Any] | None = None
+    """For each text an array (tokens, width), where a language model gave one."""
+    patterns: list[TokenPatterns] | None = None
+    intents: list[PredictedIntent] = field(default_factory=list)
+    rankings: list[tuple[PredictedIntent, ...]] = field(default_factory=list)
+    entities: list[list[PredictedEntity]] = field(default_factory=list)
+    responses: list[dict[str, SelectedResponse]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, texts: Sequence[str], tokens: list[Tokens]) -> Batch:
+        """Start a batch: nothing is understood yet."""
+        return cls(
+            texts,
+            tokens,
+            intents=[NO_INTENT] * len(texts),
+            rankings=[()] * len(texts),
+            entities=[[] for _ in texts],
+            responses=[{} for _ in texts],
+        )
+
+
+@dataclass(slots=True)
+class Training:
+    """What a component learns from: the examples without exact repetitions, and their batch as featurized so far."""
+
+    project: Project
+    examples: tuple[Example, ...]
+    batch: Batch
+    seed: int
+    notes: list[str] = field(default_factory=list)
+    """What a component has to say to the user about this training."""
+
+    @property
+    def entity_names(self) -> frozenset[str]:
+        """The entities that are annotated at least once."""
+        return frozenset(entity.entity for example in self.examples for entity in example.entities)
+
+    @property
+    def intent_rows(self) -> list[int]:
+        """Indices of the examples that teach intents: those with an intent and a text."""
+        return [row for row, example in enumerate(self.examples) if example.intent and example.text]
+
+
+class Component(Protocol):
+    """A trained component. Its state can be written to a model and read back, without pickle."""
+
+    def process(self, batch: Batch) -> None:
+        """Fill this component's columns of the batch."""
+
+    def save(self, members: MemberWriter) -> None:
+        """Write the state."""
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:
+        """Read back what :meth:`save` wrote; ``parameters`` are those it was trained with."""

@@ -1,0 +1,302 @@
+"""Rasa 3.6's pipeline components: their names, roles, parameters and defaults, and what is used here for each."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.project.model import Component
+
+Role = Literal["tokenizer", "language model", "featurizer", "classifier", "extractor", "mapper", "selector"]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownComponent:
+    """A component of Rasa 3.6 with its parameters."""
+
+    name: str
+    role: Role
+    defaults: Mapping[str, Any]
+    former: frozenset[str] = field(default_factory=frozenset)
+    """Parameters of earlier Rasa versions, which 3.6 accepts without effect; projects in the field still carry them."""
+
+
+_TOKENIZER: Final[Mapping[str, Any]] = {
+    "intent_tokenization_flag": False,
+    "intent_split_symbol": "_",
+    "token_pattern": None,
+    "prefix_separator_symbol": None,
+}
+
+_NEURAL: Final[Mapping[str, Any]] = {
+    "hidden_layers_sizes": {"text": [], "label": []},
+    "share_hidden_layers": False,
+    "transformer_size": 256,
+    "number_of_transformer_layers": 2,
+    "number_of_attention_heads": 4,
+    "use_key_relative_attention": False,
+    "use_value_relative_attention": False,
+    "max_relative_position": 5,
+    "unidirectional_encoder": False,
+    "batch_size": [64, 256],
+    "batch_strategy": "balanced",
+    "epochs": 300,
+    "random_seed": None,
+    "learning_rate": 0.001,
+    "embedding_dimension": 20,
+    "dense_dimension": {"text": 128, "label": 20},
+    "concat_dimension": {"text": 128, "label": 20},
+    "number_of_negative_examples": 20,
+    "similarity_type": "auto",
+    "loss_type": "cross_entropy",
+    "ranking_length": 10,
+    "maximum_positive_similarity": 0.8,
+    "maximum_negative_similarity": -0.4,
+    "use_maximum_negative_similarity": True,
+    "scale_loss": False,
+    "regularization_constant": 0.002,
+    "negative_margin_scale": 0.8,
+    "drop_rate": 0.2,
+    "drop_rate_attention": 0,
+    "connection_density": 0.2,
+    "use_sparse_input_dropout": True,
+    "use_dense_input_dropout": True,
+    "evaluate_every_number_of_epochs": 20,
+    "evaluate_on_number_of_examples": 0,
+    "intent_classification": True,
+    "entity_recognition": True,
+    "use_masked_language_model": False,
+    "BILOU_flag": True,
+    "tensorboard_log_directory": None,
+    "tensorboard_log_level": "epoch",
+    "checkpoint_model": False,
+    "featurizers": [],
+    "split_entities_by_comma": True,
+    "constrain_similarities": False,
+    "model_confidence": "softmax",
+    "renormalize_confidences": False,
+    "run_eagerly": False,
+    "drop_small_last_batch": False,
+}
+"""The parameters of Rasa's neural models. A stand-in has no layers and no epochs: all but a few mean nothing to it."""
+
+_NEURAL_FORMER: Final = frozenset(
+    {
+        "num_transformer_layers", "num_heads", "num_neg", "weight_sparsity", "embed_dim", "hidden_layers_sizes_a",
+        "hidden_layers_sizes_b", "C2", "C_emb", "droprate", "intent_split_symbol", "intent_tokenization_flag",
+        "evaluate_every_num_epochs", "evaluate_on_num_examples", "mu_pos", "mu_neg", "use_max_sim_neg",
+    }
+)  # fmt: skip
+
+_DENSE: Final[Mapping[str, Any]] = {"alias": None}
+
+_FEATURIZER_FORMER: Final = frozenset({"return_sequence", "featurizer_identifier"})
+
+CRF_FEATURES: Final = (
+    ("low", "title", "upper"),
+    ("low", "bias", "prefix5", "prefix2", "suffix5", "suffix3", "suffix2", "upper", "title", "digit", "pattern"),
+    ("low", "title", "upper"),
+)
+
+LEXICAL_FEATURES: Final = (
+    ("low", "title", "upper"),
+    ("BOS", "EOS", "low", "upper", "title", "digit"),
+    ("low", "title", "upper"),
+)
+
+_KNOWN: Final = (
+    KnownComponent("WhitespaceTokenizer", "tokenizer", _TOKENIZER, frozenset({"case_sensitive"})),
+    KnownComponent(
+        "JiebaTokenizer", "tokenizer", {"dictionary_path": None, **_TOKENIZER}, frozenset({"case_sensitive"})
+    ),
+    KnownComponent("MitieTokenizer", "tokenizer", _TOKENIZER),
+    KnownComponent("SpacyTokenizer", "tokenizer", _TOKENIZER),
+    KnownComponent("SpacyNLP", "language model", {"case_sensitive": False, "model": None}, frozenset({"language"})),
+    KnownComponent(
+        "MitieNLP", "language model", {"model": "data/total_word_feature_extractor.dat"}, frozenset({"language"})
+    ),
+    KnownComponent("SpacyFeaturizer", "featurizer", {**_DENSE, "pooling": "mean"}, _FEATURIZER_FORMER),
+    KnownComponent("MitieFeaturizer", "featurizer", {**_DENSE, "pooling": "mean"}, _FEATURIZER_FORMER),
+    KnownComponent(
+        "LanguageModelFeaturizer",
+        "featurizer",
+        {**_DENSE, "model_name": "bert", "model_weights": None, "cache_dir": None},
+        _FEATURIZER_FORMER,
+    ),
+    KnownComponent("ConveRTFeaturizer", "featurizer", {**_DENSE, "model_url": None}, _FEATURIZER_FORMER),
+    KnownComponent(
+        "RegexFeaturizer",
+        "featurizer",
+        {**_DENSE, "case_sensitive": True, "use_lookup_tables": True, "use_regexes": True, "use_word_boundaries": True},
+        _FEATURIZER_FORMER | {"number_additional_patterns"},
+    ),
+    KnownComponent(
+        "LexicalSyntacticFeaturizer", "featurizer", {**_DENSE, "features": LEXICAL_FEATURES}, _FEATURIZER_FORMER
+    ),
+    KnownComponent(
+        "CountVectorsFeaturizer",
+        "featurizer",
+        {
+            **_DENSE,
+            "use_shared_vocab": False,
+            "analyzer": "word",
+            "strip_accents": None,
+            "stop_words": None,
+            "min_df": 1,
+            "max_df": 1.0,
+            "min_ngram": 1,
+            "max_ngram": 1,
+            "max_features": None,
+            "lowercase": True,
+            "OOV_token": None,
+            "OOV_words": [],
+            "use_lemma": True,
+        },
+        _FEATURIZER_FORMER | {"token_pattern", "additional_vocabulary_size"},
+    ),
+    KnownComponent(
+        "LogisticRegressionClassifier",
+        "classifier",
+        {"max_iter": 100, "solver": "lbfgs", "tol": 1e-4, "random_state": 42, "ranking_length": 10},
+        frozenset({"class_weight", "C", "penalty"}),
+    ),
+    KnownComponent(
+        "SklearnIntentClassifier",
+        "classifier",
+        {
+            "C": [1, 2, 5, 10, 20, 100],
+            "gamma": [0.1],
+            "kernels": ["linear"],
+            "max_cross_validation_folds": 5,
+            "scoring_function": "f1_weighted",
+            "num_threads": 1,
+            "featurizers": [],
+        },
+    ),
+    KnownComponent("KeywordIntentClassifier", "classifier", {"case_sensitive": True}),
+    KnownComponent("MitieIntentClassifier", "classifier", {"num_threads": 1}),
+    KnownComponent("FallbackClassifier", "classifier", {"threshold": 0.3, "ambiguity_threshold": 0.1}),
+    KnownComponent("DIETClassifier", "classifier", _NEURAL, _NEURAL_FORMER),
+    KnownComponent(
+        "CRFEntityExtractor",
+        "extractor",
+        {
+            "BILOU_flag": True,
+            "split_entities_by_comma": True,
+            "features": CRF_FEATURES,
+            "max_iterations": 50,
+            "L1_c": 0.1,
+            "L2_c": 0.1,
+            "featurizers": [],
+        },
+    ),
+    KnownComponent(
+        "RegexEntityExtractor",
+        "extractor",
+        {"case_sensitive": False, "use_lookup_tables": True, "use_regexes": True, "use_word_boundaries": True},
+    ),
+    KnownComponent(
+        "DucklingEntityExtractor",
+        "extractor",
+        {"dimensions": None, "url": None, "locale": None, "timezone": None, "timeout": 3},
+    ),
+    KnownComponent("SpacyEntityExtractor", "extractor", {"dimensions": None}),
+    KnownComponent("MitieEntityExtractor", "extractor", {"num_threads": 1}),
+    KnownComponent("EntitySynonymMapper", "mapper", {}),
+    KnownComponent(
+        "ResponseSelector",
+        "selector",
+        {**_NEURAL, "retrieval_intent": None, "use_text_as_label": False},
+        _NEURAL_FORMER,
+    ),
+)
+
+COMPONENTS: Final[Mapping[str, KnownComponent]] = {known.name: known for known in _KNOWN}
+"""Every component of Rasa 3.6's pipeline by its name."""
+
+_RENAMED: Final = {"DucklingHTTPExtractor": "DucklingEntityExtractor"}
+
+_MODULE_PATH: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+
+
+def is_custom(component: Component) -> bool:
+    """Whether ``component`` is a class of the project (``module.Class``) rather than one of Rasa's.
+
+    The full path of one of Rasa's own classes (``rasa.nlu.….WhitespaceTokenizer``) names that class.
+    """
+    return known_component(component) is None and _MODULE_PATH.fullmatch(component.name) is not None
+
+
+def known_component(component: Component) -> KnownComponent | None:
+    """Return Rasa's component of that name, or ``None``."""
+    name = component.name
+    if name.startswith("rasa."):
+        name = name.rpartition(".")[2]
+    return COMPONENTS.get(_RENAMED.get(name, name))
+
+
+def require_known(component: Component) -> KnownComponent:
+    """Return Rasa's component of that name.
+
+    Raises:
+        UserError: nobody knows it; the message lists the names near to it.
+    """
+    known = known_component(component)
+    if known is None:
+        near = difflib.get_close_matches(component.name, COMPONENTS, n=3, cutoff=0.5)
+        raise UserError(
+            f"unknown pipeline component {component.name!r}",
+            location=component.location,
+            remedy=f"Did you mean {' or '.join(near)}?" if near else f"Rasa 3.6 has: {', '.join(sorted(COMPONENTS))}.",
+        )
+    return known
+
+
+def parameters_of(component: Component, known: KnownComponent) -> dict[str, Any]:
+    """Return the component's parameters over Rasa's defaults. A parameter that is given as null keeps its null.
+
+    Raises:
+        UserError: the component has no such parameter, or one that must be a number is none.
+    """
+    parameters = dict(known.defaults)
+    for name, value in component.parameters.items():
+        if name == "name" or name in known.former:
+            continue
+        if name not in parameters:
+            near = difflib.get_close_matches(name, parameters, n=3, cutoff=0.5)
+            allowed = ", ".join(parameters) or "none"
+            raise UserError(
+                f"{known.name} has no parameter {name!r}",
+                location=component.location,
+                remedy=f"Did you mean {' or '.join(near)}?" if near else f"Its parameters are: {allowed}.",
+            )
+        _check_type(component, name, value, known.defaults[name])
+        parameters[name] = value
+    return parameters
+
+
+def _check_type(component: Component, name: str, value: object, default: object) -> None:
+    """Numbers and switches are checked by the default's type; everything else by whoever uses it."""
+    if value is None or name in _FLEXIBLE:
+        return
+    if isinstance(default, bool):
+        good, wanted = isinstance(value, bool), "true or false"
+    elif isinstance(default, int | float):
+        good, wanted = isinstance(value, int | float) and not isinstance(value, bool), "a number"
+    else:
+        return
+    if not good:
+        raise UserError(
+            f"the parameter {name!r} of {component.name} must be {wanted}, not {value!r}", location=component.location
+        )
+
+
+_FLEXIBLE: Final = frozenset({"split_entities_by_comma", "max_df", "min_df"})
+"""Parameters that take more than one type: a switch or a mapping, a count or a share."""

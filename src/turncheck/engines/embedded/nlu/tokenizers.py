@@ -1,0 +1,168 @@
+"""Rasa's tokenizers: text → tokens with their borders."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from turncheck.engines.embedded.nlu.batch import Tokens
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from turncheck.project.model import Component
+
+_SEPARATORS: Final = (
+    # before white space or the end
+    r"[^\w#@&]+(?=\s|$)"
+    # after white space or at the start, if neither a digit nor white space follows
+    r"|(?:\s|^)[^\w#@&]+(?=[^0-9\s])"
+    # within a word, characters that occur in no number, address or URL
+    r"|(?<=[^0-9\s])[^\w._~:/?#\[\]()@!$&*+,;=-]+(?=[^0-9\s])"
+)
+"""What stands between words, as Rasa's WhitespaceTokenizer sees it (a fact of its behaviour, tested against it)."""
+
+_ASCII_SEPARATORS: Final = re.compile(_SEPARATORS)
+
+_EMOJI: Final = re.compile(
+    "[\U0001f600-\U0001f64f\U0001f300-\U0001f5ff\U0001f680-\U0001f6ff\U0001f1e0-\U0001f1ff"
+    "\u2702-\u27b0\u24c2-\U0001f251\u200d\u200c]+"
+)
+"""The characters Rasa takes for emoji; one of its ranges holds Chinese, Japanese and Korean script as well."""
+
+
+class Tokenizer(Protocol):
+    """Splits texts."""
+
+    def tokenize(self, text: str) -> Tokens:
+        """Split one text. There is at least one token; the empty text has one with borders (0, 0)."""
+
+
+@lru_cache(maxsize=1)
+def _unicode_separators() -> Any:
+    """``\\w`` of the third-party ``regex`` counts combining marks as word characters, ``re`` does not; Rasa uses it."""
+    import regex
+
+    return regex.compile(_SEPARATORS)
+
+
+def whitespace_words(text: str) -> list[str]:
+    """Split ``text`` into words as Rasa's WhitespaceTokenizer does, before its ``token_pattern``."""
+    plain = text.isascii() and text.isprintable()  # then both engines agree, and `re` is faster
+    separators = _ASCII_SEPARATORS if plain else _unicode_separators()
+    words: list[str] = separators.sub(" ", text).split()
+    if not plain:
+        words = [word for word in words if not _EMOJI.fullmatch(word)]
+    return words or [text]
+
+
+def locate_words(words: list[str], text: str) -> Tokens:
+    """Find each word in ``text``, searching from the end of the one before."""
+    spans = []
+    offset = 0
+    for word in words:
+        start = text.index(word, offset)
+        offset = start + len(word)
+        spans.append((start, offset))
+    return Tokens(tuple(words), tuple(spans))
+
+
+def split_further(tokens: Tokens, pattern: re.Pattern[str] | None) -> Tokens:
+    """Apply Rasa's ``token_pattern``: each token becomes what the pattern finds in it, or stays if that is nothing."""
+    if pattern is None:
+        return tokens
+    words: list[str] = []
+    spans: list[tuple[int, int]] = []
+    for word, (start, end) in zip(tokens.words, tokens.spans, strict=True):
+        pieces = [piece for piece in pattern.findall(word) if isinstance(piece, str) and piece]
+        if not pieces:
+            words.append(word)
+            spans.append((start, end))
+        offset = 0
+        for piece in pieces:
+            at = word.index(piece, offset)
+            offset = at + len(piece)
+            words.append(piece)
+            spans.append((start + at, start + offset))
+    return Tokens(tuple(words), tuple(spans))
+
+
+@dataclass(frozen=True, slots=True)
+class WhitespaceTokenizer:
+    """Rasa's WhitespaceTokenizer."""
+
+    token_pattern: re.Pattern[str] | None = None
+    _cache: dict[str, Tokens] = field(default_factory=dict, repr=False, compare=False)
+
+    def tokenize(self, text: str) -> Tokens:
+        """Split one text; folds of one project meet the same texts again and again, so answers are kept."""
+        tokens = self._cache.get(text)
+        if tokens is None:
+            tokens = split_further(locate_words(whitespace_words(text), text), self.token_pattern)
+            if len(self._cache) < _CACHED_TEXTS:
+                self._cache[text] = tokens
+        return tokens
+
+
+_CACHED_TEXTS: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class JiebaTokenizer:
+    """Rasa's JiebaTokenizer: Chinese words by the ``jieba`` package, with the dictionaries of ``dictionary_path``."""
+
+    segmenter: Any
+    token_pattern: re.Pattern[str] | None = None
+
+    def tokenize(self, text: str) -> Tokens:
+        """Split one text."""
+        found = [(word, start, end) for word, start, end in self.segmenter.tokenize(text)] or [(text, 0, len(text))]
+        tokens = Tokens(tuple(word for word, _, _ in found), tuple((start, end) for _, start, end in found))
+        return split_further(tokens, self.token_pattern)
+
+
+def make_tokenizer(component: Component, parameters: Mapping[str, Any], root: Path) -> Tokenizer:
+    """Make the tokenizer that ``component`` names; ``root`` is the project's folder.
+
+    Raises:
+        UserError: ``token_pattern`` is no regular expression, or ``dictionary_path`` no folder of the project.
+    """
+    pattern = _compile_token_pattern(component, parameters.get("token_pattern"))
+    if component.name == "JiebaTokenizer":
+        return JiebaTokenizer(_jieba_segmenter(component, parameters.get("dictionary_path"), root), pattern)
+    return WhitespaceTokenizer(pattern)
+
+
+def _compile_token_pattern(component: Component, pattern: object) -> re.Pattern[str] | None:
+    if not pattern:
+        return None
+    try:
+        return re.compile(str(pattern))
+    except re.error as error:
+        raise UserError(
+            f"the token_pattern {pattern!r} of {component.name} is not a regular expression: {error}",
+            location=component.location,
+        ) from None
+
+
+def _jieba_segmenter(component: Component, dictionary_path: object, root: Path) -> Any:
+    import jieba
+
+    jieba.setLogLevel("WARNING")
+    segmenter = jieba.Tokenizer()
+    if dictionary_path is None:
+        return segmenter
+    folder = (root / str(dictionary_path)).resolve()
+    if not folder.is_dir() or not folder.is_relative_to(root.resolve()):
+        raise UserError(
+            f"the dictionary_path {str(dictionary_path)!r} of JiebaTokenizer is not a folder of the project",
+            location=component.location,
+        )
+    for file in sorted(folder.iterdir()):
+        with file.open(encoding="utf-8") as words:
+            segmenter.load_userdict(words)
+    return segmenter
