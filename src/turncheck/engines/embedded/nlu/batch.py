@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 from turncheck.engines.base import PredictedIntent
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.engines.base import PredictedEntity, SelectedResponse
-    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.model_archive import MemberWriter
     from turncheck.project.model import Example, Project
 
 NO_INTENT = PredictedIntent(None, 0.0)
@@ -89,7 +89,3 @@ class Component(Protocol):
 
     def save(self, members: MemberWriter) -> None:
         """Write the state."""
-
-    @classmethod
-    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:
-        """Read back what :meth:`save` wrote; ``parameters`` are those it was trained with."""

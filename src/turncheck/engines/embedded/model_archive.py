@@ -1,0 +1,212 @@
+"""A model on disk: a ``.tar.gz`` with a manifest and members by name. Holds data only; nothing in it is executed."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck import __version__
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+FORMAT: Final = "turncheck/model/v1"
+_MANIFEST: Final = "manifest.json"
+_MAX_BYTES: Final = 4 << 30
+"""More than any model has: an archive that unpacks to more is refused."""
+_RASA_MEMBERS: Final = frozenset({"metadata.json", "components"})
+
+
+@dataclass(slots=True)
+class MemberWriter:
+    """Collects members below a prefix."""
+
+    members: dict[str, bytes] = field(default_factory=dict)
+    prefix: str = ""
+
+    def below(self, name: str) -> MemberWriter:
+        """Return a writer of the same archive for members below ``name/``."""
+        return MemberWriter(self.members, f"{self.prefix}{name}/")
+
+    def content(self, name: str, content: bytes) -> None:
+        """Add a member as it is."""
+        path = self.prefix + name
+        if path in self.members:
+            raise AssertionError(f"two members of the name {path}")
+        self.members[path] = content
+
+    def json(self, name: str, value: Any) -> None:
+        """Add a JSON value as ``name.json``."""
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        self.content(f"{name}.json", text.encode("utf-8", "surrogatepass"))
+
+    def arrays(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Add NumPy arrays as ``name.skops``, without pickle."""
+        from skops.io import dumps
+
+        self.content(f"{name}.skops", dumps(dict(arrays)))
+
+
+@dataclass(frozen=True, slots=True)
+class MemberReader:
+    """Reads members below a prefix; their checksums have been checked."""
+
+    members: Mapping[str, bytes]
+    prefix: str = ""
+
+    def below(self, name: str) -> MemberReader:
+        """Return a reader for the members below ``name/``."""
+        return MemberReader(self.members, f"{self.prefix}{name}/")
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a member."""
+        return self.prefix + name in self.members
+
+    def content(self, name: str) -> bytes:
+        """Return a member as it is.
+
+        Raises:
+            UserError: it is not there.
+        """
+        try:
+            return self.members[self.prefix + name]
+        except KeyError:
+            raise UserError(f"the model is damaged: {self.prefix + name} is missing", remedy=_TRAIN_AGAIN) from None
+
+    def json(self, name: str) -> Any:
+        """Return the JSON value ``name.json``."""
+        return json.loads(self.content(f"{name}.json").decode("utf-8", "surrogatepass"))
+
+    def arrays(self, name: str) -> dict[str, NDArray[Any]]:
+        """Return the NumPy arrays of ``name.skops``."""
+        from skops.io import loads
+
+        arrays: dict[str, NDArray[Any]] = loads(self.content(f"{name}.skops"))
+        return arrays
+
+
+_TRAIN_AGAIN: Final = "Train it again: turncheck train."
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that was read: what its manifest says, and its members."""
+
+    fingerprint: str
+    """Of the project's files it was trained on."""
+    parts: tuple[str, ...]
+    """Which parts it holds: ``nlu``, ``core``."""
+    reader: MemberReader
+
+
+def write_model(path: Path, writer: MemberWriter, *, fingerprint: str, parts: tuple[str, ...]) -> None:
+    """Write a model; the same members give the same bytes. A half-written file is never left under that name."""
+    manifest = {
+        "format": FORMAT,
+        "turncheck": __version__,
+        "versions": _versions(),
+        "fingerprint": fingerprint,
+        "parts": parts,
+        "members": {name: hashlib.sha256(content).hexdigest() for name, content in writer.members.items()},
+    }
+    content = json.dumps(manifest, indent=1, sort_keys=True).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    with (
+        partial.open("wb") as raw,
+        gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for name, data in [(_MANIFEST, content), *sorted(writer.members.items())]:
+            head = tarfile.TarInfo(name)
+            head.size = len(data)
+            archive.addfile(head, io.BytesIO(data))
+    partial.replace(path)
+
+
+def read_model(path: Path) -> Model:
+    """Read a model into memory; nothing is unpacked to disk.
+
+    Raises:
+        UserError: there is no such file; it is damaged; it is no model of turncheck (a Rasa model, say), or one of a
+            format that this version does not know.
+    """
+    members = _read_members(path)
+    if _MANIFEST not in members:
+        raise _foreign(path, members)
+    manifest = _manifest(path, members.pop(_MANIFEST))
+    if manifest["format"] != FORMAT:
+        raise UserError(
+            f"the model {path} has the format {manifest['format']!r}; this version of turncheck reads {FORMAT!r}",
+            remedy=_TRAIN_AGAIN,
+        )
+    expected = manifest["members"]
+    for name in sorted(expected.keys() | members.keys()):
+        if name not in members:
+            raise _damaged(path, f"its member {name} is missing")
+        if hashlib.sha256(members[name]).hexdigest() != expected.get(name):
+            raise _damaged(path, f"its member {name} is not what was written")
+    return Model(manifest["fingerprint"], tuple(manifest["parts"]), MemberReader(members))
+
+
+def _read_members(path: Path) -> dict[str, bytes]:
+    members: dict[str, bytes] = {}
+    total = 0
+    try:
+        with tarfile.open(path, mode="r:gz") as archive:
+            for head in archive:
+                if not head.isreg():
+                    members.setdefault(head.name.rstrip("/"), b"")
+                    continue
+                total += head.size
+                if total > _MAX_BYTES:
+                    raise UserError(f"the model {path} holds more than {_MAX_BYTES >> 30} GB")
+                content = archive.extractfile(head)
+                members[head.name] = b"" if content is None else content.read()
+    except FileNotFoundError:
+        raise UserError(f"there is no model {path}") from None
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _damaged(path, f"it cannot be unpacked ({error})") from None
+    except OSError as error:
+        raise UserError(f"the model {path} cannot be read: {error.strerror or error}") from None
+    return members
+
+
+def _manifest(path: Path, content: bytes) -> dict[str, Any]:
+    try:
+        manifest = json.loads(content)
+        kinds = {"format": str, "fingerprint": str, "parts": list, "members": dict}
+        if all(isinstance(manifest[key], kind) for key, kind in kinds.items()):
+            return dict(manifest)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    raise _damaged(path, "its manifest cannot be read")
+
+
+def _damaged(path: Path, how: str) -> UserError:
+    return UserError(f"the model {path} is damaged: {how}", remedy=_TRAIN_AGAIN)
+
+
+def _foreign(path: Path, members: Mapping[str, bytes]) -> UserError:
+    tops = {name.removeprefix("./").partition("/")[0] for name in members}
+    whose = "a model of Rasa" if tops >= _RASA_MEMBERS else "not a model of turncheck"
+    return UserError(
+        f"{path} is {whose}, which turncheck cannot run",
+        remedy="Train one with turncheck train, or start Rasa with this model and give its address by --rasa-url.",
+    )
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("numpy", "scikit-learn", "skops", "python-crfsuite")}

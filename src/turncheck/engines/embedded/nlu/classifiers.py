@@ -1,0 +1,242 @@
+"""Rasa's intent classifiers that need no foreign model."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+from turncheck.engines.base import PredictedIntent
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.nlu.batch import Batch, Training
+
+FALLBACK_INTENT: Final = "nlu_fallback"
+
+
+def stack_features(blocks: Sequence[Any]) -> Any:
+    """Put blocks of sentence features side by side: the sparse ones first, then the dense, as Rasa does; CSR."""
+    from scipy import sparse
+
+    ordered = [block for block in blocks if sparse.issparse(block)]
+    ordered += [sparse.csr_matrix(block) for block in blocks if not sparse.issparse(block)]
+    return sparse.hstack(ordered, format="csr")
+
+
+def rank(
+    names: Sequence[str], confidences: NDArray[np.float64], length: int
+) -> tuple[PredictedIntent, tuple[PredictedIntent, ...]]:
+    """Order intents by confidence (equal ones in the order of ``names``); cut the ranking to ``length`` (0: all)."""
+    order = np.argsort(-confidences, kind="stable")
+    if length > 0:
+        order = order[:length]
+    ranking = tuple(PredictedIntent(names[index], float(confidences[index])) for index in order)
+    return ranking[0], ranking
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticRegressionClassifier:
+    """Rasa's LogisticRegressionClassifier: multinomial, balanced classes, C = 1, over all sentence features."""
+
+    names: tuple[str, ...]
+    weights: NDArray[np.float64]
+    """Shape (features, intents)."""
+    intercepts: NDArray[np.float64]
+    one_vs_rest: bool
+    ranking_length: int
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
+        """Fit it; ``None`` where no example has an intent.
+
+        Raises:
+            UserError: nothing before it in the pipeline gives features, or the solver is unknown.
+        """
+        rows = training.intent_rows
+        if not rows:
+            return None
+        if not training.batch.sentence_features:
+            raise UserError("LogisticRegressionClassifier needs a featurizer before it that gives sentence features")
+        labels = [str(training.examples[row].base_intent) for row in rows]
+        if len(set(labels)) == 1:
+            width = sum(block.shape[1] for block in training.batch.sentence_features)
+            return cls((labels[0],), np.zeros((width, 1)), np.zeros(1), one_vs_rest=False, ranking_length=1)
+        features = stack_features(training.batch.sentence_features)[rows]
+        model = _fit_logistic_regression(features, labels, parameters)
+        names, weights, intercepts, one_vs_rest = _weights(model)
+        return cls(names, weights, intercepts, one_vs_rest, parameters["ranking_length"])
+
+    def process(self, batch: Batch) -> None:
+        """Set the intents and their ranking."""
+        scores = stack_features(batch.sentence_features) @ self.weights + self.intercepts
+        for row, confidences in enumerate(self._confidences(np.asarray(scores))):
+            batch.intents[row], batch.rankings[row] = rank(self.names, confidences, self.ranking_length)
+
+    def _confidences(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.one_vs_rest:
+            with np.errstate(over="ignore"):
+                each = 1.0 / (1.0 + np.exp(-scores))
+            shares: NDArray[np.float64] = each / each.sum(axis=1, keepdims=True)
+            return shares
+        return softmax(scores)
+
+    def save(self, members: MemberWriter) -> None:
+        """Write names and weights."""
+        members.json("names", {"names": self.names, "one_vs_rest": self.one_vs_rest, "length": self.ranking_length})
+        members.arrays("weights", {"weights": self.weights, "intercepts": self.intercepts})
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Read names and weights."""
+        head, arrays = members.json("names"), members.arrays("weights")
+        return cls(tuple(head["names"]), arrays["weights"], arrays["intercepts"], head["one_vs_rest"], head["length"])
+
+
+def softmax(scores: NDArray[Any]) -> NDArray[Any]:
+    """Softmax of each row."""
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    result: NDArray[Any] = shifted / shifted.sum(axis=1, keepdims=True)
+    return result
+
+
+def _fit_logistic_regression(features: Any, labels: list[str], parameters: Mapping[str, Any]) -> Any:
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+
+    model = LogisticRegression(
+        solver=parameters["solver"],
+        max_iter=parameters["max_iter"],
+        tol=parameters["tol"],
+        class_weight="balanced",
+        random_state=parameters["random_state"],
+    )
+    # Rasa leaves the scheme to scikit-learn, which took one-versus-rest for this solver; today it must be asked for.
+    wrapped = OneVsRestClassifier(model) if parameters["solver"] == "liblinear" and len(set(labels)) > 2 else model
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # Rasa's 100 iterations often end early; so be it here
+        try:
+            return wrapped.fit(features, labels)
+        except ValueError as error:
+            raise UserError(f"LogisticRegressionClassifier could not be trained: {error}") from error
+
+
+def _weights(model: Any) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64], bool]:
+    names = tuple(str(name) for name in model.classes_)
+    if hasattr(model, "estimators_"):
+        weights = np.vstack([one.coef_ for one in model.estimators_]).T
+        return names, weights, np.concatenate([one.intercept_ for one in model.estimators_]), True
+    weights, intercepts = model.coef_.T, model.intercept_
+    if len(names) == 2:  # one column for two classes: the second against the first
+        weights, intercepts = np.hstack([np.zeros_like(weights), weights]), np.concatenate([[0.0], intercepts])
+    return names, np.ascontiguousarray(weights), intercepts, False
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordIntentClassifier:
+    """Rasa's KeywordIntentClassifier: each training text is the body of a regular expression; the first that fits."""
+
+    keywords: tuple[tuple[re.Pattern[str], str], ...]
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:
+        """Collect the keywords; a text of two intents, and one found within another intent's, is left out with a note.
+
+        Raises:
+            UserError: a training text is not a regular expression.
+        """
+        flags = 0 if parameters["case_sensitive"] else re.IGNORECASE
+        intents: dict[str, str] = {}
+        ambiguous: set[str] = set()
+        patterns: dict[str, re.Pattern[str]] = {}
+        for row in training.intent_rows:
+            example = training.examples[row]
+            intent = str(example.base_intent)
+            if intents.setdefault(example.text, intent) != intent:
+                ambiguous.add(example.text)
+            try:
+                patterns[example.text] = re.compile(rf"\b{example.text}\b", flags)
+            except re.error as error:
+                raise UserError(
+                    "KeywordIntentClassifier takes training texts as regular expressions, and "
+                    f"{example.text!r} is none: {error}",
+                    location=example.location,
+                ) from None
+        kept = {text: intent for text, intent in intents.items() if text not in ambiguous}
+        contained = _contained_keywords(kept, patterns)
+        for text in sorted(ambiguous | contained):
+            training.notes.append(
+                f"KeywordIntentClassifier left out the keyword {text!r}: it fits more than one intent"
+            )
+        return cls(tuple((patterns[text], intent) for text, intent in kept.items() if text not in contained))
+
+    def process(self, batch: Batch) -> None:
+        """Set the intent; where no keyword fits, an intent that stands there already stays."""
+        for row, text in enumerate(batch.texts):
+            intent = next((intent for pattern, intent in self.keywords if pattern.search(text)), None)
+            if intent is not None:
+                batch.intents[row] = PredictedIntent(intent, 1.0)
+
+    def save(self, members: MemberWriter) -> None:
+        """Write the keywords."""
+        members.json("keywords", [(pattern.pattern, pattern.flags, intent) for pattern, intent in self.keywords])
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Read the keywords."""
+        stored = members.json("keywords")
+        return cls(
+            tuple((re.compile(pattern, flags & int(re.IGNORECASE)), intent) for pattern, flags, intent in stored)
+        )
+
+
+def _contained_keywords(intents: Mapping[str, str], patterns: Mapping[str, re.Pattern[str]]) -> set[str]:
+    """Return the keywords that are found within a keyword of another intent."""
+    return {
+        text
+        for text, intent in intents.items()
+        if any(other != intent and patterns[text].search(keyword) for keyword, other in intents.items())
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackClassifier:
+    """Rasa's FallbackClassifier: ``nlu_fallback`` where the answer is too weak, or two are too near to each other."""
+
+    threshold: float
+    ambiguity_threshold: float
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:  # noqa: ARG003  # the common protocol
+        """Take the thresholds."""
+        return cls(parameters["threshold"], parameters["ambiguity_threshold"])
+
+    def process(self, batch: Batch) -> None:
+        """Put ``nlu_fallback`` in front, its confidence being the threshold."""
+        fallback = PredictedIntent(FALLBACK_INTENT, float(self.threshold))
+        for row, (intent, ranking) in enumerate(zip(batch.intents, batch.rankings, strict=True)):
+            if self._is_weak(intent, ranking):
+                batch.intents[row] = fallback
+                batch.rankings[row] = (replace(fallback), *ranking)
+
+    def _is_weak(self, intent: PredictedIntent, ranking: tuple[PredictedIntent, ...]) -> bool:
+        if intent.confidence < self.threshold:
+            return True
+        return len(ranking) >= 2 and ranking[0].confidence - ranking[1].confidence < self.ambiguity_threshold
+
+    def save(self, members: MemberWriter) -> None:
+        """Nothing beyond the parameters."""
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Take the thresholds."""
+        return cls(parameters["threshold"], parameters["ambiguity_threshold"])

@@ -1,0 +1,95 @@
+"""A conditional random field over string features, by CRFsuite; and from its marginals to tags."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turncheck.engines.embedded.nlu.tagging import TagColumn, name_of, repair_bilou
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+ItemFeatures = "Sequence[str] | Mapping[str, float]"
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceTagger:
+    """A trained CRF; ``content`` is CRFsuite's own file."""
+
+    content: bytes
+    _tagger: Any = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, content: bytes) -> SequenceTagger:
+        """Open a CRFsuite file."""
+        import pycrfsuite
+
+        tagger = pycrfsuite.Tagger()
+        tagger.open_inmemory(content)
+        return cls(content, tagger)
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        """Travel to a worker process as the file's bytes: CRFsuite's handle cannot."""
+        return SequenceTagger.of, (self.content,)
+
+    @property
+    def labels(self) -> list[str]:
+        """All tags, in the order in which ties are broken."""
+        labels: list[str] = self._tagger.labels()
+        return labels
+
+    def best(self, sequence: Any) -> list[str]:
+        """The most probable sequence of tags (Viterbi)."""
+        tags: list[str] = self._tagger.tag(sequence)
+        return tags
+
+    def marginals(self, sequence: Any) -> list[dict[str, float]]:
+        """For each token the probability of each tag."""
+        self._tagger.set(sequence)
+        labels, marginal = self.labels, self._tagger.marginal
+        return [{label: marginal(label, index) for label in labels} for index in range(len(sequence))]
+
+    def marginals_of(self, tags: Sequence[str]) -> list[float]:
+        """The probability of each tag of the sequence that was tagged last."""
+        return [self._tagger.marginal(tag, index) for index, tag in enumerate(tags)]
+
+
+def train_tagger(
+    sequences: Iterable[tuple[Any, Sequence[str]]], algorithm: str, parameters: Mapping[str, float | int | bool]
+) -> SequenceTagger:
+    """Train a CRF on ``(features of each token, tag of each token)`` pairs.
+
+    ``algorithm`` and ``parameters`` are CRFsuite's (``lbfgs``, ``pa`` …). Training is deterministic.
+    """
+    import pycrfsuite
+
+    trainer = pycrfsuite.Trainer(verbose=False, algorithm=algorithm, params=dict(parameters))
+    for features, tags in sequences:
+        trainer.append(features, tags)
+    with tempfile.TemporaryDirectory(prefix="turncheck-crf-") as folder:  # CRFsuite writes to a path only
+        path = Path(folder) / "model.crfsuite"
+        trainer.train(str(path))
+        return SequenceTagger.of(path.read_bytes())
+
+
+def tags_by_marginals(marginals: Sequence[Mapping[str, float]], *, bilou: bool) -> TagColumn:
+    """Take for each token the tag with the highest marginal, as Rasa does, and make BILOU tags consistent.
+
+    With BILOU the confidence is the sum over all tags of the same entity, without it the tag's own.
+    """
+    tags = [max(of_token, key=of_token.__getitem__) for of_token in marginals]
+    if not bilou:
+        return TagColumn(tags, [of_token[tag] for of_token, tag in zip(marginals, tags, strict=True)])
+    confidences = [
+        sum(probability for other, probability in of_token.items() if name_of(other) == name_of(tag))
+        for of_token, tag in zip(marginals, tags, strict=True)
+    ]
+    return TagColumn(*repair_bilou(tags, confidences))
+
+
+def raw_tags(marginals: Sequence[Mapping[str, float]]) -> list[str]:
+    """The tag with the highest marginal for each token, unrepaired: what Rasa's role and group taggers see."""
+    return [max(of_token, key=of_token.__getitem__) for of_token in marginals]

@@ -1,0 +1,107 @@
+"""What stands in for a neural or foreign classifier: a linear intent model and an entity CRF, with own features.
+
+It answers under the name of what it stands for: DIETClassifier, MitieIntentClassifier, MitieEntityExtractor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from turncheck.engines.embedded.nlu.batch import NO_INTENT
+from turncheck.engines.embedded.nlu.classifiers import rank
+from turncheck.engines.embedded.nlu.crf_extractor import as_predicted
+from turncheck.engines.embedded.nlu.entity_model import EntityModel
+from turncheck.engines.embedded.nlu.intent_model import IntentModel, out_of_fold_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.nlu.batch import Batch, Training
+
+
+@dataclass(frozen=True, slots=True)
+class DietStandIn:
+    """Sets intents and finds entities under ``name``."""
+
+    name: str
+    intents: IntentModel | None
+    entities: EntityModel | None
+    ranking_length: int
+    renormalize: bool
+    split_by_comma: bool | Mapping[str, bool]
+
+    @classmethod
+    def train(cls, name: str, parameters: Mapping[str, Any], training: Training) -> Self:
+        """Train what ``intent_classification`` and ``entity_recognition`` ask for and the data allow."""
+        rows = training.intent_rows
+        texts = [training.examples[row].text for row in rows]
+        labels = [str(training.examples[row].base_intent) for row in rows]
+        intents = None
+        if parameters["intent_classification"] and rows:
+            intents = IntentModel.train(texts, labels, training.seed)
+        entities = None
+        if parameters["entity_recognition"] and any(example.entities for example in training.examples):
+            guessed: list[str | None] = [None] * len(training.examples)
+            if intents is not None:
+                for row, label in zip(
+                    rows, out_of_fold_labels(intents.features, texts, labels, training.seed), strict=True
+                ):
+                    guessed[row] = label
+            entities = EntityModel.train(training.examples, training.batch.tokens, guessed)
+        return cls(
+            name,
+            intents,
+            entities,
+            parameters["ranking_length"],
+            parameters["renormalize_confidences"],
+            parameters["split_entities_by_comma"],
+        )
+
+    def process(self, batch: Batch) -> None:
+        """Set intents and rankings, append entities."""
+        best: Sequence[str | None] = [None] * len(batch.texts)
+        if self.intents is not None:
+            best = self._process_intents(self.intents, batch)
+        if self.entities is None:
+            return
+        for row, text in enumerate(batch.texts):
+            if text:
+                found = self.entities.find(batch.tokens[row], best[row], self.split_by_comma)
+                batch.entities[row].extend(as_predicted(text, entity, self.name) for entity in found)
+
+    def _process_intents(self, intents: IntentModel, batch: Batch) -> list[str]:
+        confidences = intents.confidences(batch.texts)
+        for row, text in enumerate(batch.texts):
+            if not text:
+                batch.intents[row], batch.rankings[row] = NO_INTENT, ()
+                continue
+            values = confidences[row]
+            if self.renormalize and 0 < self.ranking_length < len(values):
+                values = values / np.sort(values)[-self.ranking_length :].sum()
+            batch.intents[row], batch.rankings[row] = rank(intents.names, values, self.ranking_length)
+        return [intents.names[column] for column in confidences.argmax(axis=1)]
+
+    def save(self, members: MemberWriter) -> None:
+        """Write both models."""
+        if self.intents is not None:
+            self.intents.save(members.below("intents"))
+        if self.entities is not None:
+            self.entities.save(members.below("entities"))
+        members.json("parts", {"intents": self.intents is not None, "entities": self.entities is not None})
+
+    @classmethod
+    def load(cls, name: str, parameters: Mapping[str, Any], members: MemberReader) -> Self:
+        """Read both models."""
+        parts = members.json("parts")
+        return cls(
+            name,
+            IntentModel.load(members.below("intents")) if parts["intents"] else None,
+            EntityModel.load(members.below("entities")) if parts["entities"] else None,
+            parameters["ranking_length"],
+            parameters["renormalize_confidences"],
+            parameters["split_entities_by_comma"],
+        )

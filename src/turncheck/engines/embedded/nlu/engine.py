@@ -1,0 +1,68 @@
+"""The trained pipeline: understands sentences in batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from turncheck.engines.base import Parse, PredictedIntent
+from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch
+from turncheck.engines.embedded.nlu.message_handler import read_direct_message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.engines.embedded.nlu.batch import Component
+    from turncheck.engines.embedded.nlu.neighbours import Neighbour, TrainingSentences
+    from turncheck.engines.embedded.nlu.plan import Step
+    from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
+    from turncheck.project.model import Domain
+    from turncheck.report.model import EngineInfo
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedNluEngine:
+    """A trained pipeline. Its answers do not depend on how sentences are put into batches."""
+
+    info: EngineInfo
+    extractors: tuple[str, ...]
+    tokenizer: Tokenizer
+    components: tuple[tuple[Step, Component], ...]
+    domain: Domain
+    sentences: TrainingSentences
+    trained: bool = True
+    """``False`` for a project without NLU data: then only ``/intent`` messages are understood, as in Rasa."""
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand each text."""
+        direct = [read_direct_message(text, self.domain) if text.lstrip().startswith("/") else None for text in texts]
+        plain = [row for row, parse in enumerate(direct) if parse is None]
+        understood = dict(zip(plain, self._understand([texts[row] for row in plain]), strict=True))
+        return [understood[row] if parse is None else parse for row, parse in enumerate(direct)]
+
+    def _understand(self, texts: Sequence[str]) -> list[Parse]:
+        if not self.trained:
+            return [Parse(text, NO_INTENT) for text in texts]
+        batch = Batch.of(texts, [self.tokenizer.tokenize(text) for text in texts])
+        if texts:
+            for _, component in self.components:
+                component.process(batch)
+        return [
+            Parse(text, intent, ranking, tuple(entities), responses, tokens.spans)
+            for text, intent, ranking, entities, responses, tokens in zip(
+                texts, batch.intents, batch.rankings, batch.entities, batch.responses, batch.tokens, strict=True
+            )
+        ]
+
+    def neighbours(self, texts: Sequence[str], k: int = 3) -> list[tuple[Neighbour, ...]]:
+        """For each text the ``k`` training sentences nearest to it, by the cosine of their n-gram features."""
+        return self.sentences.nearest(texts, k)
+
+
+def without_fallback(parse: Parse) -> Parse:
+    """Undo the fallback, as ``rasa test nlu`` does: what stands second in the ranking was the prediction."""
+    if parse.intent.name != "nlu_fallback" or len(parse.ranking) < 2:
+        return parse
+    return replace(
+        parse, intent=PredictedIntent(parse.ranking[1].name, parse.ranking[1].confidence), ranking=parse.ranking[1:]
+    )

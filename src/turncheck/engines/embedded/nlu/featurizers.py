@@ -1,0 +1,193 @@
+"""Rasa's sparse featurizers, as far as a component that is really Rasa's reads their features."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from turncheck.engines.embedded.nlu.patterns import NamedPattern, collect_patterns
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.nlu.batch import Batch, TokenPatterns, Tokens, Training
+
+_NUMBER: Final = re.compile(r"\b[0-9]+\b")
+
+_LEXICAL_NAMES: Final = frozenset(
+    {
+        "low", "title", "upper", "digit", "BOS", "EOS", "prefix2", "prefix5", "suffix1", "suffix2", "suffix3",
+        "suffix5", "pos", "pos2",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RegexFeaturizer:
+    """Rasa's RegexFeaturizer: one column a pattern, 1 where it matches; and for each token which patterns touch it."""
+
+    patterns: tuple[NamedPattern, ...]
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
+        """Take the patterns of the training data; ``None`` if there are none."""
+        patterns = collect_patterns(training.project.nlu, parameters)
+        return cls(patterns) if patterns else None
+
+    def process(self, batch: Batch) -> None:
+        """Add the sentence features and the tokens' patterns."""
+        import numpy as np
+        from scipy import sparse
+
+        matched = np.zeros((len(batch.texts), len(self.patterns)))
+        before = batch.patterns or [tuple({} for _ in tokens.words) for tokens in batch.tokens]
+        batch.patterns = []
+        for row, (text, tokens, known) in enumerate(zip(batch.texts, batch.tokens, before, strict=True)):
+            of_tokens, hits = self._match(text, tokens, known)
+            batch.patterns.append(of_tokens)
+            matched[row] = hits
+        batch.sentence_features.append(sparse.csr_matrix(matched))
+
+    def _match(self, text: str, tokens: Tokens, known: TokenPatterns) -> tuple[TokenPatterns, list[bool]]:
+        of_tokens = tuple(dict(token) for token in known)
+        hits = []
+        for named in self.patterns:
+            matches = [match.span() for match in named.pattern.finditer(text)]
+            touched = False
+            for token, (start, end) in zip(of_tokens, tokens.spans, strict=True):
+                touches = any(start < right and end > left for left, right in matches)
+                token[named.name] = touches
+                touched = touched or touches
+            hits.append(touched)
+        return of_tokens, hits
+
+    def save(self, members: MemberWriter) -> None:
+        """Write the patterns."""
+        members.json("patterns", [pattern.as_json() for pattern in self.patterns])
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Read the patterns."""
+        return cls(tuple(NamedPattern.from_json(pattern) for pattern in members.json("patterns")))
+
+
+@dataclass(frozen=True, slots=True)
+class CountVectorsFeaturizer:
+    """Rasa's CountVectorsFeaturizer: counts of words or character n-grams, by scikit-learn's CountVectorizer."""
+
+    vectorizer: Any
+    parameters: Mapping[str, Any]
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
+        """Learn the vocabulary; ``None`` (and a note) where no term is left, as Rasa leaves it untrained."""
+        vectorizer = _make_vectorizer(parameters)
+        texts = [" ".join(_words_for_training(tokens, parameters)) for tokens in training.batch.tokens]
+        try:
+            vectorizer.fit(texts)
+        except ValueError as error:  # scikit-learn's answer to an empty vocabulary
+            training.notes.append(f"CountVectorsFeaturizer learned no term: {error}")
+            return None
+        return cls(vectorizer, parameters)
+
+    def process(self, batch: Batch) -> None:
+        """Add the counts as a block of sentence features."""
+        texts = [" ".join(self._words(tokens)) for tokens in batch.tokens]
+        batch.sentence_features.append(self.vectorizer.transform(texts).astype(float))
+
+    def _words(self, tokens: Tokens) -> list[str]:
+        words = _normalized(tokens, self.parameters)
+        unknown = _oov_token(self.parameters)
+        vocabulary = self.vectorizer.vocabulary_
+        if unknown is None or unknown not in vocabulary:
+            return words
+        return [word if word in vocabulary else unknown for word in words]
+
+    def save(self, members: MemberWriter) -> None:
+        """Write the vocabulary, in the order of the columns."""
+        vocabulary = self.vectorizer.vocabulary_
+        members.json("vocabulary", sorted(vocabulary, key=vocabulary.__getitem__))
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:
+        """Read the vocabulary."""
+        vectorizer = _make_vectorizer(parameters)
+        vectorizer.vocabulary_ = {term: column for column, term in enumerate(members.json("vocabulary"))}
+        return cls(vectorizer, parameters)
+
+
+def check_lexical_features(parameters: Mapping[str, Any]) -> None:
+    """Check LexicalSyntacticFeaturizer's windows.
+
+    Its features are about tokens and in Rasa none but DIETClassifier reads them; the stand-in for that has lexical
+    features of its own. So there is nothing to compute here, in a pipeline that is otherwise Rasa's.
+
+    Raises:
+        UserError: the number of windows is even, or a feature unknown.
+    """
+    check_windows("LexicalSyntacticFeaturizer", parameters["features"], _LEXICAL_NAMES)
+
+
+def check_windows(component: str, windows: object, known: frozenset[str]) -> None:
+    """Check a list of feature lists around a token, as two of Rasa's components take it.
+
+    Raises:
+        UserError: it is no list of lists, their number is even, or a feature unknown.
+    """
+    if not isinstance(windows, list | tuple) or not all(isinstance(window, list | tuple) for window in windows):
+        raise UserError(f"the features of {component} must be a list of lists of names")
+    if len(windows) % 2 != 1:
+        raise UserError(f"{component} needs an odd number of feature lists, so that one is the token's own")
+    unknown = [name for window in windows for name in window if name not in known]
+    if unknown:
+        raise UserError(
+            f"{component} has no feature {unknown[0]!r}", remedy=f"The features are: {', '.join(sorted(known))}."
+        )
+
+
+def _make_vectorizer(parameters: Mapping[str, Any]) -> Any:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    by_words = parameters["analyzer"] == "word"
+    if parameters["analyzer"] not in {"word", "char", "char_wb"}:
+        raise UserError(
+            f"the analyzer of CountVectorsFeaturizer must be word, char or char_wb, not {parameters['analyzer']!r}"
+        )
+    return CountVectorizer(
+        token_pattern=r"(?u)\b\w+\b" if by_words else None,
+        strip_accents=parameters["strip_accents"],
+        lowercase=parameters["lowercase"],
+        stop_words=parameters["stop_words"] if by_words else None,
+        ngram_range=(parameters["min_ngram"], parameters["max_ngram"]),
+        max_df=parameters["max_df"],
+        min_df=parameters["min_df"],
+        max_features=parameters["max_features"],
+        analyzer=parameters["analyzer"],
+    )
+
+
+def _normalized(tokens: Tokens, parameters: Mapping[str, Any]) -> list[str]:
+    """Replace whole numbers by one word, lower the case: what Rasa does before it counts."""
+    words = [_NUMBER.sub("__NUMBER__", word) for word in tokens.words]
+    return [word.lower() for word in words] if parameters["lowercase"] else words
+
+
+def _oov_token(parameters: Mapping[str, Any]) -> str | None:
+    """The word for unknown words, where it counts: a character n-gram is never out of vocabulary."""
+    token = parameters["OOV_token"]
+    if not token or parameters["analyzer"] != "word":
+        return None
+    return str(token).lower() if parameters["lowercase"] else str(token)
+
+
+def _words_for_training(tokens: Tokens, parameters: Mapping[str, Any]) -> list[str]:
+    words = _normalized(tokens, parameters)
+    unknown = _oov_token(parameters)
+    listed = parameters["OOV_words"] or []
+    if unknown is None or not listed:
+        return words
+    rare = {str(word).lower() if parameters["lowercase"] else str(word) for word in listed}
+    return [unknown if word in rare else word for word in words]

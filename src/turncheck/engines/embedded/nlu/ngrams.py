@@ -1,0 +1,223 @@
+"""Sentence features of the stand-ins: tf-idf of word 1–2-grams beside character 3-grams within words.
+
+The recipe is that of scikit-learn's ``TfidfVectorizer`` (sublinear counts, smoothed idf, each part of length 1, terms
+of the character part in at least two sentences); the code is ours because words repeat: a word's character n-grams are
+looked up once, which makes reading several times faster.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+
+_WORD: Final = re.compile(r"\w+")
+_CACHED_WORDS: Final = 200_000
+_MIN_DOCUMENTS: Final = {"word": 1, "character": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class SparseRows:
+    """A sparse matrix, row by row (CSR): ``columns[starts[i]:starts[i+1]]`` and ``values`` of row i."""
+
+    starts: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    values: NDArray[np.float32]
+    width: int
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.starts) - 1
+
+    def take(self, rows: NDArray[np.int64]) -> SparseRows:
+        """Return these rows, in this order."""
+        lengths = self.starts[rows + 1] - self.starts[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        positions = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
+        return SparseRows(starts, self.columns[positions], self.values[positions], self.width)
+
+    def times(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Multiply by a dense matrix of shape (width, outputs); returns (rows, outputs)."""
+        result = np.zeros((len(self), weights.shape[1]), dtype=np.float32)
+        block = max(1, _BLOCK // max(1, weights.shape[1]))
+        first = 0
+        while first < len(self):
+            last = int(np.searchsorted(self.starts, self.starts[first] + block, side="right")) - 1
+            last = min(max(last, first + 1), len(self))
+            inner = slice(self.starts[first], self.starts[last])
+            products = weights[self.columns[inner]] * self.values[inner, None]
+            filled = np.flatnonzero(np.diff(self.starts[first : last + 1]))
+            if len(filled):
+                offsets = self.starts[first:last][filled] - self.starts[first]
+                result[first + filled] = np.add.reduceat(products, offsets, axis=0)
+            first = last
+        return result
+
+    def to_scipy(self) -> Any:
+        """As a SciPy CSR matrix in double precision, for scikit-learn."""
+        from scipy import sparse
+
+        shape = len(self), self.width
+        return sparse.csr_matrix((self.values.astype(np.float64), self.columns, self.starts), shape=shape)
+
+
+_BLOCK: Final = 2_000_000
+"""Products held in memory at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class NgramFeatures:
+    """A trained vocabulary with its idf weights."""
+
+    words: dict[str, int]
+    """Word 1- and 2-grams → column."""
+    characters: dict[str, int]
+    """Character 3-grams → column."""
+    idf: NDArray[np.float32]
+    _columns_of_word: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.idf)
+
+    @classmethod
+    def fit(cls, texts: Sequence[str]) -> tuple[Self, SparseRows]:
+        """Learn vocabulary and idf; return them with the features of ``texts``."""
+        words, word_counts = _count(texts, _word_terms, _MIN_DOCUMENTS["word"])
+        characters, character_counts = _count(texts, _CharacterTerms(), _MIN_DOCUMENTS["character"])
+        counts = _beside(word_counts, character_counts)
+        documents = np.bincount(counts.columns, minlength=counts.width)
+        idf = (np.log((1 + len(texts)) / (1 + documents)) + 1).astype(np.float32)
+        features = cls(words, {term: column + len(words) for term, column in characters.items()}, idf)
+        return features, features._weigh(counts)
+
+    def transform(self, texts: Sequence[str]) -> SparseRows:
+        """Return the features of ``texts``; unknown terms count nothing."""
+        word_columns = [
+            [column for term in _word_terms(text) if (column := self.words.get(term, -1)) >= 0] for text in texts
+        ]
+        character_columns = [self._character_columns(text) for text in texts]
+        return self._weigh(
+            _merge(
+                [[*word, *character] for word, character in zip(word_columns, character_columns, strict=True)],
+                self.width,
+            )
+        )
+
+    def _character_columns(self, text: str) -> list[int]:
+        known = self._columns_of_word
+        found: list[int] = []
+        for word in text.lower().split():
+            columns = known.get(word)
+            if columns is None:
+                get = self.characters.get
+                columns = tuple(column for term in _trigrams(word) if (column := get(term, -1)) >= 0)
+                if len(known) < _CACHED_WORDS:
+                    known[word] = columns
+            found.extend(columns)
+        return found
+
+    def _weigh(self, counts: SparseRows) -> SparseRows:
+        """Counts → tf-idf; word part and character part have length 1 each."""
+        values = (1 + np.log(counts.values)) * self.idf[counts.columns]
+        part = np.repeat(2 * np.arange(len(counts)), np.diff(counts.starts)) + (counts.columns >= len(self.words))
+        squares = np.bincount(part, weights=values.astype(np.float64) ** 2, minlength=2 * len(counts))
+        values /= np.sqrt(np.maximum(squares, 1e-30))[part]
+        return SparseRows(counts.starts, counts.columns, values.astype(np.float32), self.width)
+
+    def save(self, members: MemberWriter) -> None:
+        """Write the terms in the order of their columns, and the idf."""
+        members.json("terms", {"words": list(self.words), "characters": list(self.characters)})
+        members.arrays("idf", {"idf": self.idf})
+
+    @classmethod
+    def load(cls, members: MemberReader) -> Self:
+        """Inverse of :meth:`save`."""
+        terms = members.json("terms")
+        words = {term: column for column, term in enumerate(terms["words"])}
+        characters = {term: column + len(words) for column, term in enumerate(terms["characters"])}
+        return cls(words, characters, members.arrays("idf")["idf"])
+
+
+def _word_terms(text: str) -> list[str]:
+    words = _WORD.findall(text.lower())
+    return words + [f"{first} {second}" for first, second in pairwise(words)]
+
+
+def _trigrams(word: str) -> list[str]:
+    padded = f" {word} "
+    return [padded[start : start + 3] for start in range(len(padded) - 2)]
+
+
+class _CharacterTerms:
+    """The character 3-grams of a text, word by word; each word is cut once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[str]] = {}
+
+    def __call__(self, text: str) -> list[str]:
+        found: list[str] = []
+        for word in text.lower().split():
+            terms = self._known.get(word)
+            if terms is None:
+                terms = self._known[word] = _trigrams(word)
+            found.extend(terms)
+        return found
+
+
+def _count(texts: Sequence[str], terms_of: Any, min_documents: int) -> tuple[dict[str, int], SparseRows]:
+    """Count terms; those in too few texts are dropped, the others are numbered in the order of their characters.
+
+    That order makes the result independent of the order in which words are met.
+    """
+    numbers: dict[str, int] = {}
+    number = numbers.setdefault
+    rows = [[number(term, len(numbers)) for term in terms_of(text)] for text in texts]
+    counts = _merge(rows, len(numbers))
+    documents = np.bincount(counts.columns, minlength=len(numbers))
+    kept = sorted(term for term, index in numbers.items() if documents[index] >= min_documents)
+    new_columns = np.full(len(numbers), -1, dtype=np.int32)
+    new_columns[[numbers[term] for term in kept]] = np.arange(len(kept), dtype=np.int32)
+    return {term: column for column, term in enumerate(kept)}, _renumber(counts, new_columns, len(kept))
+
+
+def _merge(rows: Sequence[Sequence[int]], width: int) -> SparseRows:
+    """Turn lists of columns with repetitions into counts, columns ascending."""
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
+    keys, counts = np.unique(np.repeat(np.arange(len(rows)), lengths) * max(width, 1) + flat, return_counts=True)
+    row, column = np.divmod(keys, max(width, 1))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(rows)))]).astype(np.int64)
+    return SparseRows(starts, column.astype(np.int32), counts.astype(np.float32), width)
+
+
+def _renumber(counts: SparseRows, new_columns: NDArray[np.int32], width: int) -> SparseRows:
+    """Give columns their new numbers (-1: drop), ascending in each row."""
+    columns = new_columns[counts.columns]
+    kept = columns >= 0
+    row = np.repeat(np.arange(len(counts)), np.diff(counts.starts))[kept]
+    order = np.argsort(row * max(width, 1) + columns[kept], kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(counts)))]).astype(np.int64)
+    return SparseRows(starts, columns[kept][order], counts.values[kept][order], width)
+
+
+def _beside(left: SparseRows, right: SparseRows) -> SparseRows:
+    """Put two matrices of as many rows side by side."""
+    lengths = np.stack([np.diff(left.starts), np.diff(right.starts)], axis=1)
+    row_of = [np.repeat(np.arange(len(left)), lengths[:, side]) for side in (0, 1)]
+    order = np.argsort(np.concatenate(row_of), kind="stable")
+    columns = np.concatenate([left.columns, right.columns + np.int32(left.width)])[order]
+    values = np.concatenate([left.values, right.values])[order]
+    starts = np.concatenate([[0], np.cumsum(lengths.sum(axis=1))]).astype(np.int64)
+    return SparseRows(starts, columns.astype(np.int32), values, left.width + right.width)

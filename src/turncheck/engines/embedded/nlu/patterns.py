@@ -1,0 +1,71 @@
+"""Regexes and lookup tables of the NLU data as named patterns, in the order in which Rasa tries them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.project.model import Lookup, NluData
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPattern:
+    """A compiled pattern and the name of the regex or lookup table it came from."""
+
+    name: str
+    pattern: re.Pattern[str]
+
+    def as_json(self) -> dict[str, Any]:
+        """What a model keeps of it."""
+        return {"name": self.name, "pattern": self.pattern.pattern, "flags": self.pattern.flags & int(re.IGNORECASE)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> NamedPattern:
+        """Inverse of :meth:`as_json`."""
+        return cls(data["name"], re.compile(data["pattern"], data["flags"]))
+
+
+def lookup_pattern(elements: tuple[str, ...], *, word_boundaries: bool) -> str:
+    r"""Join a lookup table's elements into one alternation, ``\b`` around each; the first listed that fits wins."""
+    border = r"\b" if word_boundaries else ""
+    return "(" + "|".join(f"{border}{re.escape(element)}{border}" for element in elements) + ")"
+
+
+def collect_patterns(
+    nlu: NluData, parameters: Mapping[str, Any], only: frozenset[str] | None = None
+) -> tuple[NamedPattern, ...]:
+    """Collect the patterns a component uses: the regexes sorted by ``name+pattern``, then the lookup tables.
+
+    ``parameters`` are the component's (``use_regexes``, ``use_lookup_tables``, ``use_word_boundaries``,
+    ``case_sensitive``); with ``only`` none but patterns of these names are taken.
+
+    Raises:
+        UserError: a regex is not a regular expression (Rasa refuses to train then, too).
+    """
+    flags = 0 if parameters["case_sensitive"] else re.IGNORECASE
+    found: list[NamedPattern] = []
+    if parameters["use_regexes"]:
+        for regex in sorted(nlu.regexes, key=lambda regex: f"{regex.name}+{regex.pattern}"):
+            if only is None or regex.name in only:
+                try:
+                    found.append(NamedPattern(regex.name, re.compile(regex.pattern, flags)))
+                except re.error as error:
+                    raise UserError(
+                        f"the regex {regex.name!r} is not a regular expression: {error}", location=regex.location
+                    ) from None
+    if parameters["use_lookup_tables"]:
+        for name, elements in _lookup_tables(nlu.lookups):
+            if elements and (only is None or name in only):
+                source = lookup_pattern(elements, word_boundaries=parameters["use_word_boundaries"])
+                found.append(NamedPattern(name, re.compile(source, flags)))
+    return tuple(found)
+
+
+def _lookup_tables(lookups: tuple[Lookup, ...]) -> list[tuple[str, tuple[str, ...]]]:
+    return [(lookup.name, lookup.elements) for lookup in lookups]

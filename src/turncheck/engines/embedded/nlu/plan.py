@@ -1,0 +1,162 @@
+"""From a project's ``config.yml`` to the steps that run here: what is Rasa's own, what stands in, what is left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.engines.embedded.nlu.catalogue import is_custom, parameters_of, require_known
+from turncheck.engines.embedded.nlu.featurizers import check_lexical_features
+from turncheck.errors import UserError
+from turncheck.project.model import Component
+from turncheck.report.model import Substitution
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from turncheck.project.model import Config
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One component of the pipeline with its parameters; ``kind`` says what runs (see :mod:`.steps`)."""
+
+    kind: str
+    component: Component
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The tokenizer, the steps after it in order, and what they stand in for."""
+
+    tokenizer: Step
+    steps: tuple[Step, ...]
+    substitutions: tuple[Substitution, ...]
+    notes: tuple[str, ...] = ()
+
+
+_DEFAULT_PIPELINE: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
+    ("WhitespaceTokenizer", {}),
+    ("RegexFeaturizer", {}),
+    ("LexicalSyntacticFeaturizer", {}),
+    ("CountVectorsFeaturizer", {}),
+    ("CountVectorsFeaturizer", {"analyzer": "char_wb", "min_ngram": 1, "max_ngram": 4}),
+    ("DIETClassifier", {"epochs": 100, "constrain_similarities": True}),
+    ("EntitySynonymMapper", {}),
+    ("ResponseSelector", {"epochs": 100, "constrain_similarities": True}),
+    ("FallbackClassifier", {"threshold": 0.3, "ambiguity_threshold": 0.1}),
+)
+"""What Rasa 3.6 takes where ``config.yml`` has no pipeline."""
+
+_LINEAR: Final = "linear model over word and character n-grams"
+_CRF: Final = "CRF over lexical features"
+_NO_FOREIGN_MODEL: Final = "it needs a pretrained model, which is not part of the project"
+
+_READS_SENTENCE_FEATURES: Final = frozenset({"LogisticRegressionClassifier", "SklearnIntentClassifier"})
+_READS_TOKEN_FEATURES: Final = frozenset({"CRFEntityExtractor"})
+_GIVES_SENTENCE_FEATURES: Final = frozenset({"RegexFeaturizer", "CountVectorsFeaturizer", "LatentFeaturizer"})
+
+
+def make_plan(config: Config) -> Plan:
+    """Decide what runs for each component of the pipeline.
+
+    Raises:
+        UserError: nobody knows a component or one of its parameters, or the pipeline has two tokenizers.
+    """
+    notes: list[str] = []
+    pipeline = config.pipeline
+    if pipeline is None:
+        pipeline = tuple(Component(name, parameters, config.location) for name, parameters in _DEFAULT_PIPELINE)
+        notes.append("config.yml has no pipeline: Rasa's default pipeline is used")
+    substitutions: dict[Substitution, None] = {}
+    steps: list[Step] = []
+    for component in pipeline:
+        for made in _resolve(component):
+            if isinstance(made, Substitution):
+                substitutions[made] = None
+            else:
+                steps.append(made)
+    tokenizers = [step for step in steps if step.kind.endswith("Tokenizer")]
+    if len(tokenizers) > 1:
+        raise UserError(
+            f"the pipeline has more than one tokenizer: {', '.join(step.component.name for step in tokenizers)}",
+            location=tokenizers[1].component.location,
+            remedy="Keep one of them.",
+        )
+    default = Component("WhitespaceTokenizer", {}, config.location)
+    tokenizer = (
+        tokenizers[0] if tokenizers else Step(default.name, default, parameters_of(default, require_known(default)))
+    )
+    others = tuple(step for step in steps if not step.kind.endswith("Tokenizer"))
+    return Plan(tokenizer, tuple(_needed(others)), tuple(substitutions), tuple(notes))
+
+
+def _resolve(component: Component) -> Iterator[Step | Substitution]:
+    """Return the step that runs for a component, if any, and the substitution to list, if there is one."""
+    if is_custom(component):
+        yield Substitution(
+            component=component.name,
+            used=None,
+            reason="it is code of the project, which runs only with --allow-custom-code",
+        )
+        return
+    known = require_known(component)
+    parameters = parameters_of(component, known)
+    if known.name == "LexicalSyntacticFeaturizer":
+        check_lexical_features(parameters)
+        return
+    replacement = _REPLACED.get(known.name)
+    if replacement is None:
+        yield Step(known.name, component, parameters)
+        return
+    yield Substitution(component=component.name, used=replacement.used, reason=replacement.reason)
+    if replacement.kind is not None:
+        yield Step(replacement.kind, component, parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class _Replacement:
+    kind: str | None
+    used: str | None
+    reason: str
+
+
+_REPLACED: Final[Mapping[str, _Replacement]] = {
+    "DIETClassifier": _Replacement(
+        "DietStandIn",
+        f"{_LINEAR} (intents), {_CRF} (entities)",
+        "a neural network; its network and training parameters have no effect here",
+    ),
+    "ResponseSelector": _Replacement(
+        "ResponseSelectorStandIn",
+        _LINEAR,
+        "a neural network; its network and training parameters have no effect here",
+    ),
+    "SpacyNLP": _Replacement(None, None, _NO_FOREIGN_MODEL),
+    "MitieNLP": _Replacement(None, None, _NO_FOREIGN_MODEL),
+    "SpacyTokenizer": _Replacement("WhitespaceTokenizer", "WhitespaceTokenizer", _NO_FOREIGN_MODEL),
+    "MitieTokenizer": _Replacement("WhitespaceTokenizer", "WhitespaceTokenizer", _NO_FOREIGN_MODEL),
+    **{
+        name: _Replacement(
+            "LatentFeaturizer", "latent semantic features of the project's own sentences", _NO_FOREIGN_MODEL
+        )
+        for name in ("SpacyFeaturizer", "MitieFeaturizer", "LanguageModelFeaturizer", "ConveRTFeaturizer")
+    },
+    "SpacyEntityExtractor": _Replacement(None, None, _NO_FOREIGN_MODEL),
+    "MitieEntityExtractor": _Replacement("EntityStandIn", _CRF, _NO_FOREIGN_MODEL),
+    "MitieIntentClassifier": _Replacement("IntentStandIn", _LINEAR, _NO_FOREIGN_MODEL),
+}
+
+
+def _needed(steps: tuple[Step, ...]) -> list[Step]:
+    """Leave out featurizers whose features nobody reads: a stand-in has features of its own."""
+    needed: list[Step] = []
+    sentences = tokens = False
+    for step in reversed(steps):
+        if step.kind in _GIVES_SENTENCE_FEATURES and not (sentences or (tokens and step.kind == "RegexFeaturizer")):
+            continue
+        sentences = sentences or step.kind in _READS_SENTENCE_FEATURES
+        tokens = tokens or step.kind in _READS_TOKEN_FEATURES
+        needed.append(step)
+    return needed[::-1]

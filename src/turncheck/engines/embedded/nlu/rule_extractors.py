@@ -1,0 +1,91 @@
+"""What finds or rewrites entities by rule: RegexEntityExtractor and EntitySynonymMapper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from turncheck.engines.base import PredictedEntity
+from turncheck.engines.embedded.nlu.patterns import NamedPattern, collect_patterns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.nlu.batch import Batch, Training
+
+
+@dataclass(frozen=True, slots=True)
+class RegexEntityExtractor:
+    """Rasa's RegexEntityExtractor: every match of a regex or lookup table that bears an annotated entity's name."""
+
+    patterns: tuple[NamedPattern, ...]
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:
+        """Take the patterns; a note where none is left."""
+        patterns = collect_patterns(training.project.nlu, parameters, training.entity_names)
+        if not patterns:
+            training.notes.append(
+                "RegexEntityExtractor: no regex or lookup table bears the name of an annotated entity"
+            )
+        return cls(patterns)
+
+    def process(self, batch: Batch) -> None:
+        """Append all matches, overlapping ones as well."""
+        for text, entities in zip(batch.texts, batch.entities, strict=True):
+            for named in self.patterns:
+                for match in named.pattern.finditer(text):
+                    start, end = match.span()
+                    entities.append(PredictedEntity(start, end, named.name, text[start:end], "RegexEntityExtractor"))
+
+    def save(self, members: MemberWriter) -> None:
+        """Write the patterns."""
+        members.json("patterns", [pattern.as_json() for pattern in self.patterns])
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Read the patterns."""
+        return cls(tuple(NamedPattern.from_json(pattern) for pattern in members.json("patterns")))
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySynonymMapper:
+    """Rasa's EntitySynonymMapper: values found in lower case among the synonyms are replaced, and marked so."""
+
+    synonyms: Mapping[str, str]
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:  # noqa: ARG003  # the common protocol
+        """Collect the synonyms of the data, then what annotations say their texts stand for; the last word counts."""
+        synonyms: dict[str, str] = {}
+        for synonym in training.project.nlu.synonyms:
+            _learn(synonyms, synonym.synonym, synonym.value)
+        for example in training.examples:
+            for entity in example.entities:
+                _learn(synonyms, example.text[entity.start : entity.end], str(entity.value))
+        return cls(synonyms)
+
+    def process(self, batch: Batch) -> None:
+        """Replace the values of what the extractors before found."""
+        for entities in batch.entities:
+            for index, entity in enumerate(entities):
+                value = self.synonyms.get(str(entity.value).lower())
+                if value is not None:
+                    processors = [*entity.extra.get("processors", ()), "EntitySynonymMapper"]
+                    entities[index] = replace(entity, value=value, extra={**entity.extra, "processors": processors})
+
+    def save(self, members: MemberWriter) -> None:
+        """Write the synonyms."""
+        members.json("synonyms", dict(self.synonyms))
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Read the synonyms."""
+        return cls(members.json("synonyms"))
+
+
+def _learn(synonyms: dict[str, str], text: str, value: str) -> None:
+    if text != value:
+        synonyms[text.lower()] = value
+    synonyms.setdefault(value.lower(), value)

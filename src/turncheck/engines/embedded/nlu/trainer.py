@@ -1,0 +1,88 @@
+"""Trains the embedded NLU engine from a project's files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from turncheck import __version__
+from turncheck.engines.embedded.nlu.batch import Batch, Training
+from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
+from turncheck.engines.embedded.nlu.plan import Plan, make_plan
+from turncheck.engines.embedded.nlu.steps import FEATURIZERS, extractor_of, train_step
+from turncheck.engines.embedded.nlu.tokenizers import make_tokenizer
+from turncheck.report.model import EngineInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from turncheck.engines.embedded.nlu.batch import Component
+    from turncheck.engines.embedded.nlu.plan import Step
+    from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
+    from turncheck.project.model import Config, Example, Project
+
+ENGINE_NAME = "embedded"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedNluTrainer:
+    """Fits engines; many of them on one project share the tokenizer and what it has tokenized."""
+
+    seed: int = 0
+    allow_custom_code: bool = False
+    _prepared: dict[int, tuple[Config, Plan, Tokenizer]] = field(default_factory=dict, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[type[EmbeddedNluTrainer], tuple[int, bool]]:
+        """Travel to a worker process without what was prepared here."""
+        return EmbeddedNluTrainer, (self.seed, self.allow_custom_code)
+
+    def fit(self, project: Project) -> EmbeddedNluEngine:
+        """Train on the project's NLU examples.
+
+        Raises:
+            UserError: the pipeline or the data do not allow it.
+        """
+        plan, tokenizer = self._prepare(project)
+        examples = unique_examples(project.nlu.examples)
+        texts = [example.text for example in examples]
+        batch = Batch.of(texts, [tokenizer.tokenize(text) for text in texts])
+        training = Training(project, examples, batch, self.seed)
+        components: list[tuple[Step, Component]] = []
+        for step in plan.steps if examples else ():
+            component = train_step(step, training)
+            if component is None:
+                continue
+            if step.kind in FEATURIZERS:
+                component.process(batch)
+            components.append((step, component))
+        names = dict.fromkeys(name for step, _ in components if (name := extractor_of(step)))
+        return EmbeddedNluEngine(
+            info=EngineInfo(
+                name=ENGINE_NAME,
+                version=__version__,
+                substitutions=plan.substitutions,
+                notes=(*plan.notes, *training.notes),
+            ),
+            extractors=tuple(names),
+            tokenizer=tokenizer,
+            components=tuple(components),
+            domain=project.domain,
+            sentences=TrainingSentences(tuple(texts)),
+            trained=bool(examples),
+        )
+
+    def _prepare(self, project: Project) -> tuple[Plan, Tokenizer]:
+        prepared = self._prepared.get(id(project.config))
+        if prepared is None or prepared[0] is not project.config:
+            plan = make_plan(project.config)
+            tokenizer = make_tokenizer(plan.tokenizer.component, plan.tokenizer.parameters, project.root)
+            prepared = self._prepared[id(project.config)] = project.config, plan, tokenizer
+        return prepared[1], prepared[2]
+
+
+def unique_examples(examples: Iterable[Example]) -> tuple[Example, ...]:
+    """Drop exact repetitions (same text, intent and entities), as Rasa does; the first one stays."""
+    return tuple(
+        {(example.text, example.intent, example.entities): example for example in reversed(tuple(examples))}.values()
+    )[::-1]
