@@ -1,0 +1,130 @@
+"""Annotations as data: what to say at which line of which file. Workflow commands and check runs place them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from turncheck.render.links import repository_path
+from turncheck.render.sinks.plain import one_line
+from turncheck.render.sinks.workflow_command import command
+from turncheck.render.wrong_cases import wrong_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from turncheck.comparison.model import CaseChange, Comparison
+    from turncheck.location import Location
+    from turncheck.report.model import Report
+
+Level = Literal["error", "warning", "notice"]
+
+LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "notice")
+"""Worst first."""
+PER_LEVEL: Final = 10
+"""GitHub shows ten annotations of a level a step, and drops what follows."""
+_SEVERITIES: Final[dict[str, Level]] = {"error": "error", "warning": "warning", "info": "notice"}
+_TEXT: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One remark at a place. ``path`` is relative to the repository; without it the remark is about the run."""
+
+    level: Level
+    title: str
+    message: str
+    path: str | None = None
+    line: int | None = None
+
+
+def find_annotations(report: Report, comparison: Comparison | None) -> tuple[Annotation, ...]:
+    """Return all annotations, worst first, one a file and line.
+
+    Findings, failed stories, end-to-end steps and batch cases, and, with a base, sentences that are newly wrong:
+    without one, which of the wrong sentences matter to this change is not known.
+    """
+    remarks = [*_finding_remarks(report), *_test_remarks(report)]
+    if comparison and comparison.judged:
+        newly = comparison.examples.newly_failing
+        remarks += [_sentence_remark(case, case.location) for case in newly if case.location]
+    merged: dict[tuple[str | None, int | None], list[tuple[Level, str, str]]] = {}
+    for level, title, text, place in remarks:
+        path = repository_path(report.project.root, place)
+        merged.setdefault((path, place.line if path else None), []).append((level, title, text))
+    found = [_merge(path, line, said) for (path, line), said in merged.items()]
+    return tuple(sorted(found, key=lambda one: LEVELS.index(one.level)))
+
+
+def within_limit(
+    found: Sequence[Annotation], per_level: int = PER_LEVEL
+) -> tuple[tuple[Annotation, ...], tuple[Annotation, ...]]:
+    """Part annotations into those that are shown where only some of each level are, and those that are not.
+
+    The last place of a level that has too many says how many more there are.
+    """
+    shown: list[Annotation] = []
+    left: list[Annotation] = []
+    for level in LEVELS:
+        same = [one for one in found if one.level == level]
+        if len(same) <= per_level:
+            shown += same
+            continue
+        kept = same[: per_level - 1]
+        left += same[per_level - 1 :]
+        more = f"and {len(same) - len(kept):,} more, see the job summary"
+        shown += [*kept, Annotation(level, "turncheck", more)]
+    return tuple(shown), tuple(left)
+
+
+def workflow_commands(shown: Iterable[Annotation]) -> tuple[str, ...]:
+    """Return annotations as workflow commands, one line each."""
+    return tuple(command(one.level, one.message, file=one.path, line=one.line, title=one.title) for one in shown)
+
+
+_Remark = tuple[Level, str, str, "Location"]
+
+
+def _finding_remarks(report: Report) -> list[_Remark]:
+    findings = report.validation.findings if report.validation else ()
+    return [
+        (
+            _SEVERITIES[finding.severity],
+            f"{finding.code} in the data",
+            _sentence(finding.message, finding.hint),
+            finding.location,
+        )
+        for finding in findings
+    ]
+
+
+def _test_remarks(report: Report) -> list[_Remark]:
+    remarks: list[_Remark] = []
+    for kind, case in wrong_tests(report):
+        if case.location:
+            title = f"{kind} failed: {one_line(case.name, 100)}"
+            told = f"expected {one_line(case.expected, _TEXT)}, got {one_line(case.actual, _TEXT)}"
+            remarks.append(("error", title, told if case.expected or case.actual else "the case failed", case.location))
+    return remarks
+
+
+def _sentence_remark(case: CaseChange, place: Location) -> _Remark:
+    told = f"'{one_line(case.name, _TEXT)}' is {case.expected}, now taken for {case.actual or 'nothing'}"
+    if case.because:
+        near = case.because[0]
+        told += f"; {near.change} in this change: '{one_line(near.text, _TEXT)}' ({near.intent}, {near.location})"
+    return "warning", "newly misunderstood", told, place
+
+
+def _merge(path: str | None, line: int | None, said: Sequence[tuple[Level, str, str]]) -> Annotation:
+    """One annotation for all that is said about a line: as bad as the worst of it."""
+    level = min((level for level, _, _ in said), key=LEVELS.index)
+    if len(said) == 1:
+        _, title, text = said[0]
+        return Annotation(level, title, text, path, line)
+    message = "\n".join(f"{title}: {text}" for _, title, text in said)
+    return Annotation(level, f"{len(said)} remarks", message, path, line)
+
+
+def _sentence(message: str, hint: str) -> str:
+    return f"{one_line(message, 600)} {one_line(hint, _TEXT)}".strip()

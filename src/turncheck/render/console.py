@@ -1,0 +1,165 @@
+"""The summary on a terminal: what failed first, the figures, the verdict as the last line."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from turncheck.comparison.wording import count
+from turncheck.render.main_metrics import main_metrics
+from turncheck.render.rendered import Rendered
+from turncheck.render.sinks.terminal import text
+from turncheck.render.wrong_cases import wrong_sentences, wrong_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from turncheck.comparison.model import CaseChange, Comparison, GateResult, Verdict
+    from turncheck.location import Location
+    from turncheck.render.links import Links
+    from turncheck.render.main_metrics import MainMetric
+    from turncheck.report.model import Report
+
+_MOST: Final = 10
+_PLAIN_WIDTH: Final = 10_000
+"""Without a terminal a line is as long as it is: whoever reads a log or greps it wants it whole."""
+_STYLES: Final = {
+    "failed": "bold red", "passed": "bold green", "not judged": "yellow",
+    "real drop": "red", "worse": "red", "real gain": "green", "better": "green",
+}  # fmt: skip
+
+
+def render_console(
+    report: Report, comparison: Comparison | None, verdict: Verdict, links: Links, *, width: int | None = None
+) -> Rendered:
+    """Render the terminal summary.
+
+    Args:
+        width: columns of the terminal, for colours and wrapped lines; ``None`` without one: plain lines.
+    """
+    del links  # one signature for all renderers; a terminal shows paths, which it can open itself
+    out = StringIO()
+    console = Console(
+        file=out,
+        width=width or _PLAIN_WIDTH,
+        force_terminal=width is not None,
+        color_system="standard" if width is not None else None,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        legacy_windows=False,
+    )
+    compared = comparison if comparison and comparison.judged else None
+    _failures(console, report, compared)
+    _figures(console, main_metrics(report, comparison), compared=compared is not None)
+    for line in _remarks(report, comparison):
+        console.print(line)
+    _gates(console, verdict)
+    content = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    return Rendered("summary.txt", "text/plain", content + "\n")
+
+
+def _failures(console: Console, report: Report, compared: Comparison | None) -> None:
+    findings = report.validation.findings if report.validation else ()
+    errors = [finding for finding in findings if finding.severity == "error"]
+    _listed(
+        console, "Errors in the data", (f"{_place(f.location)}{text(f.code)}: {text(f.message, 400)}" for f in errors)
+    )
+    _listed(console, "Failed", (_test(kind, case) for kind, case in wrong_tests(report)))
+    if compared:
+        for collision in compared.collisions[:_MOST]:
+            one, other = collision.intents
+            console.print(
+                f"{text(one)} and {text(other)} now collide ({collision.newly_wrong} newly wrong)", style="red"
+            )
+        _listed(console, "Newly wrong", map(_sentence, compared.examples.newly_failing))
+    else:
+        _listed(console, "Taken for something else", map(_sentence, wrong_sentences(report)))
+
+
+def _listed(console: Console, title: str, lines: Iterable[str]) -> None:
+    entries = list(lines)
+    if not entries:
+        return
+    console.print(f"{title} ({len(entries)})", style="bold")
+    for line in entries[:_MOST]:
+        _indented(console, line, 2)
+    if len(entries) > _MOST:
+        console.print(f"  … and {len(entries) - _MOST:,} more in report.json")
+    console.print()
+
+
+def _indented(console: Console, line: str, columns: int) -> None:
+    """Print a line so that what wraps is indented as well."""
+    console.print(Padding(Text(line), (0, 0, 0, columns), expand=False))
+
+
+def _test(kind: str, case: CaseChange) -> str:
+    told = f": expected {text(case.expected)}, got {text(case.actual)}" if case.expected or case.actual else ""
+    return f"{_place(case.location)}{kind} {text(case.name)}{told}"
+
+
+def _sentence(case: CaseChange) -> str:
+    because = f" (near the {case.because[0].change} sentence '{text(case.because[0].text)}')" if case.because else ""
+    taken = text(case.actual) or "nothing"
+    return f"{_place(case.location)}'{text(case.name)}' is {text(case.expected)}, taken for {taken}{because}"
+
+
+def _place(location: Location | None) -> str:
+    """``path:line:column: ``, as compilers write it, so that editors and terminals open it."""
+    return f"{text(str(location))}: " if location else ""
+
+
+def _figures(console: Console, rows: list[MainMetric], *, compared: bool) -> None:
+    if not rows:
+        return
+    table = Table(box=None, pad_edge=False, show_header=compared)
+    table.add_column("")
+    for heading in ("base", "now", "change") if compared else ("now",):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for row in rows:
+        label = Text(f"{row.label} {text(row.subject, 40)}".rstrip())
+        cells = (row.base, row.now, row.change) if compared else (row.now,)
+        table.add_row(label, *map(Text, cells), Text(row.mark, style=_STYLES.get(row.mark, "")))
+    console.print(table)
+    console.print()
+
+
+def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:
+    if comparison:
+        used = comparison.baseline
+        if used.status == "present":
+            yield f"Base: {text(used.commit or 'of unknown commit')}"
+        else:
+            yield f"{'No baseline' if used.status == 'missing' else 'Unreadable baseline'}: {text(used.reason, 400)}"
+        yield from (f"Warning: {text(warning, 400)}" for warning in comparison.warnings)
+    if report.nlu and report.nlu.on_training_sentences:
+        trained = count(report.nlu.on_training_sentences, "test sentence")
+        yield f"Warning: {trained} of {report.nlu.examples:,} were trained on"
+    yield from (f"Not run: {text(entry.evaluation)}: {text(entry.reason, 400)}" for entry in report.skipped)
+    replaced = report.engine.substitutions if report.engine else ()
+    for entry in replaced:
+        yield f"Replaced: {text(entry.component)} by {text(entry.used or 'nothing')}: {text(entry.reason, 400)}"
+
+
+def _gates(console: Console, verdict: Verdict) -> None:
+    console.print()
+    for gate in verdict.gates:
+        console.print(Text.assemble((gate.outcome, _STYLES[gate.outcome]), f"  {_gate(gate)}"))
+        for cause in gate.failed_by[:_MOST] if gate.outcome == "failed" else ():
+            _indented(console, f"{_place(cause.location)}{text(cause.what, 400)}", 4)
+        if len(gate.failed_by) > _MOST:
+            console.print(f"    … and {len(gate.failed_by) - _MOST:,} more in verdict.json")
+    console.print()
+    line = Text.assemble((verdict.outcome, _STYLES[verdict.outcome]), f": {text(verdict.summary, 1000)}")
+    console.print(line)
+
+
+def _gate(gate: GateResult) -> str:
+    return f"{text(gate.name, 200)}: {text(gate.reason, 600)}"

@@ -1,0 +1,185 @@
+"""One case, finding, gate … as one entry of a Markdown list, each with its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, trusted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from turncheck.comparison.model import (
+        CaseChange,
+        ChangedItem,
+        Collision,
+        FindingChange,
+        GateResult,
+        Named,
+        SettingChange,
+        TrainingChange,
+    )
+    from turncheck.location import Location
+    from turncheck.render.links import Links
+    from turncheck.report.model import Skipped, Substitution
+
+_MOST_BEHIND: Final = 10
+"""A failed gate names so many of the things that failed it; all of them stand in verdict.json."""
+_GATE_MARKS: Final = {"passed": "✅", "failed": "❌", "not judged": "➖"}
+_SEVERITY_MARKS: Final = {"error": "❌", "warning": "⚠️", "info": "💡"}
+_KINDS: Final = {
+    "intents": "intent",
+    "entities": "entity",
+    "actions": "action",
+    "responses": "response",
+    "slots": "slot",
+    "forms": "form",
+    "stories": "story",
+    "rules": "rule",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Writes entries; knows the project's path in its repository, and how to link."""
+
+    root: str
+    links: Links
+
+    def place(self, location: Location | None, *, base: bool = False) -> Markdown:
+        """``path:line``, linked where it can be; nothing where it is not known."""
+        if location is None:
+            return trusted("")
+        shown = location.path if location.line is None else f"{location.path}:{location.line}"
+        return join([trusted(" · "), link(code(shown), self.links.file(self.root, location, base=base))])
+
+    def sentence(self, case: CaseChange) -> Markdown:
+        """A test sentence that is wrong, or right again."""
+        was = trusted(" (edited in this change)") if case.edits and case.edits != ("moved",) else trusted("")
+        if case.passed:
+            told = join([code(case.name), trusted(" is understood as "), code(case.expected), trusted(" again")])
+            return join([told, was, self.place(case.location)])
+        sure = f" ({case.confidence:.2f})" if case.confidence is not None else ""
+        taken = code(case.actual) if case.actual else trusted("nothing")
+        head = join([code(case.name), trusted(" is "), code(case.expected), trusted(", taken for "), taken])
+        line = join([head, trusted(sure), was, self.place(case.location)])
+        return join([line, *(join([trusted("\n  - "), self.training(change)]) for change in case.because)])
+
+    def step(self, kind: str, case: CaseChange) -> Markdown:
+        """A story, end-to-end or batch case, with the first step that failed."""
+        edits = [edit for edit in case.edits if edit != "moved"]
+        new = ["new"] if case.base_passed is None else []
+        remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
+        head = join([trusted(f"{kind} "), code(case.name), trusted(remark)])
+        if case.passed or not (case.expected or case.actual):
+            return join([head, self.place(case.location)])
+        told = [trusted(": expected "), code(case.expected), trusted(", got "), code(case.actual)]
+        return join([head, *told, self.place(case.location)])
+
+    def labelled(self, what: str, case: CaseChange) -> Markdown:
+        """A sentence with its entities or its response."""
+        head = join([trusted(f"{what} of "), code(case.name), trusted(": ")])
+        if case.passed:
+            return join([head, code(case.expected), trusted(" again"), self.place(case.location)])
+        told = [trusted("expected "), code(case.expected), trusted(", got "), code(case.actual)]
+        return join([head, *told, self.place(case.location)])
+
+    def edited(self, kind: str, case: CaseChange) -> Markdown:
+        """A case that is not the one it was, with its result on both sides."""
+        sides = f"{_side(case.base_passed)} on the base, {_side(case.passed)} now"
+        how = " and ".join(case.edits)
+        return join([trusted(f"{kind} "), code(case.name), trusted(f" ({how}): {sides}"), self.place(case.location)])
+
+    def training(self, change: TrainingChange) -> Markdown:
+        """A training sentence that this change added, removed or relabelled."""
+        text, intent = code(change.text), code(change.intent)
+        if change.change == "relabelled":
+            was = code(change.was or "")
+            told = join([trusted("training sentence "), text, trusted(" is now "), intent, trusted(", was "), was])
+        else:
+            word = "new" if change.change == "added" else "removed"
+            told = join([trusted(f"{word} training sentence "), text, trusted(" of "), intent])
+        return join([told, self.place(change.location, base=change.change == "removed")])
+
+    def collision(self, collision: Collision) -> Markdown:
+        """Two intents that began to collide, and which sentences did it."""
+        one, other = collision.intents
+        head = [code(one), trusted(" and "), code(other), trusted(f" now collide: {collision.newly_wrong} newly wrong")]
+        if not collision.sentences:
+            return join(head)
+        these = _these(len(collision.sentences))
+        look = "looks" if len(collision.sentences) == 1 else "look"
+        those = "that one" if len(collision.like) == 1 else f"those {len(collision.like)}"
+        told = trusted(f"; {these} {look} like {those}:")
+        lines = [join([trusted("\n  - "), self.training(change)]) for change in collision.sentences[:3]]
+        like = [join([code(case.name, 80), self.place(case.location)]) for case in collision.like[:4]]
+        return join([*head, told, *lines, trusted("\n  - like "), join(like, ", ")])
+
+    def finding(self, finding: FindingChange) -> Markdown:
+        """A finding that is new."""
+        mark = trusted(f"{_SEVERITY_MARKS[finding.severity]} ")
+        return join([mark, self._finding(finding), self.place(finding.location)])
+
+    def finding_gone(self, finding: FindingChange) -> Markdown:
+        """A finding that the base has and this state has not."""
+        return join([self._finding(finding), self.place(finding.location, base=True)])
+
+    def _finding(self, finding: FindingChange) -> Markdown:
+        return join([code(finding.code), trusted(" "), prose(finding.message)])
+
+    def item(self, item: ChangedItem) -> Markdown:
+        """A thing that changed and that no test reaches."""
+        return join([trusted(f"{_KINDS.get(item.kind, 'thing')} "), code(item.name), self.place(item.location)])
+
+    def named(self, what: str, named: Named, removed: bool) -> Markdown:
+        """A new or removed intent or entity."""
+        verb = "removed" if removed else "new"
+        return join([trusted(f"{verb} {what} "), code(named.name), self.place(named.location, base=removed)])
+
+    def gate(self, gate: GateResult) -> Markdown:
+        """A gate with its outcome, its reason and what failed it."""
+        outcome = "" if gate.outcome == "passed" else f"**{gate.outcome}**: "
+        sign = trusted(f"{_GATE_MARKS[gate.outcome]} ")
+        head = join([sign, code(gate.name), trusted(f" {outcome}"), prose(gate.reason)])
+        lines = [
+            join([trusted("\n  - "), prose(cause.what, 200), self.place(cause.location)])
+            for cause in gate.failed_by[:_MOST_BEHIND]
+        ]
+        more = len(gate.failed_by) - _MOST_BEHIND
+        if more > 0:
+            lines.append(trusted(f"\n  - … and {more:,} more in verdict.json"))
+        return join([head, *lines])
+
+    def setting(self, change: SettingChange) -> Markdown:
+        """A gate setting that this change alters."""
+        return join([code(change.name), trusted(" from "), code(change.base), trusted(" to "), code(change.value)])
+
+
+def skipped(entry: Skipped) -> Markdown:
+    """An evaluation that did not run."""
+    return join([trusted(f"{entry.evaluation} was skipped: "), prose(entry.reason)])
+
+
+def substitution(entry: Substitution) -> Markdown:
+    """A component that is not run as it is."""
+    used = join([trusted("replaced by "), code(entry.used)]) if entry.used else trusted("left out")
+    return join([code(entry.component), trusted(" is "), used, trusted(": "), prose(entry.reason)])
+
+
+def bullets(entries: Iterable[Markdown]) -> tuple[Markdown, ...]:
+    """Entries as list items."""
+    return tuple(join([trusted("- "), entry]) for entry in entries)
+
+
+def row(cells: Sequence[Markdown]) -> Markdown:
+    """Cells as one row of a table; each is already fit for a cell."""
+    return join([trusted("| "), join(cells, " | "), trusted(" |")])
+
+
+def _these(number: int) -> str:
+    return "this changed training sentence" if number == 1 else f"these {number} changed training sentences"
+
+
+def _side(passed: bool | None) -> str:
+    return {True: "right", False: "wrong", None: "not there"}[passed]

@@ -1,0 +1,184 @@
+"""The lists of the comment and the job summary, worst first, and who gives way when they do not fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from turncheck.comparison.wording import count
+from turncheck.render.main_metrics import main_metrics
+from turncheck.render.markdown_entries import Entries, bullets, row, skipped, substitution
+from turncheck.render.markdown_tables import confusion_table, intent_table, marked
+from turncheck.render.sections import BUILT, Section
+from turncheck.render.sinks.markdown import Markdown, code_cell, join, link, prose, trusted
+from turncheck.render.wrong_cases import wrong_sentences, wrong_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from turncheck.comparison.model import CaseChange, ChangedCases, Comparison, Verdict
+    from turncheck.render.links import Links
+    from turncheck.report.model import Report
+
+DEGRADATION: Final = (
+    "confusions", "intents", "still_wrong", "still_failing", "substituted", "edited", "right", "gone", "names",
+    "uncovered", "skipped", "remarks", "findings", "wrong", "collisions", "failing", "gates", "metrics", "settings",
+)  # fmt: skip
+"""Who gives up entries first: details, then what was wrong already, what became right, what became wrong, the gates."""
+
+_Item = TypeVar("_Item")
+_OUTCOMES: Final = ("failed", "not judged", "passed")
+
+
+def all_sections(
+    report: Report, comparison: Comparison | None, verdict: Verdict, links: Links, unfolded: int
+) -> tuple[Section, ...]:
+    """Return every section that has something to show, ``unfolded`` entries of each in plain sight."""
+    compared = comparison if comparison and comparison.judged else None
+    writer = _Writer(Entries(report.project.root, links), unfolded, links)
+    sections = [
+        writer.metrics(report, comparison),
+        writer.listed("remarks", "", _remarks(report, compared), lambda remark: remark),
+        *(writer.changes(report, compared) if compared else writer.failures(report)),
+        intent_table(report, compared, writer.where),
+        confusion_table(report, writer.where),
+        *writer.run(report, verdict),
+    ]
+    return tuple(section for section in sections if section.total)
+
+
+def _remarks(report: Report, compared: Comparison | None) -> list[Markdown]:
+    """What a reader must know before believing the figures."""
+    remarks = [join([trusted("⚠️ "), prose(warning)]) for warning in (compared.warnings if compared else ())]
+    nlu = report.nlu
+    if nlu and nlu.on_training_sentences:
+        trained = count(nlu.on_training_sentences, "test sentence")
+        remarks.append(trusted(f"⚠️ {trained} of {nlu.examples:,} were trained on: the figures are better than life."))
+    if nlu and nlu.mode == "cross-validation":
+        remarks.append(trusted(f"Sentences are judged by cross-validation in {nlu.folds or 0} folds."))
+    return remarks + [prose(remark) for remark in (nlu.remarks if nlu else ())]
+
+
+def _tests(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
+    return ("story", compared.stories), ("end-to-end case", compared.e2e), ("batch case", compared.batch)
+
+
+def _sentences(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
+    return ("", compared.examples), ("entities", compared.entities), ("response", compared.responses)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    entries: Entries
+    unfolded: int
+    links: Links
+
+    @property
+    def where(self) -> Markdown:
+        """Where everything stands that is not shown."""
+        return join([trusted("in the "), link(trusted("results"), self.links.artifact_url)])
+
+    def listed(
+        self,
+        name: str,
+        title: str,
+        items: Sequence[_Item],
+        entry: Callable[[_Item], Markdown],
+        *,
+        unfolded: int | None = None,
+    ) -> Section:
+        built = bullets(entry(item) for item in islice(items, BUILT))
+        shown = self.unfolded if unfolded is None else unfolded
+        return Section(name, trusted(title), built, len(items), self.where, shown)
+
+    def metrics(self, report: Report, comparison: Comparison | None) -> Section:
+        rows = main_metrics(report, comparison)
+        if comparison and comparison.judged:
+            header = trusted("| | base | now | change | |\n|---|---:|---:|---:|---|")
+            built = [
+                row([_label(m.label, m.subject), *map(trusted, (m.base, m.now, m.change)), marked(m.mark)])
+                for m in rows[:BUILT]
+            ]
+        else:
+            header = trusted("| | now |\n|---|---:|")
+            built = [row([_label(m.label, m.subject), trusted(m.now)]) for m in rows[:BUILT]]
+        return Section("metrics", trusted(""), tuple(built), len(rows), self.where, header=header)
+
+    def failures(self, report: Report) -> Iterable[Section]:
+        """Without a base: all that is wrong."""
+        tests, wrong = wrong_tests(report), wrong_sentences(report)
+        yield self.listed("failing", f"Failing tests ({len(tests)})", tests, lambda test: self.entries.step(*test))
+        title = f"Sentences taken for something else ({len(wrong)})"
+        yield self.listed("wrong", title, wrong, self.entries.sentence)
+
+    def changes(self, report: Report, compared: Comparison) -> Iterable[Section]:
+        """Against a base: what changed sides."""
+        entries = self.entries
+        changed = compared.settings_changed
+        yield self.listed("settings", "", changed, entries.setting, unfolded=BUILT)
+        failing = [(kind, case) for kind, cases in _tests(compared) for case in cases.newly_failing]
+        yield self.listed("failing", f"Newly failing tests ({len(failing)})", failing, lambda test: entries.step(*test))
+        collisions = compared.collisions
+        title = f"Intents that began to collide ({len(collisions)})"
+        yield self.listed("collisions", title, collisions, entries.collision)
+        wrong = [(what, case) for what, cases in _sentences(compared) for case in cases.newly_failing]
+        yield self.listed("wrong", f"Sentences newly wrong ({len(wrong)})", wrong, self._sentence)
+        found = compared.new_findings
+        yield self.listed("findings", f"New in the data ({len(found)})", found, entries.finding)
+        uncovered = [item for item in compared.changed_items if not item.covered]
+        title = f"Changed, and no test reaches it ({len(uncovered)} of {len(compared.changed_items)})"
+        yield self.listed("uncovered", title, uncovered, entries.item)
+        yield from self._improvements(compared)
+        yield from self._constants(report, compared)
+
+    def _sentence(self, judged: tuple[str, CaseChange]) -> Markdown:
+        what, case = judged
+        return self.entries.labelled(what, case) if what else self.entries.sentence(case)
+
+    def _improvements(self, compared: Comparison) -> Iterable[Section]:
+        """What is better or only different, folded."""
+        entries = self.entries
+        tests = [(kind, case) for kind, cases in _tests(compared) for case in cases.better]
+        sentences = [(what, case) for what, cases in _sentences(compared) for case in cases.better]
+        right = [entries.step(*test) for test in tests[:BUILT]] + [self._sentence(one) for one in sentences[:BUILT]]
+        total = len(tests) + len(sentences)
+        yield Section("right", trusted(f"Newly right ({total})"), bullets(right[:BUILT]), total, self.where, 0)
+        edited = [(kind, case) for kind, cases in _tests(compared) for case in cases.edited]
+        edited += [("sentence", case) for case in compared.examples.edited]
+        title = f"Edited or renamed ({len(edited)})"
+        yield self.listed("edited", title, edited, lambda case: entries.edited(*case), unfolded=0)
+        gone = compared.gone_findings
+        yield self.listed("gone", f"No longer in the data ({len(gone)})", gone, entries.finding_gone, unfolded=0)
+        names = [
+            (what, named, removed)
+            for what, changed in (("intent", compared.intents), ("entity", compared.entity_types))
+            for removed, things in ((False, changed.added), (True, changed.removed))
+            for named in things
+        ]
+        title = f"New and removed intents and entities ({len(names)})"
+        yield self.listed("names", title, names, lambda name: entries.named(*name), unfolded=0)
+
+    def _constants(self, report: Report, compared: Comparison) -> Iterable[Section]:
+        """What was wrong on the base already, folded."""
+        new = {(kind, case.name, case.location) for kind, cases in _tests(compared) for case in cases.newly_failing}
+        tests = [(kind, case) for kind, case in wrong_tests(report) if (kind, case.name, case.location) not in new]
+        title = f"Tests that fail on the base as well ({len(tests)})"
+        yield self.listed("still_failing", title, tests, lambda test: self.entries.step(*test), unfolded=0)
+        newly = {(case.name, case.location) for case in compared.examples.newly_failing}
+        wrong = [case for case in wrong_sentences(report) if (case.name, case.location) not in newly]
+        title = f"Sentences wrong on the base as well ({len(wrong)})"
+        yield self.listed("still_wrong", title, wrong, self.entries.sentence, unfolded=0)
+
+    def run(self, report: Report, verdict: Verdict) -> Iterable[Section]:
+        """How the run went: gates, what was left out, what was replaced."""
+        gates = sorted(verdict.gates, key=lambda gate: _OUTCOMES.index(gate.outcome))
+        yield self.listed("gates", "Gates", gates, self.entries.gate, unfolded=BUILT)
+        yield self.listed("skipped", "Not run", report.skipped, skipped, unfolded=BUILT)
+        replaced = report.engine.substitutions if report.engine else ()
+        title = f"What the engine replaces ({len(replaced)})"
+        yield self.listed("substituted", title, replaced, substitution, unfolded=0)
+
+
+def _label(label: str, subject: str) -> Markdown:
+    return join([trusted(f"{label} "), code_cell(subject, 40)]) if subject else trusted(label)

@@ -1,0 +1,74 @@
+"""Figures intent by intent, folded below what changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.metrics import metrics_of
+from turncheck.comparison.wording import difference, figure
+from turncheck.render.main_metrics import MARKS, mark
+from turncheck.render.markdown_entries import row
+from turncheck.render.sections import BUILT, Section
+from turncheck.render.sinks.markdown import Markdown, code_cell, join, trusted
+
+if TYPE_CHECKING:
+    from turncheck.comparison.model import Comparison, MetricDelta
+    from turncheck.render.main_metrics import Mark
+    from turncheck.report.model import Report
+
+_PREFIX, _SUFFIX = "nlu.intents[", "].f1"
+
+
+def marked(mark: Mark) -> Markdown:
+    """A mark's words, with its sign before them."""
+    return trusted(f"{MARKS[mark]} {mark}" if mark in MARKS else mark)
+
+
+def intent_table(report: Report, compared: Comparison | None, where: Markdown) -> Section:
+    """F1 of each intent: those that changed if there is a base, else all; the worst first."""
+    if compared is None:
+        return _all_intents(report, where)
+    changed = [m for m in compared.metrics if _is_intent(m.name) and (m.delta or m.judgement in {"better", "worse"})]
+    changed.sort(key=lambda metric: (metric.judgement not in {"worse", "better"}, metric.delta or 0.0, metric.name))
+    header = trusted("| F1 of the intent | base | now | change | |\n|---|---:|---:|---:|---|")
+    rows = tuple(_changed_intent(metric) for metric in changed[:BUILT])
+    title = trusted(f"Intents whose F1 changed ({len(changed)})")
+    return Section("intents", title, rows, len(changed), where, 0, header)
+
+
+def _changed_intent(metric: MetricDelta) -> Markdown:
+    cells = (_score(metric.base), _score(metric.value), difference(metric.delta or 0.0, "score"))
+    return row([_name(metric.name), *map(trusted, cells), marked(mark(metric))])
+
+
+def _all_intents(report: Report, where: Markdown) -> Section:
+    listed = [metric for metric in metrics_of(report).values() if _is_intent(metric.name)]
+    listed.sort(key=lambda metric: (metric.value, metric.name))
+    rows = tuple(row([_name(metric.name), trusted(_score(metric.value))]) for metric in listed[:BUILT])
+    title = trusted(f"All intents, the weakest first ({len(listed)})")
+    return Section("intents", title, rows, len(listed), where, 0, trusted("| intent | F1 |\n|---|---:|"))
+
+
+def confusion_table(report: Report, where: Markdown) -> Section:
+    """Which intents are taken for which, the most often first."""
+    scores = report.nlu.intents if report.nlu else None
+    confusions = scores.confusions if scores else ()
+    rows = tuple(
+        row([code_cell(pair.expected), code_cell(pair.predicted), trusted(f"{pair.count:,}")])
+        for pair in confusions[:BUILT]
+    )
+    title = trusted(f"Intents taken for each other ({len(confusions)})")
+    header = trusted("| expected | taken for | times |\n|---|---|---:|")
+    return Section("confusions", title, rows, len(confusions), where, 0, header)
+
+
+def _is_intent(name: str) -> bool:
+    return name.startswith(_PREFIX) and name.endswith(_SUFFIX)
+
+
+def _name(name: str) -> Markdown:
+    return join([code_cell(name[len(_PREFIX) : -len(_SUFFIX)])])
+
+
+def _score(value: float | None) -> str:
+    return "–" if value is None else figure(value, "score")

@@ -1,0 +1,99 @@
+"""What the Markdown templates see: one value for each line, one section for each list, all of it escaped already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.baseline import WAYS
+from turncheck.comparison.wording import difference, figure
+from turncheck.render.main_metrics import mark
+from turncheck.render.markdown_sections import all_sections
+from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, trusted
+
+if TYPE_CHECKING:
+    from turncheck.comparison.model import BaselineUsed, Comparison, Verdict
+    from turncheck.render.links import Links
+    from turncheck.render.sections import Section
+    from turncheck.report.model import Report
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A document's parts; an empty line is one that has nothing to say."""
+
+    title: Markdown
+    headline: Markdown
+    baseline: Markdown
+    examples: Markdown
+    footer: Markdown
+    sections: tuple[Section, ...]
+
+
+def build_view(report: Report, comparison: Comparison | None, verdict: Verdict, links: Links, *, unfolded: int) -> View:
+    """Make all parts. ``unfolded``: how many entries of a list are in plain sight."""
+    return View(
+        title=_title(report, verdict),
+        headline=prose(verdict.summary, 1000),
+        baseline=_baseline(comparison.baseline, links) if comparison else trusted("Not compared with a base."),
+        examples=_examples(comparison) if comparison and comparison.judged else trusted(""),
+        footer=_footer(report, links),
+        sections=all_sections(report, comparison, verdict, links, unfolded),
+    )
+
+
+def _title(report: Report, verdict: Verdict) -> Markdown:
+    name = report.project.name or report.project.root
+    sign = "✅" if verdict.passed else "❌"
+    parts = [trusted(f"{sign} {verdict.outcome.capitalize()}")]
+    return join([*parts, trusted(": "), prose(name, 100)]) if name else join(parts)
+
+
+def _baseline(used: BaselineUsed, links: Links) -> Markdown:
+    """Commit and run of the baseline, and how it was found; or why there is none."""
+    if used.status != "present":
+        word = "No baseline" if used.status == "missing" else "The baseline could not be read"
+        return join([trusted(f"**{word}:** "), prose(used.reason)])
+    parts = [trusted("Compared with ")]
+    if used.commit:
+        shown = join([trusted("commit "), code(used.commit[:8])])
+        parts += [link(shown, links.commit_page(used.commit)), trusted(": ")]
+    parts.append(trusted(WAYS[used.way] if used.way else "a report"))
+    if used.run_id:
+        run = link(join([trusted("run "), code(used.run_id, 20)]), links.run_page(used.run_id))
+        parts += [trusted(" ("), run, trusted(")")]
+    if used.passed_over:
+        parts += [trusted("; passed over: "), prose(used.passed_over)]
+    return join([*parts, trusted(".")])
+
+
+def _examples(comparison: Comparison) -> Markdown:
+    """Said where the two sides did not judge the same sentences."""
+    cases = comparison.examples
+    if not (cases.added or cases.removed or cases.edited):
+        return trusted("")
+    told = f"The two sides judged different sentences: {cases.shared - len(cases.edited):,} on both"
+    for number, word in ((cases.added, "new"), (cases.removed, "gone"), (len(cases.edited), "edited")):
+        told += f", {number:,} {word}" if number else ""
+    f1 = comparison.metric("nlu.intents.f1")
+    if f1 and f1.shared:
+        one, other = figure(f1.shared.base, "score"), figure(f1.shared.value, "score")
+        worth = f", {mark(f1)}" if mark(f1) else ""
+        told += (
+            f". On those of both, F1 of the intents: {one} → {other} ({difference(f1.shared.delta, 'score')}{worth})"
+        )
+    return trusted(f"{told}.")
+
+
+def _footer(report: Report, links: Links) -> Markdown:
+    parts = [prose(f"{report.tool.name} {report.tool.version}", 60)]
+    if report.engine:
+        parts.append(prose(f"engine {report.engine.name}", 60))
+    parts.append(trusted(f"seed {report.seed}"))
+    if commit := report.source.commit:
+        parts.append(link(join([trusted("commit "), code(commit[:8])]), links.commit_page(commit)))
+    if links.run_url:
+        parts.append(link(trusted("this run"), links.run_url))
+    if links.artifact_url:
+        parts.append(link(trusted("all results"), links.artifact_url))
+    return join(parts, " · ")

@@ -1,0 +1,41 @@
+"""What is wrong in a report, whatever the base says: failed tests, sentences taken for something else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
+from turncheck.comparison.model import CaseChange
+
+if TYPE_CHECKING:
+    from turncheck.comparison.cases import Case
+    from turncheck.report.model import Report
+
+
+def wrong_tests(report: Report) -> list[tuple[str, CaseChange]]:
+    """Stories, end-to-end and batch cases that fail, with what they are called, in the report's order."""
+    kinds = (
+        ("story", story_cases(report)),
+        ("end-to-end case", end_to_end_cases(report)),
+        ("batch case", batch_cases(report)),
+    )
+    return [(kind, _wrong(case)) for kind, cases in kinds for case in cases if not case.passed]
+
+
+def wrong_sentences(report: Report) -> list[CaseChange]:
+    """Test sentences whose intent is wrong, the surest error first."""
+    wrong = [_wrong(case) for case in intent_cases(report) if not case.passed]
+    return sorted(wrong, key=lambda case: -(case.confidence or 0.0))
+
+
+def _wrong(case: Case) -> CaseChange:
+    return CaseChange(
+        name=case.name,
+        location=case.location,
+        base_location=None,
+        passed=False,
+        base_passed=False,
+        expected=case.expected,
+        actual=case.actual,
+        confidence=case.confidence,
+    )
