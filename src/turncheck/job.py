@@ -1,1 +1,61 @@
 """The main job, told top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.errors import EXIT_FAILED, EXIT_OK
+from turncheck.measure import measure
+from turncheck.outputs import render_outputs
+from turncheck.render.links import Links
+
+if TYPE_CHECKING:
+    from turncheck.comparison.baseline import Baseline
+    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.measure import Inputs
+    from turncheck.render.links import Links
+    from turncheck.render.rendered import Rendered
+    from turncheck.report.model import Report
+    from turncheck.screen import Screen
+
+FindBaseline = Callable[["Report"], "Baseline"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the main job made. Nothing of it has been written or published yet."""
+
+    report: Report
+    comparison: Comparison
+    verdict: Verdict
+    renderings: tuple[Rendered, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 where all gates passed, else 1."""
+        return EXIT_OK if self.verdict.passed else EXIT_FAILED
+
+
+def run_job(inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: Screen) -> Outcome:
+    """Read the project, measure it, compare it with its baseline, judge it, and render the result.
+
+    Args:
+        inputs: the settings and what else decides what is measured.
+        links: how to point at files, commits and runs.
+        find_baseline: asked once, with the report, for what to compare it with.
+        screen: where progress is shown.
+
+    Raises:
+        UserError: the job could not be done at all.
+    """
+    report = measure(inputs, screen)
+    with screen.step("baseline", "Looking for the baseline"):
+        baseline = find_baseline(report)
+    comparison = compare(report, baseline)
+    verdict = judge(report, comparison, report.settings)
+    renderings = render_outputs(report, comparison, verdict, links)
+    return Outcome(report, comparison, verdict, renderings)

@@ -90,24 +90,22 @@ class ProjectFolder:
             return None
         name = self.name(path)
         try:
-            return YamlSource(name, content.decode("utf-8"))
+            return YamlSource(name, content.decode("utf-8").removeprefix("\ufeff"))
         except UnicodeDecodeError as error:
             self._note_encoding(name, content, error)
         except EscapeError as error:
-            text = content.decode("utf-8")
+            place = YamlSource(name, "")
+            text = content.decode("utf-8").removeprefix("\ufeff")
             line = text.count("\n", 0, error.offset) + 1
+            column = error.offset - text.rfind("\n", 0, error.offset)
             self._note(
                 "yaml-syntax",
-                Location(name, line, error.offset - text.rfind("\n", 0, error.offset)),
+                Location(place.path, line, column),
                 "A backslash and 'u' must be followed by four hexadecimal digits, 'U' by eight; Rasa decodes them "
                 "everywhere in a file of plain ASCII.",
                 "Write the backslash twice if it is meant as such.",
             )
         return None
-
-    def contains(self, path: Path) -> bool:
-        """Whether a path leads to something inside the project's own folder, symbolic links followed."""
-        return self._is_inside(path, self._absolute)
 
     def read_bytes(self, path: Path, *, fence: Path | None = None) -> bytes | None:
         """Return the bytes of a regular file inside the project, or ``None`` after noting the finding."""
@@ -221,14 +219,12 @@ class ProjectFolder:
         )
 
 
-_KEY_LINE: Final = re.compile(rf"(?:^|(?<=\r))\s*({'|'.join(DATA_KEYS)}):", re.MULTILINE)
+_KEY_LINE: Final = re.compile(rf"^\s*({'|'.join(DATA_KEYS)}):", re.MULTILINE)
 
 
-def has_key_line(source: YamlSource, keys: Iterable[str] = DATA_KEYS) -> bool:
-    """Whether a line begins with one of the keys. Rasa sees none behind a byte order mark."""
-    wanted = frozenset(keys)
-    start = source.text.find("\n") + 1 if source.has_byte_order_mark else 0
-    return any(match[1] in wanted for match in _KEY_LINE.finditer(source.text, start))
+def has_key_line(text: str, keys: Iterable[str]) -> bool:
+    """Whether a line of the text begins with one of the keys."""
+    return any(key in keys for key in _KEY_LINE.findall(text))
 
 
 def kinds_of(document: YamlDocument) -> frozenset[str]:
@@ -236,11 +232,8 @@ def kinds_of(document: YamlDocument) -> frozenset[str]:
     text = document.source.text
     if not isinstance(document.root, YamlMapping):
         return frozenset(_KEY_LINE.findall(text))
-    return frozenset(
-        key
-        for key, node in document.root.keys.items()
-        if key in DATA_KEYS and _KEY_LINE.match(text, max(text.rfind(end, 0, node.start) for end in "\r\n") + 1)
-    )
+    starts = {key: node.start for key, node in document.root.keys.items() if key in DATA_KEYS}
+    return frozenset(key for key, start in starts.items() if _KEY_LINE.match(text, text.rfind("\n", 0, start) + 1))
 
 
 def parse_file(folder: ProjectFolder, path: Path, role: Role, *, fence: Path | None = None) -> ProjectFile:
@@ -261,7 +254,7 @@ def data_files(folder: ProjectFolder, paths: Iterable[Path]) -> list[ProjectFile
         if source is None:
             files.append(ProjectFile(folder.name(path), "data", None, frozenset((*NLU_KEYS, *STORY_KEYS))))
             continue
-        if not has_key_line(source):
+        if _KEY_LINE.search(source.text) is None:
             folder.findings.append(_without_data(source))
             continue
         document = parse_yaml(source)

@@ -1,0 +1,157 @@
+"""The main job as people start it: settings from where they stand, the job, the terminal, the files, the exit code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turncheck.baselines import read_baseline
+from turncheck.checkout import find_checkout
+from turncheck.comparison.baseline import Missing
+from turncheck.errors import UserError
+from turncheck.files import write_all, write_file
+from turncheck.github.context import GitHubContext, read_context
+from turncheck.job import Outcome, run_job
+from turncheck.measure import Inputs
+from turncheck.render.console import render_console
+from turncheck.render.links import Links
+from turncheck.report.codec import encode
+from turncheck.report.model import Source
+from turncheck.screen import Screen
+from turncheck.settings import Settings, combine, from_flags
+from turncheck.settings_file import SettingsFile, read_settings_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.comparison.baseline import Baseline
+    from turncheck.report.model import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Settings and surroundings of a run, before anything is read of the project."""
+
+    settings: Settings
+    inputs: Inputs
+    links: Links
+    context: GitHubContext | None
+
+
+def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_action: bool = False) -> Prepared:
+    """Put the settings together and look around.
+
+    Args:
+        given: the settings from flags or from the action's inputs.
+        environment: the variables of the process.
+        in_action: addresses that the project's files name are only called if loopback or allowed.
+
+    Raises:
+        UserError: no such project, or settings that are wrong.
+    """
+    file = _settings_file(Path(given.get("project", ".")))
+    settings = combine(given, file.values)
+    folder = Path(settings.project)
+    if not folder.is_dir():
+        raise UserError(f"no such project folder: {folder}", remedy="Name it with --project, or as PROJECT.")
+    context = read_context(environment)
+    inputs = Inputs(
+        settings=settings,
+        source=_source(context, folder),
+        root=_root_in_repository(folder),
+        ignored=file.ignored,
+        hosts=settings.allow_hosts if in_action else None,
+    )
+    return Prepared(settings, inputs, _links(context), context)
+
+
+def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, quiet: bool, verbose: bool) -> int:
+    """Run the main job from the command line and return its exit code.
+
+    Args:
+        flags: settings by name with dashes; ``None`` is unset.
+        json: a further file for the report.
+        plots: draw the pictures too.
+        quiet: print nothing but the result.
+        verbose: print more.
+
+    Raises:
+        UserError: the job could not be done.
+    """
+    prepared = prepare(from_flags(flags), os.environ)
+    screen = Screen(quiet=quiet, verbose=verbose)
+    outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+    folder = Path(prepared.settings.out)
+    written = write_all(folder, outcome.renderings)
+    if json:
+        write_file(Path(json), encode(outcome.report))
+        written.append(Path(json))
+    if plots:
+        written += draw_plots(outcome, folder, screen)
+    sys.stdout.write(_terminal_summary(outcome, prepared.links))
+    screen.note(_written(folder, written))
+    return outcome.exit_code
+
+
+def baseline_finder(prepared: Prepared) -> Any:
+    """Return the function that finds the baseline these settings ask for."""
+
+    def find(report: Report) -> Baseline:  # noqa: ARG001 - a finder may need to know what it is a baseline for
+        if prepared.settings.baseline in {"auto", "artifact", "git"}:
+            return Missing("there is none here")
+        return read_baseline(prepared.settings.baseline)
+
+    return find
+
+
+def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
+    """Draw the pictures of a report below the folder of Rasa's files."""
+    from turncheck.render.plots import nlu_plots  # noqa: PLC0415 - matplotlib takes its time
+
+    with screen.step("plots", "Drawing the plots"):
+        return write_all(folder / "rasa", nlu_plots(outcome.report))
+
+
+def _terminal_summary(outcome: Outcome, links: Links) -> str:
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return str(render_console(outcome.report, outcome.comparison, outcome.verdict, links, width=width).content)
+
+
+def _settings_file(folder: Path) -> SettingsFile:
+    """The project's own file; without one, that of the current folder, which may say where the project is."""
+    return read_settings_file(folder) if folder.is_dir() else SettingsFile()
+
+
+def _source(context: GitHubContext | None, folder: Path) -> Source:
+    if context is not None:
+        return Source(
+            repository=context.repository,
+            commit=context.head_sha or None,
+            ref=context.ref or None,
+            run_id=context.run_id,
+        )
+    checkout = find_checkout(folder)
+    return Source(commit=checkout.commit() if checkout else None)
+
+
+def _root_in_repository(folder: Path) -> str:
+    checkout = find_checkout(folder)
+    if checkout is None:
+        return ""
+    root = folder.resolve().relative_to(checkout.top).as_posix()
+    return "" if root == "." else root
+
+
+def _links(context: GitHubContext | None) -> Links:
+    if context is None:
+        return Links()
+    return Links(repository_url=context.repository_url, commit=context.head_sha or None, run_url=context.run_url)
+
+
+def _written(folder: Path, written: list[Path]) -> str:
+    names = ", ".join(path.name for path in written if path.parent == folder)
+    return f"Written to {folder}/: {names}"

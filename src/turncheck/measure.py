@@ -1,0 +1,276 @@
+"""Project and engine in, Report out: which evaluations run, in which order, and why the others do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from turncheck import __version__
+from turncheck.engine_choice import EmbeddedEngines
+from turncheck.errors import UserError
+from turncheck.project.model import UserStep
+from turncheck.project.reader import read_nlu, read_project, read_stories
+from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
+from turncheck.report.model import (
+    EVALUATIONS,
+    FindingCounts,
+    GateSettings,
+    ProjectInfo,
+    Report,
+    Skipped,
+    Source,
+    Tool,
+    Validation,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from turncheck.evaluation.nlu import NluMeasurement
+    from turncheck.finding import Finding
+    from turncheck.location import Location
+    from turncheck.project.model import Config, NluData, Project, Story
+    from turncheck.report.model import Core, EndToEnd
+    from turncheck.screen import Screen
+    from turncheck.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """All that decides what is measured.
+
+    ``root`` is the project's path in its repository; ``ignored`` the codes to leave out and where they stand; ``hosts``
+    the hosts that addresses in the project's files may name beside loopback (``None``: any).
+    """
+
+    settings: Settings
+    source: Source
+    root: str = ""
+    ignored: tuple[tuple[str, Location], ...] = ()
+    hosts: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """What the project is tested with. ``None`` for test sentences: cross-validation."""
+
+    nlu: NluData | None
+    stories: tuple[Story, ...]
+    e2e: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+def measure(inputs: Inputs, screen: Screen) -> Report:
+    """Read the project and run every evaluation that was asked for and that it has files for.
+
+    Raises:
+        UserError: a path that was given is missing, or nothing can be read at all.
+    """
+    settings = inputs.settings
+    with screen.step("reading", "Reading the project"):
+        project = read_given(settings)
+        tests = read_tests(settings)
+    run = _Run(inputs, project, tests, screen)
+    nlu, core, e2e = run.nlu(), run.core(), run.e2e()
+    validation = run.validation()
+    return Report(
+        tool=Tool(name="turncheck", version=__version__),
+        project=ProjectInfo(name=project.name, root=inputs.root),
+        source=inputs.source,
+        seed=settings.seed,
+        engine=run.engines.info(measured=nlu.engine if nlu else None),
+        validation=validation,
+        nlu=nlu.section if nlu else None,
+        core=core,
+        e2e=e2e,
+        settings=_gate_settings(settings),
+        skipped=tuple(
+            Skipped(evaluation=name, reason=run.skipped[name]) for name in EVALUATIONS if name in run.skipped
+        ),
+        timings=dict(screen.timings),
+    )
+
+
+# --- what is read ----------------------------------------------------------------------------------------------------
+
+
+def read_given(settings: Settings) -> Project:
+    """Read the project with the paths that the settings name.
+
+    Raises:
+        UserError: a path that was given is not there.
+    """
+    for name in ("domain", "config", "nlu"):
+        path = getattr(settings, name)
+        _must_exist(name, (path,) if path else ())
+    for name in ("data", "stories", "e2e"):
+        _must_exist(name, (path.partition("::")[0] for path in getattr(settings, name)))
+    return read_project(
+        Path(settings.project),
+        domain=Path(settings.domain) if settings.domain else None,
+        data=[Path(path) for path in settings.data] or None,
+        config=Path(settings.config) if settings.config else None,
+    )
+
+
+def read_tests(settings: Settings) -> Tests:
+    """Read the test sentences and stories that the settings name, else those found in their usual places."""
+    root = Path(settings.project)
+    nlu_paths = [Path(settings.nlu)] if settings.nlu else find_test_nlu(root)
+    nlu, nlu_findings = read_nlu(nlu_paths, root) if nlu_paths else (None, ())
+    story_paths = [Path(path) for path in settings.stories] or find_test_stories(root)
+    stories, story_findings = read_stories(story_paths, root) if story_paths else ((), ())
+    return Tests(
+        nlu=nlu,
+        stories=stories,
+        e2e=tuple(settings.e2e) or tuple(str(path) for path in find_e2e_cases(root)),
+        findings=(*nlu_findings, *story_findings),
+    )
+
+
+def _must_exist(name: str, paths: Iterable[str]) -> None:
+    for path in paths:
+        if not Path(path).exists():
+            raise UserError(f"{name}: no such file or folder: {path}", remedy="Correct the path; it counts from here.")
+
+
+# --- what is run -----------------------------------------------------------------------------------------------------
+
+
+class _Run:
+    """One measurement on its way: each evaluation gives its section, or leaves the reason why there is none."""
+
+    def __init__(self, inputs: Inputs, project: Project, tests: Tests, screen: Screen) -> None:
+        self.inputs = inputs
+        self.settings = inputs.settings
+        self.project = project
+        self.tests = tests
+        self.engines = EmbeddedEngines(project, inputs.settings.seed)
+        self.screen = screen
+        self.skipped: dict[str, str] = {}
+
+    def nlu(self) -> NluMeasurement | None:
+        """Language understanding: held-out where there are test sentences, else by cross-validation."""
+        from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable  # noqa: PLC0415 - slow
+
+        project, tests, folds = self.project, self.tests.nlu, self.settings.folds
+        reason = self._why_not("nlu", {"nlu", "config"}) or why_not_testable(project, tests, folds=folds)
+        if reason:
+            self._skip("nlu", reason)
+            return None
+        how = "Testing language understanding" if tests else f"Cross-validating in {folds} folds"
+        with self.screen.step("nlu", how):
+            try:
+                if tests is not None and self.engines.nlu is not None:
+                    return evaluate_held_out(project, self.engines.nlu, tests)
+                return cross_validate(
+                    project,
+                    self.engines.nlu_trainer,
+                    folds=folds,
+                    seed=self.settings.seed,
+                    workers=self.settings.workers,
+                )
+            except UserError as error:
+                self._skip("nlu", _refused(error))
+                return None
+
+    def core(self) -> Core | None:
+        """Dialogue: the test stories, step by step."""
+        from turncheck.evaluation.stories import evaluate_stories  # noqa: PLC0415 - see `nlu`
+
+        reason = self._why_not("core", {"domain", "stories", "config"}) or self._why_no_stories()
+        if reason:
+            self._skip("core", reason)
+            return None
+        with self.screen.step("core", f"Testing {len(self.tests.stories)} stories"):
+            try:
+                nlu = self.engines.nlu if any(map(_has_text, self.tests.stories)) else None
+                return evaluate_stories(self.engines.ensemble, self.tests.stories, nlu=nlu, end_to_end=True)
+            except UserError as error:
+                self._skip("core", _refused(error))
+                return None
+
+    def e2e(self) -> EndToEnd | None:
+        """The end-to-end test cases."""
+        reason = self._why_not("e2e", {"domain", "stories", "config"})
+        self._skip("e2e", reason or "the project has no end-to-end cases")
+        return None
+
+    def validation(self) -> Validation | None:
+        """The data: what Rasa checks, and what it passes in silence."""
+        from turncheck.validation.validate import validate  # noqa: PLC0415 - see `nlu`
+
+        if "validate" not in (self.settings.evaluations or EVALUATIONS):
+            self._skip("validate", self._not_asked())
+            return None
+        with self.screen.step("validate", "Checking the data"):
+            found = validate(
+                self.project,
+                max_history=smallest_max_history(self.project.config),
+                strict=self.settings.strict,
+                tests=self.tests.stories,
+                test_examples=self.tests.nlu.examples if self.tests.nlu else (),
+            )
+        findings = tuple(sorted({*found.findings, *self.tests.findings}, key=_by_place))
+        severities = [finding.severity for finding in findings]
+        return Validation(
+            findings=findings,
+            counts=FindingCounts(
+                error=severities.count("error"), warning=severities.count("warning"), info=severities.count("info")
+            ),
+        )
+
+    def _why_not(self, evaluation: str, needed: set[str]) -> str | None:
+        """The reasons that hold for any evaluation with an engine."""
+        if self.settings.evaluations and evaluation not in self.settings.evaluations:
+            return self._not_asked()
+        if self.project.calm is not None:
+            return f"{self.project.calm}: the embedded engine does not run CALM assistants"
+        if broken := sorted(needed & self.project.unreadable):
+            return f"the {' and '.join(broken)} of the project cannot be read (see the findings)"
+        return None
+
+    def _why_no_stories(self) -> str | None:
+        if not self.tests.stories:
+            return "the project has no test stories"
+        if not self.project.stories and not self.project.rules:
+            return "the project has neither stories nor rules to learn from"
+        return None
+
+    def _not_asked(self) -> str:
+        return f"not asked for (evaluations: {', '.join(self.settings.evaluations)})"
+
+    def _skip(self, evaluation: str, reason: str) -> None:
+        self.skipped[evaluation] = reason
+
+
+def smallest_max_history(config: Config) -> int | None:
+    """Return the smallest ``max_history`` of the configured policies, by which story structure is checked."""
+    histories = [component.parameters.get("max_history") for component in config.policies or ()]
+    return min((history for history in histories if isinstance(history, int) and history > 0), default=None)
+
+
+def _refused(error: UserError) -> str:
+    place = f" ({error.location})" if error.location else ""
+    return f"it cannot be trained: {error.what}{place}"
+
+
+def _has_text(story: Story) -> bool:
+    return any(isinstance(step, UserStep) and step.text is not None for step in story.steps)
+
+
+def _by_place(finding: Finding) -> tuple[tuple[str, int, int], str, str]:
+    return finding.location.sort_key, finding.code, finding.message
+
+
+def _gate_settings(settings: Settings) -> GateSettings:
+    return GateSettings(
+        fail_on=settings.fail_on,
+        fail_on_warnings=settings.fail_on_warnings,
+        thresholds=settings.thresholds,
+        max_regression=settings.max_regression,
+        require=settings.require,
+        not_judged="fail" if settings.not_judged == "fail" else "pass",
+        strict=settings.strict,
+    )

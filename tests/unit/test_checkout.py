@@ -1,0 +1,84 @@
+"""The git checkout a project lies in, with real git."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from turncheck.checkout import Checkout, GitError, find_checkout
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """``main``: one, two; ``feature`` from one: three; checked out: a merge of feature into main."""
+    git(tmp_path, "init", "-q")
+    for name in ("one", "two", "three"):
+        if name == "three":
+            git(tmp_path, "checkout", "-q", "-b", "feature", "HEAD~1")
+        (tmp_path / name).write_text(name)
+        git(tmp_path, "add", "-A")
+        git(tmp_path, "commit", "-q", "-m", name)
+    git(tmp_path, "checkout", "-q", "--detach", "main")
+    git(tmp_path, "merge", "-q", "--no-ff", "-m", "test merge", "feature")
+    return tmp_path
+
+
+def test_a_folder_finds_its_checkout(repository: Path) -> None:
+    (repository / "bots").mkdir()
+
+    assert find_checkout(repository / "bots") == Checkout(repository.resolve())
+
+
+def test_commits_parents_and_merge_bases_are_known(repository: Path) -> None:
+    checkout = Checkout(repository)
+    head = checkout.commit()
+
+    assert head == git(repository, "rev-parse", "HEAD")
+    assert checkout.parents(head) == (checkout.commit("main"), checkout.commit("feature"))
+    assert checkout.merge_base("main", "feature") == git(repository, "rev-parse", "main~1")
+    assert checkout.default_branch() == "main"
+    assert not checkout.is_shallow()
+
+
+@pytest.mark.parametrize("name", ["nothing", "--help", "HEAD~9", "0" * 40])
+def test_what_is_not_there_is_none(repository: Path, name: str) -> None:
+    assert Checkout(repository).commit(name) is None
+
+
+def test_changes_of_a_folder_are_seen(repository: Path) -> None:
+    checkout = Checkout(repository)
+    (repository / "bots").mkdir()
+    assert not checkout.is_changed(repository)
+
+    (repository / "one").write_text("changed")
+
+    assert checkout.is_changed(repository)
+    assert not checkout.is_changed(repository / "bots")
+
+
+def test_another_commits_files_come_into_a_folder_and_go_again(repository: Path) -> None:
+    hook = repository / ".git" / "hooks" / "post-checkout"
+    hook.write_text("#!/bin/sh\ntouch ran-a-hook\n")
+    hook.chmod(0o755)
+    checkout = Checkout(repository)
+
+    with checkout.files_of("main~1") as folder:
+        names = sorted(path.name for path in folder.iterdir())
+
+    assert names == [".git", "one"]
+    assert not folder.exists()
+    assert "prunable" not in git(repository, "worktree", "list", "--porcelain")
+    assert git(repository, "worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+def test_a_commit_that_is_not_here_is_an_error(repository: Path) -> None:
+    with pytest.raises(GitError), Checkout(repository).files_of("0" * 40):
+        pass
