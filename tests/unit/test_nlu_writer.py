@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,7 +23,7 @@ from turncheck.project.model import (
     ResponseVariation,
     Synonym,
 )
-from turncheck.project.nlu_writer import annotated, write_nlu_json, write_nlu_yaml, write_responses_yaml
+from turncheck.project.nlu_writer import annotated, write_nlu_yaml, write_responses_yaml
 from turncheck.project.reader import read_nlu, read_nlu_responses
 
 HERE = Location("")
@@ -141,15 +140,3 @@ def test_responses_are_read_again_by_the_reader(tmp_path: Path) -> None:
     path.write_text(write_responses_yaml([response]), encoding="utf-8")
     again = read_nlu_responses([path], tmp_path)
     assert dict(again["utter_faq/hours"].variations[0].content) == content
-
-
-def test_the_json_format_has_rasas_keys() -> None:
-    data = NluData((Example("to Rome", "go", (EntityAnnotation(3, 7, "city", "Rome", "to"),)),))
-    content = json.loads(write_nlu_json(data))["rasa_nlu_data"]
-    assert content["common_examples"] == [
-        {
-            "text": "to Rome",
-            "intent": "go",
-            "entities": [{"start": 3, "end": 7, "value": "Rome", "entity": "city", "role": "to"}],
-        }
-    ]

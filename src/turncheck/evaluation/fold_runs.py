@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import NluEngine, NluTrainer, Parse
     from turncheck.evaluation.splits import Folds
-    from turncheck.project.model import Project
+    from turncheck.project.model import Example, Project
     from turncheck.report.model import EngineInfo
 
 NEIGHBOURS: Final = 3
@@ -25,12 +25,24 @@ Neighbours = tuple[tuple[int, float], ...]
 """Near training sentences: index into the project's examples, and similarity (0 to 1)."""
 
 
+class NearSentence(Protocol):
+    """A training sentence near to a text."""
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+
+    @property
+    def similarity(self) -> float:
+        """How near it is, 0 to 1."""
+
+
 @runtime_checkable
 class KnowsNeighbours(Protocol):
     """An engine that can say which training sentences are near to a text."""
 
-    def neighbours(self, texts: Sequence[str], count: int) -> list[Neighbours]:
-        """Return for each text the nearest examples of the project the engine was trained on, the nearest first."""
+    def neighbours(self, texts: Sequence[str], k: int) -> Sequence[Sequence[NearSentence]]:
+        """Return for each text the nearest sentences the engine was trained on, the nearest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +101,32 @@ def _run_fold(project: Project, trainer: NluTrainer, plan: Folds, fold: int) -> 
         wrong = [
             index for index, parse in zip(judged, parses, strict=True) if not Judged(examples[index], parse).correct
         ]
-        found = find_neighbours(engine, [examples[index].text for index in wrong], trained)
+        found = find_neighbours(engine, [examples[index].text for index in wrong], examples, trained)
     return FoldRun(fold, tuple(parses), dict(zip(wrong, found, strict=True)), engine.info, engine.extractors)
 
 
-def find_neighbours(engine: NluEngine, texts: Sequence[str], trained: Sequence[int] | None) -> list[Neighbours]:
+def find_neighbours(
+    engine: NluEngine, texts: Sequence[str], examples: Sequence[Example], trained: Sequence[int]
+) -> list[Neighbours]:
     """Return the nearest training sentences of each text, none where the engine does not know them.
 
-    ``trained`` has the index in the whole project for each example the engine was trained on (``None``: the same).
+    ``trained`` are the indexes in ``examples`` that the engine was trained on; of equal sentences the first is named.
     """
     if not texts or not isinstance(engine, KnowsNeighbours):
         return [()] * len(texts)
-    found = engine.neighbours(texts, NEIGHBOURS)
-    if trained is None:
-        return found
-    return [tuple((trained[index], similarity) for index, similarity in near) for near in found]
+    place: dict[str, int] = {}
+    for index in trained:
+        place.setdefault(examples[index].text, index)
+    return [
+        tuple((place[one.text], one.similarity) for one in near if one.text in place)
+        for near in engine.neighbours(texts, NEIGHBOURS)
+    ]
 
 
 def _without_origins(project: Project) -> Project:
     """Locations are looked up here, not in the workers: no file's text is sent to them."""
     examples = tuple(replace(example, origin=None) for example in project.nlu.examples)
-    return replace(project, nlu=replace(project.nlu, examples=examples), stories=(), rules=(), findings=())
+    return replace(project, nlu=replace(project.nlu, examples=examples), stories=(), rules=(), findings=(), files=())
 
 
 def _processors() -> int:

@@ -99,7 +99,9 @@ def evaluate_held_out(
     known = {example.text for example in project.nlu.examples}
     judged = [Judged(example, parse) for example, parse in zip(examples, parses, strict=True)]
     wrong = [entry.example.text for entry in judged if not entry.correct]
-    neighbours = dict(zip(_wrong_indexes(judged), find_neighbours(engine, wrong, None), strict=True))
+    trained = project.nlu.examples
+    near = find_neighbours(engine, wrong, trained, range(len(trained)))
+    neighbours = dict(zip(_wrong_indexes(judged), near, strict=True))
     return _measure(
         project,
         judged,

@@ -1,4 +1,4 @@
-"""Writes NLU data as Rasa 3 YAML (or its older JSON), so that reading it again gives the same data.
+"""Writes NLU data as Rasa 3 YAML, so that reading it again gives the same data.
 
 The layout is that of Rasa's own writer: examples grouped by intent, in a literal block where plain lines can hold them,
 as a list of ``text`` and ``metadata`` where they cannot.
@@ -48,18 +48,6 @@ def write_responses_yaml(responses: Iterable[Response]) -> str:
     """Return the responses as YAML, "" where there are none."""
     content = {response.name: [dict(one.content) for one in response.variations] for response in responses}
     return "\n".join([*_head(), "responses:", *_block(content, "  "), ""]) if content else ""
-
-
-def write_nlu_json(data: NluData) -> str:
-    """Return the data in Rasa's JSON format (``rasa_nlu_data``)."""
-    synonyms = _grouped((one.value, one.synonym) for one in data.synonyms)
-    content = {
-        "common_examples": [_json_example(example) for example in data.examples],
-        "regex_features": [{"name": regex.name, "pattern": regex.pattern} for regex in data.regexes],
-        "lookup_tables": [{"name": table.name, "elements": list(table.elements)} for table in data.lookups],
-        "entity_synonyms": [{"value": value, "synonyms": forms} for value, forms in synonyms.items()],
-    }
-    return json.dumps({"rasa_nlu_data": content}, indent=2, ensure_ascii=False)
 
 
 def annotated(example: Example) -> str:
@@ -153,30 +141,6 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for name, entry in dict.fromkeys(pairs):
         grouped[name].append(entry)
     return grouped
-
-
-def _json_example(example: Example) -> dict[str, Any]:
-    entities = [
-        {
-            key: value
-            for key, value in (
-                ("start", one.start),
-                ("end", one.end),
-                ("value", one.value),
-                ("entity", one.entity),
-                ("role", one.role),
-                ("group", one.group),
-            )
-            if value is not None
-        }
-        for one in example.entities
-    ]
-    content: dict[str, Any] = {"text": example.text}
-    if example.intent:
-        content["intent"] = example.intent
-    if entities:
-        content["entities"] = entities
-    return content | ({"metadata": dict(example.metadata)} if example.metadata else {})
 
 
 def _block(value: Mapping[str, Any] | Sequence[Any], indent: str) -> Iterator[str]:

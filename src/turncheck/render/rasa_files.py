@@ -57,7 +57,7 @@ def _intent_files(nlu: Nlu, *, successes: bool, errors: bool) -> list[Rendered]:
     if nlu.intents is None:
         return []
     right = [_intent_entry(entry) for entry in nlu.predictions if entry.correct and entry.expected.intent]
-    files = [_json("intent_report.json", nlu.intents.report)]
+    files = [as_json("intent_report.json", nlu.intents.report)]
     files += _listed("intent_successes.json", right if successes else [])
     files += _listed("intent_errors.json", intent_errors(nlu) if errors else [])
     return files
@@ -80,10 +80,10 @@ def _response_files(nlu: Nlu, *, successes: bool, errors: bool) -> list[Rendered
     judged = [entry for entry in nlu.predictions if entry.expected.response]
     wrong = [entry for entry in judged if entry.predicted.response != entry.expected.response]
     right = [entry for entry in judged if entry.predicted.response == entry.expected.response]
-    files = [_json("response_selection_report.json", nlu.response_selection.report)]
+    files = [as_json("response_selection_report.json", nlu.response_selection.report)]
     if len(nlu.responses) > 1:
         files += [
-            _json(f"response_selection_{file_part(selector)}_report.json", scores.report)
+            as_json(f"response_selection_{file_part(selector)}_report.json", scores.report)
             for selector, scores in nlu.responses.items()
         ]
     files += _listed("response_selection_successes.json", [_response_entry(one) for one in right] if successes else [])
@@ -112,7 +112,7 @@ def _entity_files(nlu: Nlu, extractor: str, *, successes: bool, errors: bool) ->
         if success:
             right.append(_entity_entry(prediction))
     name = file_part(extractor)
-    files = [_json(f"{name}_report.json", nlu.entities[extractor].report)]
+    files = [as_json(f"{name}_report.json", nlu.entities[extractor].report)]
     files += _listed(f"{name}_successes.json", right if successes else [])
     files += _listed(f"{name}_errors.json", wrong if errors else [])
     return files
@@ -147,11 +147,11 @@ def _role_and_group(entity: EntitySpan) -> dict[str, str]:
 
 
 def _listed(name: str, entries: Sequence[dict[str, Any]]) -> list[Rendered]:
-    return [_json(name, entries)] if entries else []
+    return [as_json(name, entries)] if entries else []
 
 
-def _json(name: str, content: Any) -> Rendered:
-    """Rasa's own layout: two blanks of indentation, letters of all scripts as they are."""
+def as_json(name: str, content: Any) -> Rendered:
+    """Write JSON in Rasa's own layout: two blanks of indentation, letters of all scripts as they are."""
     return Rendered(name, "application/json", json.dumps(content, indent=2, ensure_ascii=False))
 
 

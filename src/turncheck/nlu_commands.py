@@ -1,0 +1,239 @@
+"""``turncheck test nlu`` and ``turncheck data split nlu``: typed parameters in, files and words out, exit code back."""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from turncheck import __version__
+from turncheck.errors import EXIT_OK, UserError
+from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
+from turncheck.evaluation.rasa_split import response_name, split_as_rasa
+from turncheck.files import write_all, write_file
+from turncheck.project.nlu_writer import write_nlu_yaml, write_responses_yaml
+from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, read_nlu, read_nlu_responses, read_project
+from turncheck.render.nlu_text import nlu_text
+from turncheck.render.rasa_files import as_json, intent_errors, nlu_files
+from turncheck.render.rendered import Rendered
+from turncheck.report.codec import encode
+from turncheck.report.model import ProjectInfo, Report, Source, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from turncheck.engines.base import NluEngine, NluTrainer
+    from turncheck.project.model import Example, NluData, Project, Response
+    from turncheck.screen import Screen
+
+_LARGEST_SEED: Final = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class NluOutput:
+    """What ``test nlu`` writes, as its flags say. The last four are those of older Rasa versions."""
+
+    folder: Path
+    successes: bool = False
+    errors: bool = True
+    plots: bool = True
+    json: Path | None = None
+    report_folder: Path | None = None
+    errors_file: Path | None = None
+    histogram_file: Path | None = None
+    confusion_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NluTestOptions:
+    """What ``test nlu`` measures. ``config`` is one file; several are compared by :mod:`turncheck.nlu_comparison`."""
+
+    project: Path
+    nlu: Path | None = None
+    config: Path | None = None
+    domain: Path | None = None
+    model: Path | None = None
+    cross_validation: bool = False
+    folds: int = 5
+    seed: int = 42
+    workers: int = 0
+    pretrained: bool = False
+
+
+def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, source: Source | None = None) -> int:
+    """Judge NLU data, held-out or by cross-validation, and write Rasa's files. Wrong predictions do not fail.
+
+    Without ``nlu`` the project's own data are judged, as Rasa does: by an engine that was trained on them, unless by
+    cross-validation.
+
+    Raises:
+        UserError: nothing to read, nothing to judge, a file that cannot be written.
+    """
+    project, data = read_training_and_test(options, screen)
+    reason = why_not_testable(
+        replace(project, nlu=data), None if options.cross_validation else data, folds=options.folds
+    )
+    if reason:
+        raise UserError(f"there is nothing to test: {reason}", remedy="Name NLU data with --nlu.")
+    if options.cross_validation:
+        if options.model is not None:
+            screen.note("--cross-validation trains engines of its own: --model is not used.")
+        with screen.step("nlu", f"Judging {len(data.examples)} sentences in {options.folds} folds"):
+            measured = cross_validate(
+                replace(project, nlu=data),
+                trainer_for(options.seed),
+                folds=options.folds,
+                seed=options.seed,
+                workers=options.workers,
+                pretrained=options.pretrained,
+            )
+    else:
+        with screen.step("train", "Training"):
+            engine = engine_for(project, options)
+        with screen.step("nlu", f"Judging {len(data.examples)} sentences"):
+            measured = evaluate_held_out(project, engine, data, pretrained=options.pretrained)
+    report = Report(
+        tool=Tool(name="turncheck", version=__version__),
+        project=ProjectInfo(name=project.name),
+        source=source or Source(),
+        seed=options.seed,
+        engine=measured.engine,
+        nlu=measured.section,
+        timings=dict(screen.timings),
+    )
+    write_test_files(report, measured, output, screen)
+    sys.stdout.write(nlu_text(measured.section, measured.engine))
+    return EXIT_OK
+
+
+def read_training_and_test(options: NluTestOptions, screen: Screen) -> tuple[Project, NluData]:
+    """Read the project that is trained on, and the data that are judged.
+
+    Raises:
+        UserError: a path that was given is missing, or there is no configuration to train by.
+    """
+    for name, path in (("--nlu", options.nlu), ("--config", options.config), ("--domain", options.domain)):
+        if path is not None and not path.exists():
+            raise UserError(f"the path '{path}' of {name} does not exist", remedy="Correct the path.")
+    project = read_project(options.project, domain=options.domain, config=options.config)
+    if project.config.pipeline is None and options.model is None:
+        raise UserError(
+            f"there is no pipeline to train: '{options.config or options.project / DEFAULT_CONFIG}' has none",
+            remedy="Name a configuration with --config.",
+        )
+    if options.nlu is None:
+        data = project.nlu
+        faults = [finding for finding in project.findings if finding.severity == "error"]
+    else:
+        data, findings = read_nlu([options.nlu], options.project)
+        faults = [finding for finding in findings if finding.severity == "error"]
+    if faults:
+        screen.note(f"{len(faults)} faults in the files; `turncheck data validate` lists them. The rest is tested.")
+    if not data.examples:
+        place = options.nlu or options.project / DEFAULT_DATA
+        raise UserError(f"there are no NLU examples at '{place}'", remedy="Name NLU data with --nlu.")
+    return project, data
+
+
+def trainer_for(seed: int) -> NluTrainer:
+    """Return the trainer of the embedded engine."""
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - imports scikit-learn
+
+    return EmbeddedNluTrainer(seed)
+
+
+def engine_for(project: Project, options: NluTestOptions) -> NluEngine:
+    """Train the project's engine."""
+    return trainer_for(options.seed).fit(project)
+
+
+def write_test_files(report: Report, measured: NluMeasurement, output: NluOutput, screen: Screen) -> None:
+    """Write the files of ``rasa test nlu``, the pictures, the report where one is wanted."""
+    nlu = measured.section
+    files = nlu_files(nlu, successes=output.successes, errors=output.errors)
+    write_all(output.folder, files)
+    if output.report_folder is not None:
+        write_all(output.report_folder, [file for file in files if file.name.endswith("_report.json")])
+    if output.errors_file is not None:
+        write_file(output.errors_file, as_json("errors.json", intent_errors(nlu)).encoded)
+    if output.json is not None:
+        write_file(output.json, encode(report))
+    if output.plots or output.histogram_file or output.confusion_file:
+        with screen.step("plots", "Drawing"):
+            _draw(report, output)
+    screen.note(f"Results are in {output.folder}")
+
+
+def _draw(report: Report, output: NluOutput) -> None:
+    from turncheck.render.plots import nlu_plots  # noqa: PLC0415 - imports matplotlib
+
+    for plot in nlu_plots(report):
+        if output.plots:
+            write_all(output.folder, [plot])
+        if plot.name == "intent_histogram.png" and output.histogram_file:
+            write_file(output.histogram_file, plot.encoded)
+        if plot.name == "intent_confusion_matrix.png" and output.confusion_file:
+            write_file(output.confusion_file, plot.encoded)
+
+
+# --- data split nlu --------------------------------------------------------------------------------------------------
+
+
+def run_data_split_nlu(
+    project: Path, nlu: Path | None, out: Path, *, fraction: float, seed: int | None, screen: Screen
+) -> int:
+    """Split NLU data into ``training_data.yml`` and ``test_data.yml`` as ``rasa data split nlu`` does.
+
+    The responses of retrieval intents go to ``nlg_training_data.yml`` and ``nlg_test_data.yml``, which are written even
+    when empty. Without a seed one is drawn, and named so that the split can be made again.
+
+    Raises:
+        UserError: the fraction lies outside (0, 1), nothing can be read, a file cannot be written.
+    """
+    if not 0 < fraction < 1:
+        raise UserError(f"--training-fraction is {fraction:g}, and must lie between 0 and 1")
+    path = nlu or project / DEFAULT_DATA
+    if not path.exists():
+        raise UserError(f"the path '{path}' of --nlu does not exist", remedy="Name NLU data with --nlu.")
+    data, findings = read_nlu([path], project)
+    faults = [finding for finding in findings if finding.severity == "error"]
+    if faults:
+        # A half-read file would be split without a word about the half that is lost.
+        raise UserError(
+            f"the NLU data cannot be read: {faults[0].message}",
+            location=faults[0].location,
+            remedy=f"`turncheck data validate` lists all {len(faults)} faults.",
+        )
+    if not data.examples:
+        raise UserError(f"there are no NLU examples at '{path}'", remedy="Name NLU data with --nlu.")
+    if seed is None:
+        seed = random.SystemRandom().randrange(_LARGEST_SEED)
+        screen.note(f"The seed of this split is {seed}: --random-seed {seed} makes it again.")
+    responses = read_nlu_responses([path], project)
+    split = split_as_rasa(data.examples, responses, fraction=fraction, seed=seed)
+    for warning in split.warnings:
+        screen.note(f"Warning: {warning}")
+    write_all(
+        out,
+        (
+            _yaml("training_data.yml", write_nlu_yaml(replace(data, examples=split.training))),
+            _yaml("test_data.yml", write_nlu_yaml(replace(data, examples=split.test))),
+            _yaml("nlg_training_data.yml", write_responses_yaml(needed_responses(split.training, responses))),
+            _yaml("nlg_test_data.yml", write_responses_yaml(needed_responses(split.test, responses))),
+        ),
+    )
+    sys.stdout.write(f"{len(split.training)} examples to train on and {len(split.test)} to test with are in {out}\n")
+    return EXIT_OK
+
+
+def needed_responses(examples: Iterable[Example], responses: Mapping[str, Response]) -> list[Response]:
+    """Return the responses that retrieval examples select, in the order of the examples."""
+    labels = (example.intent for example in examples if example.intent and "/" in example.intent)
+    names = dict.fromkeys(response_name(label) for label in labels)
+    return [responses[name] for name in names if name in responses]
+
+
+def _yaml(name: str, content: str) -> Rendered:
+    return Rendered(name, "application/yaml", content)

@@ -1,0 +1,76 @@
+"""What a comparison of pipelines writes: Rasa's ``results.json``, the curve, the figures, and the advice in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.render.rasa_files import as_json
+from turncheck.render.rendered import Rendered
+from turncheck.render.sinks.terminal import text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+CURVE_NAME: Final = "nlu_model_comparison_graph"
+
+_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's palette; with more pipelines the marks tell them apart."""
+
+_MARKS: Final = "osD^vPX*"
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """F1 over the runs at one size of the training data."""
+
+    sentences: int
+    mean: float
+    deviation: float
+
+
+def results_json(scores: Mapping[str, Sequence[Sequence[float]]]) -> Rendered:
+    """Return Rasa's file: for each pipeline, for each run, the weighted F1 at each percentage."""
+    return as_json("results.json", {name: [list(run) for run in runs] for name, runs in scores.items()})
+
+
+def figures_json(figures: Mapping[str, Any]) -> Rendered:
+    """Return what Rasa's file has no place for: seeds, sizes, tests, slopes."""
+    return as_json("nlu_comparison.json", dict(figures))
+
+
+def draw_curves(curves: Mapping[str, Sequence[CurvePoint]]) -> list[Rendered]:
+    """Draw mean F1 with its spread over the number of training sentences, as PDF (Rasa's name) and PNG."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - imported on drawing alone
+
+    figure = Figure(figsize=(7.5, 5), dpi=110)
+    axes = figure.add_subplot()
+    for place, (name, points) in enumerate(curves.items()):
+        axes.errorbar(
+            [point.sentences for point in points],
+            [point.mean for point in points],
+            yerr=[point.deviation for point in points],
+            color=_COLOURS[place % len(_COLOURS)],
+            marker=_MARKS[place % len(_MARKS)],
+            capsize=3,
+            label=text(name, 40).lstrip("_"),
+        )
+    axes.set_xlabel("training sentences")
+    axes.set_ylabel("weighted F1 of intents on the test sentences")
+    axes.set_title("Pipelines compared: mean and standard deviation over the runs", fontsize=10, loc="left")
+    axes.grid(color="#e0e0e0", linewidth=0.5)
+    legend = axes.legend()
+    for entry in legend.get_texts():
+        entry.set_parse_math(False)
+    return [
+        Rendered(f"{CURVE_NAME}.pdf", "application/pdf", _saved(figure, "pdf", {"CreationDate": None, "Producer": None})),
+        Rendered(f"{CURVE_NAME}.png", "image/png", _saved(figure, "png", {"Software": None})),
+    ]
+
+
+def _saved(figure: Any, kind: str, metadata: dict[str, None]) -> bytes:
+    """Without date and version: the same figures give the same bytes."""
+    content = BytesIO()
+    figure.savefig(content, format=kind, bbox_inches="tight", metadata=metadata)
+    return content.getvalue()

@@ -1,0 +1,83 @@
+"""An NLU evaluation in plain lines, for the terminal and for logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.render.sinks.terminal import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from turncheck.report.model import EngineInfo, Nlu, Spread
+
+_MOST_CONFUSED = 10
+
+
+def nlu_text(nlu: Nlu, engine: EngineInfo | None = None) -> str:
+    """Tell what was measured: main figures, with their spread over the folds, and where to look first."""
+    return "\n".join([*_head(nlu, engine), *_figures(nlu), *_where_to_look(nlu), ""])
+
+
+def _head(nlu: Nlu, engine: EngineInfo | None) -> Iterator[str]:
+    how = f"{nlu.folds}-fold cross-validation" if nlu.mode == "cross-validation" else "held-out sentences"
+    yield f"NLU: {nlu.examples} sentences, {how}"
+    if nlu.on_training_sentences:
+        yield f"  {nlu.on_training_sentences} of them were trained on as well: these figures flatter."
+    for substitution in engine.substitutions if engine else ():
+        used = f"replaced by {text(substitution.used)}" if substitution.used else "left out"
+        yield f"  {text(substitution.component)} is {used}: {text(substitution.reason)}"
+    for remark in nlu.remarks:
+        yield f"  {text(remark, 400)}"
+    for entry in nlu.unjudged:
+        yield f"  Never judged, too few examples for the folds: {text(entry.intent)} ({entry.examples})"
+
+
+def _figures(nlu: Nlu) -> Iterator[str]:
+    if nlu.intents:
+        scores = nlu.intents
+        figures = {"accuracy": scores.accuracy, "precision": scores.precision, "recall": scores.recall, "f1": scores.f1}
+        yield from _table("Intents", figures, scores.folds)
+    for name, entities in nlu.entities.items():
+        figures = {"precision": entities.precision, "recall": entities.recall, "f1": entities.f1}
+        yield from _table(f"Entities by {name}, by token", figures, entities.folds)
+        spans = entities.spans
+        yield f"  exact spans: precision {spans.precision:.3f}, recall {spans.recall:.3f}, f1 {spans.f1:.3f}"
+    for name, responses in nlu.responses.items():
+        figures = {"accuracy": responses.accuracy, "f1": responses.f1}
+        yield from _table(f"Responses by selector {name}", figures, responses.folds)
+    understood = nlu.understood
+    if understood:
+        yield "Understood, after the fallback:"
+        yield f"  right {understood.right}, wrong {understood.wrong}, not understood {understood.not_understood}"
+        if understood.suggested:
+            point = understood.suggested
+            yield (
+                f"  suggested threshold {point.threshold:g}: answers {point.coverage:.1%} of the sentences, "
+                f"{point.precision:.1%} of them right"
+            )
+
+
+def _table(title: str, figures: Mapping[str, float], folds: Mapping[str, Spread]) -> Iterator[str]:
+    yield f"{text(title)}:"
+    for name, value in figures.items():
+        spread = folds.get(name)
+        mean = f"   mean of folds {spread.mean:.3f} ± {spread.deviation:.3f}" if spread else ""
+        yield f"  {name:<10}{'pooled ' if spread else ''}{value:.3f}{mean}"
+
+
+def _where_to_look(nlu: Nlu) -> Iterator[str]:
+    if nlu.insights.confused:
+        yield "Most confused:"
+    for pair in nlu.insights.confused[:_MOST_CONFUSED]:
+        first, second = text(pair.first), text(pair.second)
+        yield f"  {first} taken for {second}: {pair.first_as_second}, the other way: {pair.second_as_first}"
+    if nlu.insights.mislabelled:
+        yield "Perhaps mislabelled, since the engine contradicts surely:"
+    for index in nlu.insights.mislabelled[:_MOST_CONFUSED]:
+        prediction = nlu.predictions[index]
+        expected, predicted = text(prediction.expected.intent or ""), text(prediction.predicted.intent or "")
+        yield (
+            f"  {text(str(prediction.location))}: “{text(prediction.text)}” is {expected}, "
+            f"looks like {predicted} ({prediction.predicted.confidence:.2f})"
+        )
