@@ -1,8 +1,8 @@
 """Comparing pipelines on the same data: which sentences train and test, and what the scores say in the end.
 
 The plan is Rasa's (``rasa test nlu --config a.yml b.yml``): in each run 80 % may train and 20 % test, and for each
-percentage that share of the training sentences is left out, intent by intent. Rasa draws without a seed; here run *n* is
-drawn with ``seed + n - 1``, and with 0 % nothing is left out.
+percentage that share of the training sentences is left out, intent by intent. Rasa draws without a seed; here run *n*
+is drawn with ``seed + n - 1``, and with 0 % nothing is left out.
 """
 
 from __future__ import annotations

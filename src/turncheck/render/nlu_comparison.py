@@ -64,7 +64,9 @@ def draw_curves(curves: Mapping[str, Sequence[CurvePoint]]) -> list[Rendered]:
     for entry in legend.get_texts():
         entry.set_parse_math(False)
     return [
-        Rendered(f"{CURVE_NAME}.pdf", "application/pdf", _saved(figure, "pdf", {"CreationDate": None, "Producer": None})),
+        Rendered(
+            f"{CURVE_NAME}.pdf", "application/pdf", _saved(figure, "pdf", {"CreationDate": None, "Producer": None})
+        ),
         Rendered(f"{CURVE_NAME}.png", "image/png", _saved(figure, "png", {"Software": None})),
     ]
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from turncheck.report.model import EntitySpan, Nlu, NluPrediction
 
-_EXTRA_BEFORE_VALUE = ("confidence_role", "confidence_group")
-
 
 def nlu_files(nlu: Nlu, *, successes: bool = False, errors: bool = True) -> list[Rendered]:
     """Return the JSON files of ``rasa test nlu``; ``errors`` and ``successes`` as its flags have them."""
@@ -137,8 +135,10 @@ def _found_entity(entity: EntitySpan) -> dict[str, Any]:
     named: dict[str, Any] = {"entity": entity.entity, "start": entity.start, "end": entity.end}
     if entity.confidence is not None:
         named["confidence_entity"] = entity.confidence
-    named |= _role_and_group(entity)
-    named |= {key: extra.pop(key) for key in _EXTRA_BEFORE_VALUE if key in extra}
+    for key, name in _role_and_group(entity).items():
+        named[key] = name
+        if (confidence := extra.pop(f"confidence_{key}", None)) is not None:
+            named[f"confidence_{key}"] = confidence
     return named | {"value": entity.value, "extractor": entity.extractor} | extra
 
 

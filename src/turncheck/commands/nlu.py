@@ -1,0 +1,186 @@
+"""``turncheck test nlu`` and ``turncheck data split nlu``: Rasa's flags, and a few of our own."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands.run import add_verbosity
+
+if TYPE_CHECKING:
+    from turncheck.nlu_commands import NluOutput, NluTestOptions
+
+
+def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``nlu`` below ``test``."""
+    parser = subparsers.add_parser(
+        "nlu",
+        help="judge intents, entities and responses",
+        description="Judge NLU data with a trained engine, by cross-validation, or compare pipelines.",
+    )
+    add_nlu_flags(parser)
+    add_output_flags(parser)
+    add_verbosity(parser)
+    parser.set_defaults(handler=test_nlu)
+
+
+def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what ``test nlu`` reads and how it measures."""
+    read = parser.add_argument_group("what is read")
+    read.add_argument("--project", type=Path, default=Path(), metavar="DIR", help="the assistant's folder (default: .)")
+    read.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data to judge (default: data)")
+    read.add_argument("-m", "--model", type=Path, metavar="PATH", help="a trained model, or a folder of them")
+    read.add_argument(
+        *("-c", "--config"),
+        type=Path,
+        nargs="+",
+        action="extend",
+        metavar="PATH",
+        help="the configuration (default: config.yml); several, or a folder, are compared",
+    )
+    read.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
+    measure = parser.add_argument_group("how it is measured")
+    measure.add_argument("--cross-validation", action="store_true", help="train and judge in folds")
+    measure.add_argument("-f", "--folds", type=folds, default=5, metavar="N", help="how many (default: 5)")
+    measure.add_argument("--seed", type=int, default=42, metavar="N", help="of folds and training (default: 42)")
+    measure.add_argument(
+        "--workers", type=workers, default=0, metavar="N", help="processes (default: 0, one a processor)"
+    )
+    measure.add_argument("--pretrained", action="store_true", help="score spaCy's and Duckling's entities too")
+    compare = parser.add_argument_group("comparing pipelines")
+    compare.add_argument("-r", "--runs", type=int, default=3, metavar="N", help="repetitions (default: 3)")
+    compare.add_argument(
+        *("-p", "--percentages"),
+        type=int,
+        nargs="+",
+        action="extend",
+        metavar="N",
+        help="percentages of the training data to leave out (default: 0 25 50 75)",
+    )
+    compare.add_argument("--cluster", metavar="ADDRESS", help="run on a Dask cluster: tcp://host:port")
+
+
+def add_output_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what ``test nlu`` writes; the last four flags are those of older Rasa versions."""
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder (default: results; for a comparison nlu_comparison_results)"
+    )
+    output.add_argument("--successes", action="store_true", help="write right predictions to files too")
+    output.add_argument("--no-errors", action="store_true", help="do not write wrong predictions to files")
+    output.add_argument("--no-plot", action="store_true", help="draw nothing")
+    output.add_argument("--no-warnings", action="store_true", help=argparse.SUPPRESS)
+    output.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file as well")
+    output.add_argument(
+        "--report", type=Path, nargs="?", const=Path("reports"), metavar="DIR", help="write the *_report.json here too"
+    )
+    output.add_argument("--errors", type=Path, metavar="FILE", help="write the wrong intents to this file too")
+    output.add_argument("--histogram", type=Path, metavar="FILE", help="draw the histogram of intents to this file too")
+    output.add_argument("--confmat", type=Path, metavar="FILE", help="draw the confusion matrix to this file too")
+
+
+def add_data_split(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``split nlu`` below ``data``."""
+    split = subparsers.add_parser("split", help="split data into training and test data")
+    kinds = split.add_subparsers(title="what is split", metavar="KIND", required=True)
+    parser = kinds.add_parser("nlu", help="split NLU data, intent by intent, as Rasa does")
+    parser.add_argument(
+        "--project", type=Path, default=Path(), metavar="DIR", help="the assistant's folder (default: .)"
+    )
+    parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="file or folder with NLU data (default: data)")
+    parser.add_argument(
+        "--training-fraction", type=float, default=0.8, metavar="SHARE", help="share to train on (default: 0.8)"
+    )
+    parser.add_argument("--random-seed", type=int, metavar="N", help="makes the same split again")
+    parser.add_argument(
+        "--out", type=Path, default=Path("train_test_split"), metavar="DIR", help="folder (default: train_test_split)"
+    )
+    add_verbosity(parser)
+    parser.set_defaults(handler=_data_split_nlu)
+
+
+def folds(text: str) -> int:
+    """Read a number of folds."""
+    return _whole(text, 2)
+
+
+def workers(text: str) -> int:
+    """Read a number of workers; 0 is one a processor."""
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    number = int(text)
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{number} is less than {least}")
+    return number
+
+
+def test_nlu(namespace: argparse.Namespace) -> int:
+    """Run ``test nlu`` on parsed flags: a comparison where several configurations are named."""
+    from turncheck.nlu_commands import run_test_nlu  # noqa: PLC0415
+    from turncheck.nlu_comparison import DEFAULT_FOLDER, config_files, run_compare_nlu  # noqa: PLC0415 - not for --help
+    from turncheck.screen import Screen  # noqa: PLC0415
+
+    screen = Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose))
+    configs = config_files(namespace.config or [])
+    options = _options(namespace, configs[0] if configs else None)
+    if len(configs) > 1:
+        return run_compare_nlu(
+            options,
+            configs,
+            _output(namespace, DEFAULT_FOLDER),
+            screen,
+            runs=namespace.runs,
+            percentages=namespace.percentages or (0, 25, 50, 75),
+            cluster=namespace.cluster,
+        )
+    return run_test_nlu(options, _output(namespace, "results"), screen)
+
+
+def _options(namespace: argparse.Namespace, config: Path | None) -> NluTestOptions:
+    from turncheck.nlu_commands import NluTestOptions  # noqa: PLC0415 - not for --help
+
+    return NluTestOptions(
+        project=namespace.project,
+        nlu=namespace.nlu,
+        config=config,
+        domain=namespace.domain,
+        model=namespace.model,
+        cross_validation=namespace.cross_validation,
+        folds=namespace.folds,
+        seed=namespace.seed,
+        workers=namespace.workers,
+        pretrained=namespace.pretrained,
+    )
+
+
+def _output(namespace: argparse.Namespace, folder: str) -> NluOutput:
+    from turncheck.nlu_commands import NluOutput  # noqa: PLC0415 - not for --help
+
+    return NluOutput(
+        folder=namespace.out or Path(folder),
+        successes=namespace.successes,
+        errors=not namespace.no_errors,
+        plots=not namespace.no_plot,
+        json=namespace.json,
+        report_folder=namespace.report,
+        errors_file=namespace.errors,
+        histogram_file=namespace.histogram,
+        confusion_file=namespace.confmat,
+    )
+
+
+def _data_split_nlu(namespace: argparse.Namespace) -> int:
+    from turncheck.nlu_commands import run_data_split_nlu  # noqa: PLC0415 - not for --help
+    from turncheck.screen import Screen  # noqa: PLC0415
+
+    return run_data_split_nlu(
+        namespace.project,
+        namespace.nlu,
+        namespace.out,
+        fraction=namespace.training_fraction,
+        seed=namespace.random_seed,
+        screen=Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose)),
+    )
