@@ -92,7 +92,7 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
         written.append(Path(json))
     if plots:
         written += draw_plots(outcome, folder, screen)
-    sys.stdout.write(_terminal_summary(outcome, prepared.links))
+    sys.stdout.write(terminal_summary(outcome, prepared.links))
     screen.note(_written(folder, written))
     return outcome.exit_code
 
@@ -116,7 +116,8 @@ def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
         return write_all(folder / "rasa", nlu_plots(outcome.report))
 
 
-def _terminal_summary(outcome: Outcome, links: Links) -> str:
+def terminal_summary(outcome: Outcome, links: Links) -> str:
+    """Return the summary as this terminal shows it, or in plain lines where there is none."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     return str(render_console(outcome.report, outcome.comparison, outcome.verdict, links, width=width).content)
 
