@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from turncheck.dialogue.events import UserUttered
 from turncheck.dialogue.training import trackers_of
+from turncheck.engines.base import Parse, PredictedIntent
 from turncheck.evaluation.annotated import annotation
 from turncheck.evaluation.scores import score_pairs
 from turncheck.evaluation.story_run import StoryRun, run_story
@@ -37,7 +39,7 @@ def evaluate_stories(
     Args:
         ensemble: the trained policies.
         stories: the test stories as read; alternatives and checkpoints make several of one.
-        nlu: reads the texts of messages, with ``end_to_end``.
+        nlu: reads the texts of messages, with ``end_to_end``; without one, only ``/intent`` messages are understood.
         end_to_end: judge intents and entities, too.
         max_stories: judge only so many, the first ones.
         progress: told after each story how many of how many are judged.
@@ -50,11 +52,12 @@ def evaluate_stories(
     duplicates = (
         trackers.duplicates if max_stories is None else trackers.duplicates[: max(max_stories - len(chosen), 0)]
     )
+    understood = _understood((*chosen, *duplicates), ensemble, nlu) if end_to_end else None
     results: list[StoryResult] = []
     tally = _Tally()
     total = len(chosen) + len(duplicates)
     for number, tracker in enumerate((*chosen, *duplicates)):
-        run = run_story(tracker, ensemble, nlu=nlu, end_to_end=end_to_end)
+        run = run_story(tracker, ensemble, understood)
         is_duplicate = number >= len(chosen)
         if not is_duplicate:
             tally.add(run)
@@ -62,6 +65,21 @@ def evaluate_stories(
         if progress is not None:
             progress(number + 1, total)
     return tally.core(results)
+
+
+def _understood(trackers: Sequence[StoryTracker], ensemble: Ensemble, nlu: NluEngine | None) -> dict[str, Parse]:
+    """Read all texts in one go."""
+    texts = dict.fromkeys(e.text for t in trackers for e in t.events if isinstance(e, UserUttered) and e.text)
+    if nlu is not None:
+        return dict(zip(texts, nlu.parse(list(texts)), strict=True))
+    from turncheck.engines.embedded.nlu.message_handler import read_direct_message  # noqa: PLC0415 - rarely needed
+
+    nothing = PredictedIntent(None, 0.0)
+    domain = ensemble.domain.domain
+    return {
+        text: (read_direct_message(text, domain) if text.startswith("/") else None) or Parse(text, nothing)
+        for text in texts
+    }
 
 
 def _result(tracker: StoryTracker, run: StoryRun, *, is_duplicate: bool) -> StoryResult:

@@ -18,7 +18,6 @@ from turncheck.dialogue.events import (
     SlotSet,
     UserUttered,
 )
-from turncheck.dialogue.story_steps import entities_of_command
 from turncheck.dialogue.tracker import Tracker
 from turncheck.evaluation.annotated import annotated
 from turncheck.report.model import Alternative, StoryStep, WrittenStep
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.engines.base import NluEngine, Parse
+    from turncheck.engines.base import Parse
     from turncheck.engines.embedded.policies.decision import Decision
     from turncheck.engines.embedded.policies.ensemble import Ensemble
 
@@ -60,18 +59,19 @@ class StoryRun:
         ) == _as_set(self.predicted_entities)
 
 
-def run_story(story: StoryTracker, ensemble: Ensemble, *, nlu: NluEngine | None, end_to_end: bool) -> StoryRun:
-    """Hold a test story against the policies; with ``end_to_end`` its messages against the NLU, too.
+def run_story(story: StoryTracker, ensemble: Ensemble, understood: Mapping[str, Parse] | None) -> StoryRun:
+    """Hold a test story against the policies.
 
-    A message without a text, or without an NLU to read it, is taken as the story gives it.
+    ``understood``: how the texts of the messages were understood, to judge that, too (end to end); ``None``: messages
+    are taken as the story gives them. A message without a text always is.
     """
-    runner = _Runner(story, ensemble, nlu, end_to_end=end_to_end)
+    runner = _Runner(story, ensemble, understood or {})
     for number, event in enumerate(story.events):
         if number == 0 or not isinstance(event, (ActionExecuted, UserUttered)):
             runner.told(event)
         elif isinstance(event, ActionExecuted):
             runner.act(event)
-        elif end_to_end:
+        elif understood is not None:
             runner.hear(event)
         else:
             runner.told(event)
@@ -79,13 +79,13 @@ def run_story(story: StoryTracker, ensemble: Ensemble, *, nlu: NluEngine | None,
 
 
 class _Runner:
-    def __init__(self, story: StoryTracker, ensemble: Ensemble, nlu: NluEngine | None, *, end_to_end: bool) -> None:
+    def __init__(self, story: StoryTracker, ensemble: Ensemble, understood: Mapping[str, Parse]) -> None:
         self.run = StoryRun()
         self.tracker = Tracker(ensemble.domain, story.name)
         self.ensemble = ensemble
         self.domain: DialogueDomain = ensemble.domain
-        self.nlu = nlu
-        self.end_to_end = end_to_end
+        self.understood = understood
+        self.heard: Parse | None = None
 
     # --- what is only told --------------------------------------------------------------------------------------------
 
@@ -140,7 +140,9 @@ class _Runner:
                     text=event.text,
                 )
             )
+        self.heard = None
         if intent_right and entities_right:
+            self.heard = self.understood.get(text)
             self.tracker.append(event)
             run.written.append(WrittenStep(step=_user_step(event)))
         else:
@@ -154,15 +156,9 @@ class _Runner:
             run.written.append(_wrong_user_step(wrong, predicted_intent, predicted))
 
     def _understood(self, event: UserUttered, expected: str | None) -> tuple[str | None, Sequence[Mapping[str, Any]]]:
-        if not event.text or self.nlu is None:
+        if not event.text:
             return event.intent_name, event.entities
-        if event.text.startswith("/"):
-            name = event.text[1:].partition("{")[0].partition("@")[0].strip()
-            if name in self.domain.used_entities:
-                known = self.domain.domain.entities
-                named = (found for found in entities_of_command(event.text) if found["entity"] in known)
-                return name, [{**found, "extractor": "RegexMessageHandler"} for found in named]
-        parse = self.nlu.parse([event.text])[0]
+        parse = self.understood[event.text]
         return _predicted_intent(parse, expected), [_found(entity) for entity in parse.entities]
 
     # --- actions ------------------------------------------------------------------------------------------------------
@@ -223,8 +219,8 @@ class _Runner:
         intent = predicted.removeprefix("utter_")
         if predicted in {expected, intent} or intent not in self.domain.retrieval_intents:
             return predicted
-        chosen = (self.tracker.latest_message.parse_data or {}).get("response_key")
-        return f"utter_{chosen}" if chosen else predicted
+        chosen = None if self.heard is None else _response_key(self.heard, intent)
+        return predicted if chosen is None else f"utter_{chosen}"
 
     def _note_unlikely_intent(self, event: ActionExecuted, decision: Decision | None) -> None:
         metadata = None if decision is None else decision.metadata
@@ -290,13 +286,18 @@ def _acted(tracker: Tracker) -> int:
 def _predicted_intent(parse: Parse, expected: str | None) -> str | None:
     """Return the intent; where the story names a retrieval intent in full, or it is wrong, with its response."""
     intent = parse.intent.name
-    if intent == expected:
+    if intent == expected or intent is None:
         return intent
+    return _response_key(parse, intent) or intent
+
+
+def _response_key(parse: Parse, intent: str) -> str | None:
+    """Return the response that was selected for a retrieval intent: ``faq/ask_hours``."""
     for selected in parse.responses.values():
         key = selected.intent_response_key
         if key is not None and key.partition("/")[0] == intent:
             return key
-    return intent
+    return None
 
 
 def _found(entity: Any) -> dict[str, Any]:

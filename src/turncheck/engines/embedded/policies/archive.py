@@ -1,0 +1,97 @@
+"""The policies in a model archive: JSON members below ``core/``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.dialogue.rules import RuleSettings
+from turncheck.engines.embedded.policies.ensemble import Ensemble
+from turncheck.engines.embedded.policies.memoization import (
+    AugmentedMemoizationPolicy,
+    MemoizationPolicy,
+    MemoizationSettings,
+)
+from turncheck.engines.embedded.policies.rule import RulePolicy
+from turncheck.engines.embedded.policies.trainer import class_name, configured_policies
+from turncheck.engines.embedded.stored_domain import (
+    components_from_json,
+    components_to_json,
+    domain_from_json,
+    domain_to_json,
+)
+from turncheck.report.model import Substitution
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.policies.base import Policy
+    from turncheck.project.model import Component, Config
+
+FOLDER = "core"
+
+
+def write_ensemble(writer: MemberWriter, ensemble: Ensemble, config: Config) -> None:
+    """Add the ensemble's members."""
+    members = writer.below(FOLDER)
+    domain = ensemble.domain
+    trained = {policy.name for policy in ensemble.policies}
+    components = [component for component in configured_policies(config) if class_name(component) in trained]
+    members.json(
+        "ensemble",
+        {
+            "domain": domain_to_json(domain.domain),
+            "retrieval_intents": sorted(domain.retrieval_intents),
+            "bot_texts": [text for text in domain.actions if text in domain.bot_texts],
+            "components": components_to_json(components),
+            "substitutions": [
+                {"component": one.component, "used": one.used, "reason": one.reason} for one in ensemble.substitutions
+            ],
+        },
+    )
+    for number, policy in enumerate(ensemble.policies):
+        members.json(f"policy_{number}", policy.to_json())
+
+
+def read_ensemble(reader: MemberReader) -> Ensemble:
+    """Read what :func:`write_ensemble` wrote.
+
+    Raises:
+        UserError: a member is missing.
+    """
+    members = reader.below(FOLDER)
+    shape = members.json("ensemble")
+    domain = DialogueDomain.from_domain(
+        domain_from_json(shape["domain"]),
+        retrieval_intents=shape["retrieval_intents"],
+        bot_texts=tuple(shape["bot_texts"]),
+    )
+    policies = [
+        _policy(component, members.json(f"policy_{number}"), domain)
+        for number, component in enumerate(components_from_json(shape["components"]))
+    ]
+    return Ensemble(domain, tuple(policies), tuple(Substitution(**one) for one in shape["substitutions"]))
+
+
+def _policy(component: Component, shape: Mapping[str, Any], domain: DialogueDomain) -> Policy:
+    name = class_name(component)
+    match name:
+        case "RulePolicy":
+            return RulePolicy.from_json(shape, domain, RuleSettings.of(component.parameters))
+        case "MemoizationPolicy":
+            return MemoizationPolicy(MemoizationSettings.of(name, component.parameters), shape["lookup"])
+        case "AugmentedMemoizationPolicy":
+            return AugmentedMemoizationPolicy(MemoizationSettings.of(name, component.parameters), shape["lookup"])
+        case _:
+            # Only who configures one of these pays for NumPy.
+            from turncheck.engines.embedded.policies.stand_ins import (  # noqa: PLC0415
+                TED,
+                StandInSettings,
+                TedStandIn,
+                UnexpectedIntentStandIn,
+            )
+
+            settings = StandInSettings.of(name, component.parameters)
+            kind = TedStandIn if name == TED else UnexpectedIntentStandIn
+            return kind.from_json(shape, settings)
