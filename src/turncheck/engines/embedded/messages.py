@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from turncheck.dialogue.defaults import INTENT_NLU_FALLBACK
+from turncheck.engines.embedded.nlu.message_handler import read_direct_message
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.engines.base import NluEngine, Parse, PredictedEntity, SelectedResponse
 
 Json = dict[str, Any]
-
-_SHORTHAND = re.compile(r"^/(?P<intent>[^{@]+)(?P<confidence>@[0-9.]+)?(?P<entities>{.+})?(?P<rest>.*)")
-_SHORTHAND_EXTRACTOR = "RegexMessageHandler"
 
 
 def parse_message(text: str, domain: DialogueDomain, nlu: NluEngine | None) -> Json:
@@ -25,54 +23,16 @@ def parse_message(text: str, domain: DialogueDomain, nlu: NluEngine | None) -> J
     ``/intent@0.9{"entity": "value"}`` names intent, confidence and entities itself, if the domain knows the intent;
     everything else is for the NLU engine. Without one nothing is understood: intent ``None``, confidence 0.
     """
-    shorthand = read_shorthand(text, domain)
-    if shorthand is not None:
-        return shorthand
+    direct = read_direct_message(text, domain.domain, domain.retrieval_intents)
+    if direct is not None:
+        return parse_json(direct, domain)
     if nlu is None:
         return {"text": text, "intent": {"name": None, "confidence": 0.0}, "entities": []}
-    return parse_json(nlu.parse([text])[0], domain)
-
-
-def read_shorthand(text: str, domain: DialogueDomain) -> Json | None:
-    """Read ``/intent@confidence{entities}``; ``None`` where it is none, or names an intent the domain does not know.
-
-    Entities that the domain does not know are left out; broken JSON gives no entities.
-    """
-    match = _SHORTHAND.match(text)
-    if match is None:
-        return None
-    name = match["intent"].strip()
-    if name not in domain.used_entities:
-        return None
-    intent = {"name": name, "confidence": _confidence(match["confidence"])}
-    span = {"start": match.start("entities"), "end": match.end("entities"), "extractor": _SHORTHAND_EXTRACTOR}
-    entities = [
-        {"entity": entity, "value": value, **span}
-        for entity, value in _entities(match["entities"])
-        if entity in domain.domain.entities
-    ]
-    return {"text": text, "intent": intent, "intent_ranking": [intent], "entities": entities}
-
-
-def _confidence(written: str | None) -> float:
-    """Return the confidence after the ``@``: 1 without one, 0 for what is no number."""
-    if written is None:
-        return 1.0
-    try:
-        return min(1.0, max(0.0, float(written[1:])))
-    except ValueError:
-        return 0.0
-
-
-def _entities(written: str | None) -> Iterator[tuple[str, Any]]:
-    try:
-        entities = json.loads(written or "{}")
-    except ValueError:
-        return
-    if not isinstance(entities, dict):
-        return
-    for entity, values in entities.items():
-        yield from ((entity, value) for value in (values if isinstance(values, list) else [values]))
+    parse = nlu.parse([text])[0]
+    if all(intent.name == INTENT_NLU_FALLBACK for intent in parse.ranking):
+        # No classifier before the fallback gave a ranking, and then Rasa's output has none.
+        parse = replace(parse, ranking=())
+    return parse_json(parse, domain)
 
 
 def parse_json(parse: Parse, domain: DialogueDomain) -> Json:

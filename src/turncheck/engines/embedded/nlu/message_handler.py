@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from turncheck.project.model import Domain
 
@@ -20,18 +20,20 @@ _MESSAGE: Final = re.compile(r"^/(?P<intent>[^{@]+)(?P<confidence>@[0-9.]+)?(?P<
 _DEFAULT_INTENTS: Final = frozenset({"restart", "back", "out_of_scope", "session_start", "nlu_fallback"})
 
 
-def read_direct_message(text: str, domain: Domain) -> Parse | None:
+def read_direct_message(text: str, domain: Domain, retrieval_intents: Collection[str] = ()) -> Parse | None:
     """Read a message that begins with ``/``; ``None`` if it is none, or the domain has no such intent.
 
-    Against a domain with content the intent must be known and unknown entities are dropped; what cannot be read of
-    confidence and entities is left out, as Rasa does with a warning.
+    Against a domain with content the intent must be known (from it, or as a retrieval intent of the NLU data) and
+    unknown entities are dropped; what cannot be read of confidence and entities is left out, as Rasa does with a
+    warning.
     """
     stripped = text.strip()
     match = _MESSAGE.match(stripped)
     if match is None:
         return None
     name = match["intent"].strip()
-    if not domain.is_empty and name not in domain.intents and name not in _DEFAULT_INTENTS:
+    known = name in domain.intents or name in _DEFAULT_INTENTS or name in retrieval_intents
+    if not known and not domain.is_empty:
         return None
     intent = PredictedIntent(name, _confidence(match["confidence"]))
     entities = _entities(match["entities"], domain)
