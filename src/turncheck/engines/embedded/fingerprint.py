@@ -1,0 +1,20 @@
+"""From which files a model was trained: a model fits a project if nothing that training reads has changed."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turncheck.project.model import Project
+
+
+def project_fingerprint(project: Project) -> str:
+    """Return a digest of the texts of domain, data and configuration, by path."""
+    digest = hashlib.sha256()
+    for file in sorted(project.files, key=lambda file: file.path):
+        if file.role == "endpoints":
+            continue  # where action servers are found has nothing to do with what was learnt
+        text = "" if file.document is None else file.document.source.text
+        digest.update(f"{file.path}\0{hashlib.sha256(text.encode()).hexdigest()}\n".encode())
+    return digest.hexdigest()
