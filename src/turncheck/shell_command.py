@@ -6,13 +6,17 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+from turncheck.assistants import AssistantOptions, read_assistant, running_assistant
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.engines.embedded.trainer import NLG_NOTE
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.render.sinks import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import Conversation, ConversationEngine, Turn
+    from turncheck.engines.base import Conversation, Turn
+    from turncheck.screen import Screen
 
 PROMPT = "you> "
 COMMANDS = {
@@ -35,30 +39,42 @@ class ShellOptions:
     channel: str = "cmdline"
 
 
-def run_shell(
-    engine: ConversationEngine,
-    slots: Iterable[str],
-    options: ShellOptions,
-    *,
-    lines: Iterable[str],
-    output: TextIO,
-    interactive: bool,
-) -> int:
-    """Hold one conversation and return the exit code.
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Both ends of the talk. ``interactive``: somebody sits at a terminal, is prompted and may give commands."""
 
-    ``slots`` are the names that a fixture may fill. ``lines`` are messages, one each; with ``interactive`` they come
-    from somebody at a terminal, who is prompted and may give :data:`COMMANDS`.
+    lines: Iterable[str]
+    output: TextIO
+    interactive: bool = False
+
+
+def run_shell(
+    options: AssistantOptions,
+    shell: ShellOptions,
+    ends: Terminal,
+    environment: Mapping[str, str],
+    screen: Screen,
+) -> int:
+    """Read and train the assistant, hold one conversation, and return the exit code.
 
     Raises:
-        UserError: a fixture that cannot be read.
+        UserError: a fixture or a path that cannot be read, nothing to learn from, an action server that does not start.
     """
-    fixtures = read_fixtures(options.fixtures, slots)
-    conversation = engine.conversation(channel=options.channel, fixtures=fixtures)
-    if options.output_format == "jsonl":
-        return _talk(conversation, lines, output, write_json)
-    if not interactive:
-        return _talk(conversation, lines, output, write_text)
-    return _talk_interactively(conversation, lines, output)
+    project = read_assistant(options)
+    fixtures = read_fixtures(shell.fixtures, DialogueDomain.of(project).slots)
+    with running_assistant(options, project, environment, screen) as engine:
+        if "nlg" in project.endpoints:
+            screen.note(NLG_NOTE)
+        return talk(engine.conversation(channel=shell.channel, fixtures=fixtures), shell, ends)
+
+
+def talk(conversation: Conversation, shell: ShellOptions, ends: Terminal) -> int:
+    """Hold the conversation: every line is a message, and from somebody at a terminal perhaps a command."""
+    if shell.output_format == "jsonl":
+        return _talk(conversation, ends, write_json)
+    if not ends.interactive:
+        return _talk(conversation, ends, write_text)
+    return _talk_interactively(conversation, ends.lines, ends.output)
 
 
 def read_fixtures(written: Sequence[str], slots: Iterable[str]) -> dict[str, Any]:
@@ -85,12 +101,10 @@ def read_fixtures(written: Sequence[str], slots: Iterable[str]) -> dict[str, Any
 # --- from a pipe ------------------------------------------------------------------------------------------------------
 
 
-def _talk(
-    conversation: Conversation, lines: Iterable[str], output: TextIO, write: Callable[[Turn, TextIO], None]
-) -> int:
-    for line in lines:
-        write(conversation.say(line.removesuffix("\n").removesuffix("\r")), output)
-        output.flush()
+def _talk(conversation: Conversation, ends: Terminal, write: Callable[[Turn, TextIO], None]) -> int:
+    for line in ends.lines:
+        write(conversation.say(line.removesuffix("\n").removesuffix("\r")), ends.output)
+        ends.output.flush()
     return EXIT_OK
 
 
@@ -129,7 +143,7 @@ def message_lines(message: Mapping[str, Any]) -> Iterator[str]:
         yield terminal.text(line, 2000)
     for number, button in enumerate(message.get("buttons") or (), 1):
         shown = button if isinstance(button, dict) else {"title": button}
-        yield terminal.text(f"  {number}: {shown.get('title', '')} ({shown.get('payload', '')})", 400)
+        yield terminal.text(f"{number}: {shown.get('title', '')} ({shown.get('payload', '')})", 400)
     for key in ("image", "attachment", "custom"):
         if key in message:
             value = message[key]

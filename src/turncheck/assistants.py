@@ -1,0 +1,107 @@
+"""The assistant that a command talks to: project read, engine trained, action server chosen or started."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from turncheck.engines.embedded.actions.endpoint import ActionEndpoint, choose_server, read_endpoint
+from turncheck.engines.embedded.actions.server_process import running_action_server
+from turncheck.engines.embedded.trainer import EmbeddedTrainer
+from turncheck.environment import for_child
+from turncheck.errors import UserError
+from turncheck.project.reader import read_project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from turncheck.engines.embedded.actions.server import ActionServer
+    from turncheck.engines.embedded.engine import EmbeddedEngine
+    from turncheck.project.model import Project
+    from turncheck.screen import Screen
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantOptions:
+    """Where the assistant comes from, and who runs its custom actions.
+
+    ``action_endpoint`` overrides the address in ``endpoints.yml``; ``action_server`` is a command that starts one.
+    ``allowed_hosts`` restricts what the project's files may name (``None``: any); ``child_variables`` are added to the
+    environment of the action server that is started.
+    """
+
+    project: Path
+    domain: Path | None = None
+    data: tuple[Path, ...] = ()
+    config: Path | None = None
+    endpoints: Path | None = None
+    seed: int = 42
+    action_endpoint: str | None = None
+    action_server: str | None = None
+    allowed_hosts: tuple[str, ...] | None = None
+    child_variables: tuple[tuple[str, str], ...] = ()
+
+
+def read_assistant(options: AssistantOptions) -> Project:
+    """Read the project.
+
+    Raises:
+        UserError: a path that was given is missing.
+    """
+    given = {"domain": options.domain, "config": options.config, "endpoints": options.endpoints}
+    for name, path in (*given.items(), *(("data", path) for path in options.data)):
+        if path is not None and not path.exists():
+            raise UserError(f"the path '{path}' of --{name} does not exist", remedy="Correct the path.")
+    if not options.project.is_dir():
+        raise UserError(f"there is no folder '{options.project}'", remedy="Name the assistant's folder.")
+    return read_project(
+        options.project,
+        domain=options.domain,
+        data=options.data or None,
+        config=options.config,
+        endpoints=options.endpoints,
+    )
+
+
+@contextmanager
+def running_assistant(
+    options: AssistantOptions, project: Project, environment: Mapping[str, str], screen: Screen
+) -> Iterator[EmbeddedEngine]:
+    """Train the assistant, and have its action server run as long as it is talked to.
+
+    Raises:
+        UserError: there is nothing to learn from, or the action server cannot be started.
+    """
+    with screen.step("train", "Training"):
+        engine = EmbeddedTrainer(seed=options.seed).fit(project)
+    if engine.assistant is None:
+        raise UserError(
+            "the project has neither stories nor rules: nobody could answer",
+            remedy="Name its files with --data.",
+        )
+    with running_server(options, project, environment) as server:
+        yield engine.with_action_server(server)
+
+
+@contextmanager
+def running_server(
+    options: AssistantOptions, project: Project, environment: Mapping[str, str]
+) -> Iterator[ActionServer]:
+    """Choose the action server, and start it where a command says so.
+
+    Raises:
+        UserError: an address that cannot be called, or a server that does not start.
+    """
+    named = project.endpoints.get("action_endpoint")
+    if options.action_server is None:
+        yield choose_server(named, environment, url=options.action_endpoint, allowed_hosts=options.allowed_hosts)
+        return
+    if options.action_endpoint is not None:
+        endpoint: ActionEndpoint | None = ActionEndpoint(options.action_endpoint)
+    else:
+        endpoint = read_endpoint(named, environment) if named else None
+    child = for_child(environment, options.child_variables)
+    with running_action_server(options.action_server, options.project, child, endpoint=endpoint) as server:
+        yield server
