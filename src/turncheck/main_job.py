@@ -66,7 +66,7 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
         ignored=file.ignored,
         hosts=settings.allow_hosts if in_action else None,
     )
-    return Prepared(settings, inputs, _links(context), context)
+    return Prepared(settings, inputs, links_of(context), context)
 
 
 def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, quiet: bool, verbose: bool) -> int:
@@ -93,7 +93,7 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
     if plots:
         written += draw_plots(outcome, folder, screen)
     sys.stdout.write(terminal_summary(outcome, prepared.links))
-    screen.note(_written(folder, written))
+    screen.note(written_line(folder, written))
     return outcome.exit_code
 
 
@@ -147,12 +147,14 @@ def _root_in_repository(folder: Path) -> str:
     return "" if root == "." else root
 
 
-def _links(context: GitHubContext | None) -> Links:
+def links_of(context: GitHubContext | None) -> Links:
+    """Return how to point at this run's files; nothing is linked outside GitHub."""
     if context is None:
         return Links()
     return Links(repository_url=context.repository_url, commit=context.head_sha or None, run_url=context.run_url)
 
 
-def _written(folder: Path, written: list[Path]) -> str:
+def written_line(folder: Path, written: list[Path]) -> str:
+    """Say in a line what was written where."""
     names = ", ".join(path.name for path in written if path.parent == folder)
     return f"Written to {folder}/: {names}"
