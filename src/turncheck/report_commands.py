@@ -49,7 +49,7 @@ def read_report(path: Path) -> Report:
 
 
 def compare_reports(
-    base: Path, head: Path, *, gates: Mapping[str, Any], out: Path, write: Write, screen: Screen
+    base: Path, head: Path, *, gates: Mapping[str, Any], out: Path, write: Callable[[str], object], screen: Screen
 ) -> int:
     """Compare two reports, judge the second by its own gates or those given, and write what a pull request would see.
 
