@@ -20,7 +20,7 @@ from turncheck.outputs import render_outputs
 from turncheck.report.codec import MAX_BYTES, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from turncheck.comparison.baseline import Baseline
