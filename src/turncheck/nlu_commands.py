@@ -21,13 +21,19 @@ from turncheck.report.codec import encode
 from turncheck.report.model import ProjectInfo, Report, Source, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from turncheck.engines.base import NluEngine, NluTrainer
     from turncheck.project.model import Example, NluData, Project, Response
     from turncheck.screen import Screen
 
+DEFAULT_FOLDER: Final = "results"
+
+DEFAULT_COMPARISON_FOLDER: Final = "nlu_comparison_results"
+"""As Rasa's manual says (its program writes to ``results``)."""
+
+_CONFIG_SUFFIXES: Final = (".yml", ".yaml")
 _LARGEST_SEED: Final = 2**31
 
 
@@ -60,6 +66,13 @@ class NluTestOptions:
     seed: int = 42
     workers: int = 0
     pretrained: bool = False
+
+
+def config_files(paths: Sequence[Path]) -> list[Path]:
+    """Return the configurations that ``--config`` names: files, or one folder with all YAML files in it, sorted."""
+    if len(paths) == 1 and paths[0].is_dir():
+        return sorted(path for path in paths[0].iterdir() if path.suffix in _CONFIG_SUFFIXES)
+    return list(paths)
 
 
 def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, source: Source | None = None) -> int:

@@ -37,11 +37,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Config, Project, Response
     from turncheck.screen import Screen
 
-DEFAULT_FOLDER: Final = "nlu_comparison_results"
-"""As Rasa's manual says (its program writes to ``results``)."""
-
 _DONE: Final = "done.json"
-_CONFIG_SUFFIXES: Final = (".yml", ".yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +108,6 @@ def run_compare_nlu(
     _write_results(plans, scores, advice, output, screen)
     sys.stdout.write("\n".join([*_advice_text(advice), ""]))
     return EXIT_OK
-
-
-def config_files(paths: Sequence[Path]) -> list[Path]:
-    """Return the configurations that ``--config`` names: files, or one folder with all YAML files in it, sorted."""
-    if len(paths) == 1 and paths[0].is_dir():
-        return sorted(path for path in paths[0].iterdir() if path.suffix in _CONFIG_SUFFIXES)
-    return list(paths)
 
 
 def _pipelines(options: NluTestOptions, configs: Sequence[Path], screen: Screen) -> dict[str, Config]:

@@ -119,24 +119,31 @@ def _whole(text: str, least: int) -> int:
 
 def test_nlu(namespace: argparse.Namespace) -> int:
     """Run ``test nlu`` on parsed flags: a comparison where several configurations are named."""
-    from turncheck.nlu_commands import run_test_nlu  # noqa: PLC0415
-    from turncheck.nlu_comparison import DEFAULT_FOLDER, config_files, run_compare_nlu  # noqa: PLC0415 - not for --help
+    from turncheck.nlu_commands import (  # noqa: PLC0415 - not for --help
+        DEFAULT_COMPARISON_FOLDER,
+        DEFAULT_FOLDER,
+        config_files,
+        run_test_nlu,
+    )
     from turncheck.screen import Screen  # noqa: PLC0415
 
     screen = Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose))
     configs = config_files(namespace.config or [])
     options = _options(namespace, configs[0] if configs else None)
-    if len(configs) > 1:
-        return run_compare_nlu(
-            options,
-            configs,
-            _output(namespace, DEFAULT_FOLDER),
-            screen,
-            runs=namespace.runs,
-            percentages=namespace.percentages or (0, 25, 50, 75),
-            cluster=namespace.cluster,
-        )
-    return run_test_nlu(options, _output(namespace, "results"), screen)
+    if len(configs) <= 1:
+        return run_test_nlu(options, _output(namespace, DEFAULT_FOLDER), screen)
+
+    from turncheck.nlu_comparison import run_compare_nlu  # noqa: PLC0415 - only for a comparison
+
+    return run_compare_nlu(
+        options,
+        configs,
+        _output(namespace, DEFAULT_COMPARISON_FOLDER),
+        screen,
+        runs=namespace.runs,
+        percentages=namespace.percentages or (0, 25, 50, 75),
+        cluster=namespace.cluster,
+    )
 
 
 def _options(namespace: argparse.Namespace, config: Path | None) -> NluTestOptions:
