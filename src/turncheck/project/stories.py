@@ -139,7 +139,7 @@ def _user(findings: _Findings, node: YamlMapping) -> list[Step]:
     intent = None
     if "intent" in node.items:
         intent = (_text(findings, node.items["intent"], "an intent") or "").strip().removeprefix("/")
-        if not intent and "user" not in node.items:
+        if not intent and "user" not in node.items and isinstance(node.items["intent"], YamlScalar):
             message = f"A user step in '{location.path}' has an empty intent."
             findings.note("step-without-intent", "warning", message, location, "Name the intent, or remove the step.")
     if "user" not in node.items:

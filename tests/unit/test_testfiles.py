@@ -1,0 +1,69 @@
+"""Where a project keeps its tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+STORIES = "stories: []\n"
+NLU = "nlu: []\n"
+
+
+def write(root: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = root / (name.replace("__", "/") + ".yml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+def names(root: Path, paths: Iterable[Path]) -> list[str]:
+    return [path.relative_to(root).as_posix() for path in paths]
+
+
+def test_test_stories_are_files_of_that_prefix_below_tests(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        tests__test_b=STORIES,
+        tests__sub__test_a="rules: []\n",
+        tests__other=STORIES,
+        tests__test_data=NLU,
+        tests__e2e_test_cases="test_cases: []\n",
+        test_elsewhere=STORIES,
+    )
+    assert names(tmp_path, find_test_stories(tmp_path)) == ["tests/sub/test_a.yml", "tests/test_b.yml"]
+
+
+def test_without_a_tests_folder_the_whole_project_is_searched_but_for_foreign_folders(tmp_path: Path) -> None:
+    write(tmp_path, test_a=STORIES, data__test_b=STORIES, node_modules__x__test_c=STORIES, venv__lib__test_d=STORIES)
+    write(tmp_path / ".hidden", test_e=STORIES)
+    (tmp_path / "venv" / "pyvenv.cfg").write_text("", encoding="utf-8")
+    assert names(tmp_path, find_test_stories(tmp_path)) == ["data/test_b.yml", "test_a.yml"]
+
+
+def test_test_nlu_data_are_files_and_folders_named_nlu_below_tests(tmp_path: Path) -> None:
+    write(tmp_path, tests__my_nlu_set=NLU, tests__NLU__deep__a=NLU, tests__test_nlu_stories=STORIES, test_data=NLU)
+    assert names(tmp_path, find_test_nlu(tmp_path)) == ["tests/NLU/deep/a.yml", "tests/my_nlu_set.yml"]
+
+
+def test_else_test_nlu_data_is_test_data_yml(tmp_path: Path) -> None:
+    assert find_test_nlu(tmp_path) == []
+    write(tmp_path, tests__test_data=NLU)
+    assert names(tmp_path, find_test_nlu(tmp_path)) == ["tests/test_data.yml"]
+
+
+def test_a_test_file_that_cannot_be_read_is_found_so_that_reading_says_why(tmp_path: Path) -> None:
+    write(tmp_path, tests__test_a=STORIES)
+    (tmp_path / "tests" / "test_a.yml").write_bytes(b"stories: \xff")
+    assert names(tmp_path, find_test_stories(tmp_path)) == ["tests/test_a.yml"]
+
+
+def test_e2e_cases_stand_where_rasa_has_them(tmp_path: Path) -> None:
+    assert find_e2e_cases(tmp_path) == []
+    write(tmp_path, tests__e2e_test_cases="test_cases: []\n")
+    assert names(tmp_path, find_e2e_cases(tmp_path)) == ["tests/e2e_test_cases.yml"]
