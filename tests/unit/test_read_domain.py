@@ -115,7 +115,7 @@ def test_all_sections_are_read(tmp_path: Path) -> None:
 def test_files_of_a_folder_are_merged_as_rasa_merges_them(tmp_path: Path) -> None:
     domain = healthy(
         tmp_path,
-        domain__a_yml="intents: [b, {a: {use_entities: []}}]\nforms: {form: null}\nresponses: {utter_x: [{text: one}]}\n"
+        domain__a_yml="intents: [b, {a: {use_entities: []}}]\nforms: {form: null}\nresponses: {utter_x: [{text: o}]}\n"
         "e2e_actions: [z, a]\nactions: [one]\n",
         domain__b_yml="intents: [c, a]\nactions: [two, form]\nresponses: {utter_y: [{text: y}], utter_x: [{text: n}]}\n"
         "e2e_actions: [m]\nsession_config: {session_expiration_time: 5}\n",
@@ -126,7 +126,7 @@ def test_files_of_a_folder_are_merged_as_rasa_merges_them(tmp_path: Path) -> Non
     assert domain.intents["a"].use_entities is False
     assert list(domain.actions) == ["two", "one"]
     assert list(domain.responses) == ["utter_y", "utter_x"]
-    assert domain.responses["utter_x"].variations[0].text == "one"
+    assert domain.responses["utter_x"].variations[0].text == "o"
     assert domain.end_to_end_actions == ("a", "m", "z")
     assert domain.session.session_expiration_time == 5
     assert list(domain.entities) == ["e"]

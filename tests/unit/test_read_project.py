@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.project import files
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.yaml_positions import YamlMapping
 
@@ -187,7 +186,7 @@ PARTS = {**ROLES, "data/nlu.yml": {"nlu"}, "data/stories.yml": {"stories"}, "dat
     [
         (b"\tx: 1\n", "yaml-syntax", 1),
         (b"  bad: [\n", "yaml-syntax", None),
-        (b"x: 1\nx: 2\n", "yaml-duplicate-key", 1),
+        (b"x: {}\nx: {}\n", "yaml-duplicate-key", 1),
         (b"x: \xff\n", "file-not-utf8", 4),
         (b"x: caf\xe9\n", "file-not-utf8", 7),
         (b"x: \x00\n", "yaml-syntax", 4),
@@ -270,7 +269,7 @@ def test_a_file_without_permission_is_named(root: Path, monkeypatch: pytest.Monk
     def refuse(*_: object) -> object:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(files.Path, "open", refuse)  # the tests may run as root, whom nothing is refused
+    monkeypatch.setattr(Path, "open", refuse)  # the tests may run as root, whom nothing is refused
     project = read_project(root)
     assert {one.code for one in project.findings} == {"file-unreadable"}
     assert all("Permission denied" in one.message and one.hint for one in project.findings)
@@ -358,15 +357,13 @@ def test_no_bytes_whatever_raise(tmp_path_factory: pytest.TempPathFactory, data:
     read_project(root)
 
 
-pieces = st.lists(
-    st.sampled_from(
-        "nlu: stories: rules: intents: slots: responses: forms: entities: actions: pipeline: policies: - intent: "
-        "examples: | > story: rule: steps: action: text: name: type: mappings: or: slot_was_set: active_loop: "
-        "checkpoint: user: bot: condition: metadata: version: a b 5 null true {} [] 'x' \n \n \n\x20\x20 \n\x20\x20\x20\x20 "
-        "lookup: regex: synonym: session_config: use_entities: conditions: [a](b) <<: &a *a".split(" ")
-    ),
-    max_size=40,
+WORDS = (
+    "nlu: stories: rules: intents: slots: responses: forms: entities: actions: pipeline: policies: - intent: examples: "
+    "| > story: rule: steps: action: text: name: type: mappings: or: slot_was_set: active_loop: checkpoint: user: bot: "
+    "condition: metadata: version: a b 5 null true {} [] 'x' lookup: regex: synonym: session_config: use_entities: "
+    "conditions: [a](b) <<: &a *a"
 )
+pieces = st.lists(st.sampled_from([*WORDS.split(), "\n", "\n  ", "\n    ", "\n- "]), max_size=40)
 
 
 @given(pieces, st.sampled_from(sorted(PARTS)))
@@ -386,6 +383,7 @@ def test_other_data_may_be_read_apart(root: Path) -> None:
     stories, findings = read_stories([root / "tests"], root)
     assert findings == ()
     assert [(one.name, str(one.location)) for one in stories] == [("t", "tests/test_stories.yml:2:3")]
-    nlu, findings = read_nlu([root / "data" / "nlu.yml", root / "gone.yml", root / "tests" / "x.json"], root)
+    (root / "x.md").write_text("## intent:greet\n- hello\n", encoding="utf-8")
+    nlu, findings = read_nlu([root / "data" / "nlu.yml", root / "gone.yml", root / "x.md"], root)
     assert [one.text for one in nlu.examples] == ["hello"]
-    assert [one.code for one in findings] == ["data-not-found", "data-not-found"]
+    assert [one.code for one in findings] == ["data-not-found", "format-not-read"]

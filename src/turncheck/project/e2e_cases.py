@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.finding import Finding, Severity
 from turncheck.project.e2e_model import STEP_KINDS, Assertion, CaseTurn, E2ECase, E2ECases, Expectation
-from turncheck.project.files import ProjectFolder
+from turncheck.project.folder import ProjectFolder
 from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:

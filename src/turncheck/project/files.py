@@ -8,25 +8,20 @@ their absolute paths.
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.finding import Finding
 from turncheck.location import Location
 from turncheck.project.yaml_positions import YamlDocument, YamlMapping, parse_yaml
-from turncheck.project.yaml_source import EscapeError, YamlSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
+    from pathlib import Path
 
-MAX_FILE_BYTES: Final = 32_000_000
-"""A larger file is not read. A hundred thousand training examples take about five million bytes."""
-
-YAML_SUFFIXES: Final = frozenset({".yml", ".yaml"})
+    from turncheck.project.folder import ProjectFolder
+    from turncheck.project.yaml_source import YamlSource
 
 NLU_KEYS: Final = ("nlu", "responses")
 STORY_KEYS: Final = ("stories", "rules")
@@ -65,166 +60,14 @@ class ProjectFile:
         return self.role == "data" and not self.kinds.isdisjoint(STORY_KEYS)
 
 
-class ProjectFolder:
-    """The folder of a project: names its files as findings and reports do, and never reads outside of it.
-
-    A path given by a flag may lie elsewhere; then it is its own fence.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self._absolute = Path(os.path.abspath(root))  # noqa: PTH100 - unlike resolve(), it follows no symbolic link
-        self.findings: list[Finding] = []
-
-    def name(self, path: Path) -> str:
-        """Return the path relative to the project with forward slashes, or as given if it lies outside."""
-        absolute = Path(os.path.abspath(path))  # noqa: PTH100 - see above
-        if absolute.is_relative_to(self._absolute):
-            return absolute.relative_to(self._absolute).as_posix()
-        return path.as_posix()
-
-    def read(self, path: Path, *, fence: Path | None = None) -> YamlSource | None:
-        """Return the text of a file, or ``None`` after noting the finding that says why not."""
-        content = self.read_bytes(path, fence=fence)
-        if content is None:
-            return None
-        name = self.name(path)
-        try:
-            return YamlSource(name, content.decode("utf-8").removeprefix("\ufeff"))
-        except UnicodeDecodeError as error:
-            self._note_encoding(name, content, error)
-        except EscapeError as error:
-            place = YamlSource(name, "")
-            text = content.decode("utf-8").removeprefix("\ufeff")
-            line = text.count("\n", 0, error.offset) + 1
-            column = error.offset - text.rfind("\n", 0, error.offset)
-            self._note(
-                "yaml-syntax",
-                Location(place.path, line, column),
-                "A backslash and 'u' must be followed by four hexadecimal digits, 'U' by eight; Rasa decodes them "
-                "everywhere in a file of plain ASCII.",
-                "Write the backslash twice if it is meant as such.",
-            )
-        return None
-
-    def read_bytes(self, path: Path, *, fence: Path | None = None) -> bytes | None:
-        """Return the bytes of a regular file inside the project, or ``None`` after noting the finding."""
-        name = self.name(path)
-        if not self._is_inside(path, fence):
-            self._note(
-                "file-outside-project",
-                Location(name),
-                f"'{name}' is a symbolic link out of the project and is not read.",
-                "Put the file itself into the project.",
-            )
-            return None
-        try:
-            status = path.stat()
-            if not stat.S_ISREG(status.st_mode):
-                kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
-                self._note("file-unreadable", Location(name), f"'{name}' should be a file, but it is {kind}.")
-                return None
-            if status.st_size > MAX_FILE_BYTES:
-                self._note_size(name, status.st_size)
-                return None
-            with path.open("rb") as file:
-                return file.read(MAX_FILE_BYTES)
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            self._note("file-unreadable", Location(name), f"'{name}' cannot be read: {reason}.")
-            return None
-
-    def yaml_files(
-        self, paths: Iterable[Path], *, skip: Callable[[Path], bool] | None = None
-    ) -> list[tuple[Path, Path]]:
-        """Return the YAML files at and below the paths, each with its fence, in the order in which Rasa merges them.
-
-        Folders for which ``skip`` says so are left out.
-        """
-        found: dict[str, tuple[Path, Path]] = {}
-        for path in paths:
-            fence = self._fence(path)
-            for file in self._walk(path, fence, skip) if path.is_dir() else (path,):
-                if file.suffix in YAML_SUFFIXES:
-                    found.setdefault(os.path.abspath(file), (file, fence))  # noqa: PTH100 - see above
-        return [found[key] for key in sorted(found)]
-
-    def _walk(self, folder: Path, fence: Path, skip: Callable[[Path], bool] | None) -> Iterator[Path]:
-        """Yield all files below a folder; symbolic links are followed inside the fence, each folder once."""
-        seen: set[str] = set()
-        stack = [folder]
-        while stack:
-            current = stack.pop()
-            real = os.path.realpath(current)
-            if real in seen:
-                continue
-            seen.add(real)
-            if not self._is_inside(current, fence):
-                name = self.name(current)
-                self._note(
-                    "file-outside-project", Location(name), f"'{name}' leads out of the project; it is not read."
-                )
-                continue
-            for entry in self._entries(current):
-                if entry.is_dir():
-                    if skip is not None and skip(entry):
-                        continue
-                    stack.append(entry)
-                    if entry.suffix in YAML_SUFFIXES:
-                        self._note_folder(entry)
-                else:
-                    yield entry
-
-    def _entries(self, folder: Path) -> list[Path]:
-        try:
-            return sorted(folder.iterdir())
-        except OSError as error:
-            name = self.name(folder)
-            self._note("file-unreadable", Location(name), f"'{name}' cannot be read: {error.strerror}.")
-            return []
-
-    def _note_folder(self, path: Path) -> None:
-        name = self.name(path)
-        message = f"'{name}' is named like a file, but it is a folder; what lies in it is read."
-        self.findings.append(Finding("file-is-folder", "warning", message, Location(name), "Rename the folder."))
-
-    def _fence(self, path: Path) -> Path:
-        absolute = Path(os.path.abspath(path))  # noqa: PTH100 - see above
-        return self._absolute if absolute.is_relative_to(self._absolute) else absolute
-
-    def _is_inside(self, path: Path, fence: Path | None) -> bool:
-        border = os.path.realpath(fence or self._fence(path))
-        return Path(os.path.realpath(path)).is_relative_to(border)
-
-    def _note(self, code: str, location: Location, message: str, hint: str = "") -> None:
-        self.findings.append(Finding(code, "error", message, location, hint))
-
-    def _note_size(self, name: str, size: int) -> None:
-        self._note(
-            "file-too-large",
-            Location(name),
-            f"'{name}' has {size:,} bytes; files up to {MAX_FILE_BYTES:,} bytes are read.",
-            "Split it into several files.",
-        )
-
-    def _note_encoding(self, name: str, content: bytes, error: UnicodeDecodeError) -> None:
-        line = content.count(b"\n", 0, error.start) + 1
-        begin = content.rfind(b"\n", 0, error.start) + 1
-        column = len(content[begin : error.start].decode("utf-8", "replace")) + 1
-        self._note(
-            "file-not-utf8",
-            Location(name, line, column),
-            f"'{name}' is not UTF-8: byte {content[error.start]:#04x} cannot be decoded.",
-            "Save the file in the encoding UTF-8.",
-        )
+_KEY_LINE: Final = re.compile(rf"(?:^|(?<=\r))\s*({'|'.join(DATA_KEYS)}):", re.MULTILINE)
 
 
-_KEY_LINE: Final = re.compile(rf"^\s*({'|'.join(DATA_KEYS)}):", re.MULTILINE)
-
-
-def has_key_line(text: str, keys: Iterable[str]) -> bool:
-    """Whether a line of the text begins with one of the keys."""
-    return any(key in keys for key in _KEY_LINE.findall(text))
+def has_key_line(source: YamlSource, keys: Iterable[str] = DATA_KEYS) -> bool:
+    """Whether a line begins with one of the keys. Rasa sees none behind a byte order mark."""
+    wanted = frozenset(keys)
+    start = source.text.find("\n") + 1 if source.has_byte_order_mark else 0
+    return any(match[1] in wanted for match in _KEY_LINE.finditer(source.text, start))
 
 
 def kinds_of(document: YamlDocument) -> frozenset[str]:
@@ -232,8 +75,11 @@ def kinds_of(document: YamlDocument) -> frozenset[str]:
     text = document.source.text
     if not isinstance(document.root, YamlMapping):
         return frozenset(_KEY_LINE.findall(text))
-    starts = {key: node.start for key, node in document.root.keys.items() if key in DATA_KEYS}
-    return frozenset(key for key, start in starts.items() if _KEY_LINE.match(text, text.rfind("\n", 0, start) + 1))
+    return frozenset(
+        key
+        for key, node in document.root.keys.items()
+        if key in DATA_KEYS and _KEY_LINE.match(text, max(text.rfind(end, 0, node.start) for end in "\r\n") + 1)
+    )
 
 
 def parse_file(folder: ProjectFolder, path: Path, role: Role, *, fence: Path | None = None) -> ProjectFile:
@@ -248,26 +94,44 @@ def parse_file(folder: ProjectFolder, path: Path, role: Role, *, fence: Path | N
 
 def data_files(folder: ProjectFolder, paths: Iterable[Path]) -> list[ProjectFile]:
     """Read the files below the data paths that hold what Rasa reads; the others are not even parsed."""
-    files = []
-    for path, fence in folder.yaml_files(paths):
-        source = folder.read(path, fence=fence)
-        if source is None:
-            files.append(ProjectFile(folder.name(path), "data", None, frozenset((*NLU_KEYS, *STORY_KEYS))))
-            continue
-        if _KEY_LINE.search(source.text) is None:
-            folder.findings.append(_without_data(source))
-            continue
-        document = parse_yaml(source)
-        folder.findings.extend(document.findings)
-        files.append(ProjectFile(source.path, "data", document, kinds_of(document)))
-    return files
+    already_closed = len(folder.closed)
+    read = [_data_file(folder, path, fence) for path, fence in folder.yaml_files(paths)]
+    unknown = [ProjectFile(name, "data", None, _ANY_KIND) for name in folder.closed[already_closed:]]
+    return [*(file for file in read if file is not None), *unknown]
+
+
+_ANY_KIND: Final = frozenset((*NLU_KEYS, *STORY_KEYS))
+"""Of what cannot be read: it may hold anything."""
+
+
+def _data_file(folder: ProjectFolder, path: Path, fence: Path) -> ProjectFile | None:
+    content = folder.read_bytes(path, fence=fence)
+    if content is None:
+        return ProjectFile(folder.name(path), "data", None, _ANY_KIND)
+    source = folder.decode(path, content)
+    if source is None:
+        kinds = frozenset(_KEY_LINE.findall(content.decode("latin-1")))
+        return ProjectFile(folder.name(path), "data", None, kinds or _ANY_KIND)
+    if not has_key_line(source):
+        folder.findings.append(_without_data(source))
+        return None
+    document = parse_yaml(source)
+    folder.findings.extend(document.findings)
+    if document.root is not None and not isinstance(document.root, YamlMapping):
+        message = f"The top level of '{source.path}' must be a mapping with keys such as nlu, stories or rules."
+        hint = "Write the keys at the beginning of the line, without '- '."
+        folder.findings.append(Finding("schema-violation", "error", message, document.root.location, hint))
+    return ProjectFile(source.path, "data", document, kinds_of(document))
 
 
 def _without_data(source: YamlSource) -> Finding:
+    hint = "Check the spelling of its keys, or move the file out of the data folder."
+    if source.has_byte_order_mark:
+        hint = "Save it without a byte order mark, behind which Rasa sees no key; or check the spelling of its keys."
     return Finding(
         "file-without-data",
         "info",
         f"'{source.path}' holds none of the keys nlu, responses, stories and rules; Rasa passes it by.",
         Location(source.path),
-        "Check the spelling of its keys, or move the file out of the data folder.",
+        hint,
     )

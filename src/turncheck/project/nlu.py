@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from turncheck.location import Location
-    from turncheck.project.files import ProjectFile, ProjectFolder
+    from turncheck.project.files import ProjectFile
+    from turncheck.project.folder import ProjectFolder
 
 MAX_FAULTY_LINES: Final = 50
 """So many lines of one block are named one by one; of more only their number is said."""

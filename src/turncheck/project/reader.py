@@ -18,7 +18,8 @@ from turncheck.location import Location
 from turncheck.project.calm import calm_reason
 from turncheck.project.config import config_from_file, endpoints_from_file
 from turncheck.project.domain import domain_from_files
-from turncheck.project.files import ProjectFile, ProjectFolder, data_files, parse_file
+from turncheck.project.files import ProjectFile, data_files, parse_file
+from turncheck.project.folder import ProjectFolder
 from turncheck.project.model import Config, NluData, Project, Response, Story
 from turncheck.project.nlu import nlu_from_files
 from turncheck.project.stories import stories_from_files

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.files import NLU_KEYS, STORY_KEYS, YAML_SUFFIXES, ProjectFolder, has_key_line
+from turncheck.project.files import NLU_KEYS, STORY_KEYS, has_key_line
+from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,0 +1,184 @@
+"""The folder of a project: finds its files and reads their bytes, never outside of the project.
+
+On a pull request every file is written by somebody else: a symbolic link may point anywhere, a file may be a pipe or
+of any size. What is refused or cannot be read is noted as a finding. A path given by a flag may lie outside of the
+project; then it is its own fence.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.finding import Finding, Severity
+from turncheck.location import Location
+from turncheck.project.yaml_source import EscapeError, YamlSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+MAX_FILE_BYTES: Final = 32_000_000
+"""A larger file is not read. A hundred thousand training examples take about six million bytes."""
+
+YAML_SUFFIXES: Final = frozenset({".yml", ".yaml"})
+
+
+class ProjectFolder:
+    """Names a project's files as findings and reports do, and reads them.
+
+    ``findings`` collects what went wrong; ``closed`` the names of folders that could not be searched.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.findings: list[Finding] = []
+        self.closed: list[str] = []
+        self._absolute = _absolute(root)
+
+    def name(self, path: Path) -> str:
+        """Return the path relative to the project with forward slashes, or as given if it lies outside."""
+        absolute = _absolute(path)
+        if absolute.is_relative_to(self._absolute):
+            return absolute.relative_to(self._absolute).as_posix()
+        return path.as_posix()
+
+    def contains(self, path: Path) -> bool:
+        """Whether a path leads to something inside the project's own folder, symbolic links followed."""
+        return _leads_into(path, self._absolute)
+
+    def yaml_files(
+        self, paths: Iterable[Path], *, skip: Callable[[Path], bool] | None = None
+    ) -> list[tuple[Path, Path]]:
+        """Return the YAML files at and below the paths, each with its fence, in the order in which Rasa merges them.
+
+        Folders for which ``skip`` says so are left out. A path to a file that is no YAML is noted.
+        """
+        found: dict[str, tuple[Path, Path]] = {}
+        for path in paths:
+            fence = self._fence(path)
+            if path.is_dir():
+                files = [file for file in self._walk(path, fence, skip) if file.suffix in YAML_SUFFIXES]
+            elif path.suffix in YAML_SUFFIXES:
+                files = [path]
+            else:
+                files = []
+                message = f"'{self.name(path)}' is not read: its name does not end in .yml or .yaml."
+                self._note("format-not-read", Location(self.name(path)), message, "Convert it to Rasa's YAML format.")
+            for file in files:
+                found.setdefault(str(_absolute(file)), (file, fence))
+        return [found[key] for key in sorted(found)]
+
+    def read(self, path: Path, *, fence: Path | None = None) -> YamlSource | None:
+        """Return the text of a file, or ``None`` after noting the finding that says why not."""
+        content = self.read_bytes(path, fence=fence)
+        return None if content is None else self.decode(path, content)
+
+    def read_bytes(self, path: Path, *, fence: Path | None = None) -> bytes | None:
+        """Return the bytes of a regular file inside the fence, or ``None`` after noting the finding."""
+        name = self.name(path)
+        place = Location(name)
+        if not _leads_into(path, fence or self._fence(path)):
+            message = f"'{name}' is a symbolic link out of the project and is not read."
+            self._note("file-outside-project", place, message, "Put the file itself into the project.")
+            return None
+        try:
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+                message = f"'{name}' should be a file, but it is {kind}."
+                self._note("file-unreadable", place, message, "Put a file there, or remove it.")
+            elif status.st_size > MAX_FILE_BYTES:
+                message = f"'{name}' has {status.st_size:,} bytes; files up to {MAX_FILE_BYTES:,} bytes are read."
+                self._note("file-too-large", place, message, "Split it into several files.")
+            else:
+                with path.open("rb") as file:
+                    return file.read(MAX_FILE_BYTES)
+        except OSError as error:
+            self._note_refusal(name, error)
+        return None
+
+    def decode(self, path: Path, content: bytes) -> YamlSource | None:
+        """Return a file's bytes as text, or ``None`` after noting the finding that says why not."""
+        name = self.name(path)
+        try:
+            return YamlSource(name, content.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            before = content[: error.start]
+            byte = content[error.start]
+            message = f"'{name}' is not UTF-8: byte {byte:#04x} cannot be decoded."
+            self._note("file-not-utf8", _end_of(name, before), message, "Save the file in the encoding UTF-8.")
+        except EscapeError as error:
+            self._note(
+                "yaml-syntax",
+                _end_of(name, content[: error.offset]),
+                "A backslash and 'u' must be followed by four hexadecimal digits, 'U' by eight: in a file of plain "
+                "ASCII Rasa decodes them everywhere.",
+                "Write the backslash twice if it is meant as such.",
+            )
+        return None
+
+    def note_folder_named_like_file(self, path: Path) -> None:
+        """Note that a folder has the name of a YAML file; Rasa reads what lies in it."""
+        name = self.name(path)
+        message = f"'{name}' is named like a file, but it is a folder; what lies in it is read."
+        self._note("file-is-folder", Location(name), message, "Rename the folder.", severity="warning")
+
+    def _walk(self, folder: Path, fence: Path, skip: Callable[[Path], bool] | None) -> Iterator[Path]:
+        """Yield all files below a folder; symbolic links are followed inside the fence, each folder once."""
+        seen: set[str] = set()
+        stack = [folder]
+        while stack:
+            current = stack.pop()
+            real = os.path.realpath(current)
+            if real in seen:
+                continue
+            seen.add(real)
+            for entry in self._entries(current, fence):
+                if not entry.is_dir():
+                    yield entry
+                elif skip is None or not skip(entry):
+                    stack.append(entry)
+            if current.suffix in YAML_SUFFIXES:
+                self.note_folder_named_like_file(current)
+
+    def _entries(self, folder: Path, fence: Path) -> list[Path]:
+        name = self.name(folder)
+        if not _leads_into(folder, fence):
+            message = f"'{name}' leads out of the project; nothing is read from it."
+            self._note("file-outside-project", Location(name), message, "Put the files themselves into the project.")
+        else:
+            try:
+                return sorted(folder.iterdir())
+            except OSError as error:
+                self._note_refusal(name, error)
+        self.closed.append(name)
+        return []
+
+    def _fence(self, path: Path) -> Path:
+        absolute = _absolute(path)
+        return self._absolute if absolute.is_relative_to(self._absolute) else absolute
+
+    def _note_refusal(self, name: str, error: OSError) -> None:
+        reason = error.strerror or type(error).__name__
+        hint = "Check that it exists and may be read."
+        self._note("file-unreadable", Location(name), f"'{name}' cannot be read: {reason}.", hint)
+
+    def _note(self, code: str, location: Location, message: str, hint: str, *, severity: Severity = "error") -> None:
+        self.findings.append(Finding(code, severity, message, location, hint))
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))  # noqa: PTH100 - unlike resolve(), it follows no symbolic link
+
+
+def _leads_into(path: Path, fence: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(fence))
+
+
+def _end_of(name: str, content: bytes) -> Location:
+    """Return the place behind these bytes of a file."""
+    line = content.count(b"\n") + 1
+    last_line = content.rpartition(b"\n")[2].removeprefix(b"\xef\xbb\xbf" if line == 1 else b"")
+    return Location(name, line, len(last_line.decode("utf-8", "replace")) + 1)
