@@ -283,7 +283,7 @@ def _lookup(collected: _Collected, name: str, block: YamlMapping, lines: list[st
     location = block.keys["lookup"].location
     if len(lines) == 1 and lines[0].endswith((".txt", ".csv", ".lst")):
         path = collected.folder.root / lines[0]
-        if path.is_file():
+        if collected.folder.contains(path) and path.is_file():
             source = collected.folder.read(path)
             if source is not None:
                 elements = tuple(stripped for line in source.text.splitlines() if (stripped := line.strip()))

@@ -60,6 +60,6 @@ def _with_keys(root: Path, paths: Iterable[Path], keys: tuple[str, ...]) -> list
     for path in paths:
         if path.suffix in YAML_SUFFIXES and path.is_file():
             source = ProjectFolder(root).read(path)
-            if source is None or has_key_line(source.text, keys):
+            if source is None or has_key_line(source, keys):
                 found.append(path)
     return found

@@ -28,16 +28,18 @@ class YamlSource:
     Rasa does so (``rasa.shared.utils.io.read_yaml``). Locations are those of the file all the same.
     """
 
-    __slots__ = ("_escapes", "_file_text", "_line_starts", "path", "text")
+    __slots__ = ("_escapes", "_file_text", "_line_starts", "has_byte_order_mark", "path", "text")
 
     def __init__(self, path: str, text: str) -> None:
         """Take the decoded file; raises :class:`EscapeError`."""
         self.path = path
+        self.has_byte_order_mark = text.startswith("\ufeff")
+        text = text.removeprefix("\ufeff")
         self._file_text = text
         self._line_starts: list[int] | None = None
         self._escapes: list[tuple[int, int]] = []
         self.text = text
-        if "\\" in text and text.isascii() and ("\\u" in text or "\\U" in text):
+        if "\\" in text and text.isascii() and not self.has_byte_order_mark and ("\\u" in text or "\\U" in text):
             self.text, self._escapes = _decode_escapes(text)
 
     @property
