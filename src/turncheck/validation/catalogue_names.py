@@ -228,6 +228,15 @@ UNUSED = (
         "stories:\n- story: greet",
     ),
     _check(
+        "type-unexpected",
+        "warning",
+        "A value has a type that cannot be meant",
+        "Rasa's schema lets it pass, and then it is ignored or fails later. Correct the value.",
+        'session_config:\n  session_expiration_time: "60"',
+        "session_config:\n  session_expiration_time: 60",
+        matters_always=True,
+    ),
+    _check(
         "file-without-data",
         "info",
         "A file of the data folder holds nothing that Rasa reads",

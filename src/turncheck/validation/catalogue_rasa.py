@@ -216,6 +216,18 @@ DOMAIN_LOADING = (
         "It cannot; Rasa refuses to load the domain. Remove `influence_conversation`, or use another type.",
     ),
     _warning(
+        "slot-initial-value-outside",
+        "load",
+        "The initial value of a float slot lies outside its range",
+        "Correct the value, or set `min_value` and `max_value`.",
+    ),
+    _warning(
+        "slot-value-null",
+        "load",
+        "A categorical slot lists `null` as a value",
+        'It is left out, since it stands for “not set”. Write `"null"` with quotes, or another word.',
+    ),
+    _warning(
         "entity-used-and-ignored",
         "load",
         "An intent uses and ignores the same entity",
@@ -356,6 +368,12 @@ CROSS_REFERENCES = (
         "domain",
         "A form requires a slot that the domain does not define",
         "Define it below `slots`, or correct its name.",
+    ),
+    _error(
+        "required-slots-empty",
+        "domain",
+        "There is nothing below `required_slots` of a form",
+        "Rasa 3.6 ends with a traceback here. Write the slots, or an empty list: `required_slots: []`.",
     ),
     _error(
         "mapping-form-undefined",

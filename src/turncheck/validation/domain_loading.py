@@ -14,6 +14,7 @@ from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from turncheck.finding import Finding
     from turncheck.location import Location
@@ -42,10 +43,10 @@ SLOT_TYPES = {
 Named = tuple[str, "YamlNode | None", "Location"]
 
 
-def check_domain_file(root: YamlMapping) -> Iterator[Finding]:
-    """All faults of one domain file that its schema lets pass."""
+def check_domain_file(root: YamlMapping, project: Path) -> Iterator[Finding]:
+    """All faults of one domain file that its schema lets pass. ``project``: where classes of its own would lie."""
     yield from _empty_sections(root)
-    yield from _slots(root)
+    yield from _slots(root, project)
     yield from _forms(root)
     yield from _entities(root)
     yield from _intents(root)
@@ -60,14 +61,17 @@ def _empty_sections(root: YamlMapping) -> Iterator[Finding]:
             yield found("section-empty", f"There is nothing below the key '{key}'.", root.key_location(key))
 
 
-def _slots(root: YamlMapping) -> Iterator[Finding]:
+def _slots(root: YamlMapping, project: Path) -> Iterator[Finding]:
     for name, node, place in _named(root.items.get("slots")):
         if not isinstance(node, YamlMapping):
             continue
         mappings = node.items.get("mappings")
+        if mappings is not None and _is_nothing(mappings):
+            message = f"There is nothing below 'mappings' of the slot '{name}'."
+            yield found("section-empty", message, node.key_location("mappings"))
         for mapping in mappings.items if isinstance(mappings, YamlSequence) else ():
             yield from _mapping(name, mapping)
-        yield from _slot(name, node, place)
+        yield from _slot(name, node, place, project)
 
 
 def _mapping(slot: str, node: YamlNode) -> Iterator[Finding]:
@@ -92,11 +96,10 @@ def _mapping(slot: str, node: YamlNode) -> Iterator[Finding]:
             )
 
 
-def _slot(name: str, node: YamlMapping, place: Location) -> Iterator[Finding]:
+def _slot(name: str, node: YamlMapping, place: Location, project: Path) -> Iterator[Finding]:
     kind = str(_value(node.items.get("type")))
     if kind not in SLOT_TYPES:
-        # A class of somebody's own is not loaded here; Rasa would try to import it.
-        if "." not in kind:
+        if not _is_custom_class(kind, project):
             yield found(
                 "slot-type-unknown",
                 f"The slot '{name}' has the unknown type '{kind}'.",
@@ -114,6 +117,9 @@ def _slot(name: str, node: YamlMapping, place: Location) -> Iterator[Finding]:
             )
     if kind == "float":
         yield from _range(name, node, place)
+    values = node.items.get("values")
+    if kind == "categorical" and isinstance(values, YamlSequence) and any(_is_nothing(item) for item in values.items):
+        yield found("slot-value-null", f"The slot '{name}' lists null as a value, which stands for “not set”.", place)
     if kind == "any" and _value(node.items.get("influence_conversation")) is True:
         yield found(
             "slot-any-influences",
@@ -122,11 +128,24 @@ def _slot(name: str, node: YamlMapping, place: Location) -> Iterator[Finding]:
         )
 
 
+def _is_custom_class(kind: str, project: Path) -> bool:
+    """Whether a module of this name lies in the project, where Rasa would find it. It is not imported here."""
+    package = kind.partition(".")[0]
+    if "." not in kind or not package.isidentifier():
+        return False
+    return package == "rasa" or (project / package).is_dir() or (project / f"{package}.py").is_file()
+
+
 def _range(name: str, node: YamlMapping, place: Location) -> Iterator[Finding]:
     least = _value(node.items.get("min_value")) if "min_value" in node.items else 0.0
     most = _value(node.items.get("max_value")) if "max_value" in node.items else 1.0
     if isinstance(least, int | float) and isinstance(most, int | float) and least >= most:
         yield found("slot-range-invalid", f"The range of the slot '{name}' goes from {least} to {most}.", place)
+        return
+    initial = _value(node.items.get("initial_value"))
+    if all(isinstance(number, int | float) for number in (least, most, initial)) and not least <= initial <= most:
+        message = f"The initial value {initial} of the slot '{name}' lies outside its range from {least} to {most}."
+        yield found("slot-initial-value-outside", message, node.key_location("initial_value"))
 
 
 def _forms(root: YamlMapping) -> Iterator[Finding]:

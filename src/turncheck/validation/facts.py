@@ -48,6 +48,11 @@ class Facts:
     bot_texts: Mapping[str, Location]
 
     @property
+    def has_nlu_responses(self) -> bool:
+        """Whether an NLU file defines responses."""
+        return any(file.has_nlu and file.mapping and file.mapping.items.get("responses") for file in self.project.files)
+
+    @property
     def domain(self) -> Domain:
         """The project's domain."""
         return self.project.domain

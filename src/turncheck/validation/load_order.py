@@ -23,7 +23,14 @@ STOPPING: Final = frozenset(
         *("domain-not-found", "config-not-found", "file-not-utf8", "yaml-syntax", "yaml-duplicate-key", "yaml-limit"),
         *("file-unreadable", "file-too-large", "file-outside-project", "schema-violation", "section-empty"),
         *("slot-type-unknown", "slot-key-unknown", "slot-range-invalid", "slot-any-influences"),
-        *("annotation-not-json", "annotation-invalid", "slot-named-undefined", "domain-empty", "max-history-invalid"),
+        *(
+            "annotation-not-json",
+            "annotation-invalid",
+            "slot-named-undefined",
+            "required-slots-empty",
+            "domain-empty",
+            "max-history-invalid",
+        ),
     }
 )
 """Rasa ends at these."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from turncheck.project.yaml_positions import YamlNode
     from turncheck.validation.facts import Facts
 
+_BEFORE_RELEASE: Final = re.compile(r"(?:a|b|c|rc|alpha|beta|pre|preview|dev)[-_.]?\d*['\"]*\s*$", re.IGNORECASE)
 _IMPORTERS: Final = frozenset({"RasaFileImporter", "MultiProjectImporter"})
 _TOP_KEYS: Final = frozenset({"version", "nlu", "responses", "stories", "rules"})
 _DOMAIN_TOP_KEYS: Final = frozenset(
@@ -45,7 +47,7 @@ def check_files(project: Project) -> Iterator[Finding]:
             yield from _version(file.mapping)
             yield from _top_keys(file.mapping, file)
             if file.role == "domain" and not faults:
-                yield from check_domain_file(file.mapping)
+                yield from check_domain_file(file.mapping, project.root)
 
 
 def _schema_faults(file: ProjectFile, root: YamlNode) -> Iterator[Finding]:
@@ -71,7 +73,7 @@ def _version(root: YamlMapping) -> Iterator[Finding]:
         version = parse_version(written)
         if version is None:
             yield found("version-invalid", f"'{written}' in '{path}' is no version.", node.location)
-        elif version < SUPPORTED:
+        elif version < SUPPORTED or (version == SUPPORTED and _BEFORE_RELEASE.search(written)):
             message = f"The version {written} of '{path}' is lower than 3.1; it is read as 3.1."
             yield found("version-too-low", message, node.location)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.dialogue.defaults import DEFAULT_INTENTS
+from turncheck.project.yaml_positions import YamlScalar
 from turncheck.validation.facts import UTTER, suggestion
 from turncheck.validation.findings import found
 
@@ -134,7 +135,10 @@ def check_listed_responses(facts: Facts) -> Iterator[Finding]:
 
 
 def _removed_triggers(facts: Facts) -> Iterator[Finding]:
-    for intent in facts.domain.intents.values():
+    # Once Rasa has merged something into the domain, its intents are sorted.
+    merged = facts.retrieval_intents or facts.bot_texts or facts.has_nlu_responses
+    intents = facts.domain.intents.values()
+    for intent in sorted(intents, key=lambda i: i.name) if merged else intents:
         if intent.triggers is not None:
             yield found(
                 "intent-triggers-removed",
@@ -172,6 +176,12 @@ def _forms(facts: Facts) -> Iterator[Finding]:
 
 
 def _required_slots(facts: Facts) -> Iterator[Finding]:
+    for file in facts.project.files:
+        forms = file.mapping.items.get("forms") if file.role == "domain" and file.mapping else None
+        for name in facts.domain.forms:
+            node = forms.at(name, "required_slots") if forms is not None else None
+            if isinstance(node, YamlScalar) and node.value is None:
+                yield found("required-slots-empty", f"The form '{name}' has an empty 'required_slots'.", node.location)
     for form in facts.domain.forms.values():
         for slot in dict.fromkeys(form.required_slots):
             if slot not in facts.domain.slots and slot not in _default_slots(facts):

@@ -30,7 +30,10 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list; each item must satisfy one of the rules. ``responses``: each item needs a text or a custom payload."""
+    """A list; each item must satisfy one of the rules.
+
+    ``responses``: there must be a list, and each item needs a text or a custom payload.
+    """
 
     items: tuple[Rule, ...]
     responses: bool = False
@@ -108,6 +111,8 @@ def _is_of_type(value: object, name: str) -> bool:
 
 def _list_faults(node: YamlNode, rule: ListOf, path: str) -> Iterator[Fault]:
     if isinstance(node, YamlScalar) and node.value is None:
+        if rule.responses:
+            yield Fault("a value is required", path, node.location)
         return
     if not isinstance(node, YamlSequence):
         yield Fault(f"{_shown(node)} is not a list", path, node.location)

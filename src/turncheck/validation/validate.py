@@ -97,7 +97,11 @@ def validate(
     found_here = [*read, *_loading(project, facts, emptied=emptied and mirror)]
     judged = gather(seen_domain) if seen_domain is not project else facts
     found_here += _checks(judged, max_history=max_history, stories_only=stories_only, calm=project.calm is not None)
+    consequences: set[Fails] = set()
     if emptied and mirror:
+        found_here += references.check_story_intents(judged)
+        about_empty = [finding for finding in found_here if finding.code in ABOUT_EMPTIED_DOMAIN]
+        consequences = {_fails(f, f, facts.retrieval_intents, stories_only=stories_only) for f in about_empty}
         found_here = [finding for finding in found_here if finding.code not in ABOUT_EMPTIED_DOMAIN]
     found_here += _own_checks(facts, tests, test_examples, stories_only=stories_only)
     hidden: list[Finding] = []
@@ -109,7 +113,13 @@ def validate(
     pairs: list[tuple[Finding, Fails]] = []
     for finding in dict.fromkeys(found_here):
         shown = _at_severity(finding, strict=strict, drop_in=drop_in)
-        pairs.append((shown, _fails(shown, finding, retrieval, stories_only=stories_only)))
+        fails = _fails(shown, finding, retrieval, stories_only=stories_only)
+        if emptied and mirror and (finding.code in EMPTYING or finding.code == "version-too-high"):
+            # The fault itself ends no run; what follows from the empty domain does, and is left out above.
+            fails = (
+                "always" if "always" in consequences else "on-warnings" if "on-warnings" in consequences else "never"
+            )
+        pairs.append((shown, fails))
     pairs += [(as_hidden(finding), "never") for finding in dict.fromkeys(hidden)]
     return _sorted(pairs)
 
@@ -126,11 +136,13 @@ def _read_findings(project: Project) -> list[Finding]:
     """What the reader found, with Rasa's own judgement on types in place of the reader's."""
     ours = list(loading.check_files(project))
     judged = {finding.location.path for finding in ours if finding.code == "schema-violation"}
-    kept = [
-        finding
-        for finding in project.findings
-        if finding.code != "schema-violation" or finding.location.path not in judged
-    ]
+    parsed = {file.path for file in project.files if file.document is not None and file.document.root is not None}
+    kept = []
+    for finding in project.findings:
+        if finding.code != "schema-violation" or finding.location.path not in parsed:
+            kept.append(finding)
+        elif finding.location.path not in judged:
+            kept.append(replace(finding, code="type-unexpected", severity="warning"))
     return [*kept, *ours]
 
 
