@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 
 import pytest
 from hypothesis import given
@@ -88,3 +90,31 @@ def test_entities_lie_in_the_text_whatever_is_written(written: str) -> None:
         assert text.startswith("[")
     for entity in entities:
         assert 0 <= entity.start < entity.end <= len(text)
+
+
+PATTERN = re.compile(r"\[([^\]]+)\](?:\(([^:)]+)(?::([^)]+))?\)|\{([^}]+)\}|\[(.*?)\])")
+"""The grammar as one regular expression: simple to check by eye, but slow on hostile texts."""
+
+
+@given(st.text(alphabet="[](){}:a\n", max_size=60))
+def test_annotations_are_found_where_a_plain_regular_expression_finds_them(written: str) -> None:
+    try:
+        text, _ = parse_annotations(written)
+    except AnnotationError:
+        assert PATTERN.search(written)
+    else:
+        assert text == PATTERN.sub(lambda match: match[1], written)
+
+
+@pytest.mark.parametrize(
+    "piece", ["[", "[a](", "[a](b[", "[a]{", "[a][", "[a][{", "[]", "[a", "(", "[a]((", "[a](b:", "[a]{[a]("]
+)
+def test_no_text_takes_more_than_a_moment(piece: str) -> None:
+    text = piece * 100_000
+    begin = time.perf_counter()
+    for hostile in (text, text + ")", text + "}", text + "]", text + "}]"):
+        try:
+            parse_annotations(hostile)
+        except AnnotationError as refused:
+            assert refused.code  # noqa: PT017 - only the time counts
+    assert time.perf_counter() - begin < 10

@@ -387,3 +387,20 @@ def test_other_data_may_be_read_apart(root: Path) -> None:
     nlu, findings = read_nlu([root / "data" / "nlu.yml", root / "gone.yml", root / "x.md"], root)
     assert [one.text for one in nlu.examples] == ["hello"]
     assert [one.code for one in findings] == ["data-not-found", "format-not-read"]
+
+
+def test_a_file_full_of_one_fault_does_not_drown_the_others(root: Path) -> None:
+    steps = "".join("  - wrong\n" for _ in range(1000))
+    (root / "data" / "stories.yml").write_text(f"stories:\n- story: s\n  steps:\n{steps}- 5\n", encoding="utf-8")
+    (root / "config.yml").write_text("language: 5\n", encoding="utf-8")
+    project = read_project(root)
+    assert len(project.findings) == 202
+    assert project.findings[0].location.path == "config.yml"
+    assert "801 more" in project.findings[-1].message
+
+
+def test_thousands_of_keys_that_stand_twice_end_the_reading_of_a_file(root: Path) -> None:
+    (root / "domain.yml").write_text("a: 1\n" * 100_000, encoding="utf-8")
+    found = codes(read_project(root))
+    assert {code for code, _, _ in found} == {"yaml-duplicate-key", "yaml-limit"}
+    assert len(found) == 201

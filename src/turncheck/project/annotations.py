@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.model import EntityAnnotation
 
-_ANNOTATION: Final = re.compile(
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MARK: Final = re.compile(
     r"""
-    \[ (?P<text> [^\]]+ ) \]
-    (?:   \( (?P<entity> [^:)]+ ) (?: : (?P<value> [^)]+ ) )? \)
+          \( (?P<entity> [^:)]+ ) (?: : (?P<value> [^)]+ ) )? \)
       |   \{ (?P<attributes> [^}]+ ) \}
       |   \[ (?P<several> .*? ) \]
-    )
     """,
     re.VERBOSE,
 )
+"""What stands behind the annotated text."""
 _OBJECT: Final = re.compile(r"\{([^}]+)\}")
 
 
@@ -48,22 +50,41 @@ def parse_annotations(example: str) -> tuple[str, tuple[EntityAnnotation, ...]]:
     parts: list[str] = []
     entities: list[EntityAnnotation] = []
     done = length = 0
-    for match in _ANNOTATION.finditer(example):
-        text = match["text"]
-        parts += (example[done : match.start()], text)
-        start = length + match.start() - done
+    for opening, text, mark in _annotations(example):
+        parts += (example[done:opening], text)
+        start = length + opening - done
         length = start + len(text)
-        done = match.end()
-        if match["entity"] is not None:
-            entities.append(EntityAnnotation(start, length, match["entity"], match["value"] or text))
-        elif match["attributes"] is not None:
-            entities.append(_from_object(match["attributes"], start, text, match.start()))
+        done = mark.end()
+        if mark["entity"] is not None:
+            entities.append(EntityAnnotation(start, length, mark["entity"], mark["value"] or text))
+        elif mark["attributes"] is not None:
+            entities.append(_from_object(mark["attributes"], start, text, opening))
         else:
-            entities += (
-                _from_object(attributes, start, text, match.start()) for attributes in _OBJECT.findall(match["several"])
-            )
+            several = mark["several"][: mark["several"].rfind("}") + 1]
+            entities += (_from_object(attributes, start, text, opening) for attributes in _OBJECT.findall(several))
     parts.append(example[done:])
     return "".join(parts), tuple(entities)
+
+
+def _annotations(example: str) -> Iterator[tuple[int, str, re.Match[str]]]:
+    """Yield where each annotation begins, its text and the mark behind it, in time that grows with the length only.
+
+    One regular expression for all would try every ``[`` of a long run anew; here all those before one ``]`` are decided
+    at once, and a mark is tried only if its end is still to come.
+    """
+    last_end = {"(": example.rfind(")"), "{": example.rfind("}"), "[": example.rfind("]")}
+    opening = example.find("[")
+    while opening >= 0:
+        closing = example.find("]", opening + 1)
+        if closing < 0:
+            return
+        behind = closing + 1
+        is_possible = closing > opening + 1 and behind < last_end.get(example[behind : behind + 1], -1)
+        mark = _MARK.match(example, behind) if is_possible else None
+        if mark is not None:
+            yield opening, example[opening + 1 : closing], mark
+            behind = mark.end()
+        opening = example.find("[", behind)
 
 
 def _from_object(attributes: str, start: int, text: str, offset: int) -> EntityAnnotation:

@@ -113,7 +113,8 @@ def _data_file(folder: ProjectFolder, path: Path, fence: Path) -> ProjectFile | 
         kinds = frozenset(_KEY_LINE.findall(content.decode("latin-1")))
         return ProjectFile(folder.name(path), "data", None, kinds or _ANY_KIND)
     if not has_key_line(source):
-        folder.findings.append(_without_data(source))
+        if not any(f"{key}:" in source.text for key in DOMAIN_KEYS):
+            folder.findings.append(_without_data(source))
         return None
     document = parse_yaml(source)
     folder.findings.extend(document.findings)

@@ -152,16 +152,15 @@ def _read_block(
     origin = ScalarLines(scalar)
     block = _Block(intent, metadata, origin)
     append = collected.examples.append
-    faulty = []
+    faulty = _FaultyLines(intent, origin)
     for index, line in enumerate(value.splitlines()):
         if line[:1] != "-":
-            faulty.append((index, line))
+            faulty.add(index, line)
         elif "[" in line:
             _annotated(collected, line[1:].strip(_STRIPPED), block, index)
         else:
             append(Example(line[1:].strip(_STRIPPED), intent, (), metadata, origin, index))
-    if faulty:
-        _note_faulty_lines(collected, intent, faulty, origin)
+    faulty.note(collected)
 
 
 def _read_list(collected: _Collected, sequence: YamlSequence, intent: str, shared: Mapping[str, Any] | None) -> None:
@@ -268,14 +267,13 @@ def _named_lines(collected: _Collected, block: YamlMapping, kind: str) -> Iterat
         _note_schema(collected, examples, f"the examples of {kind} '{node.value}' must be a text block")
         return
     origin = ScalarLines(examples)
-    faulty = []
+    faulty = _FaultyLines(node.value, origin)
     for index, line in enumerate(examples.value.splitlines()):
         if line[:1] == "-":
             yield node.value, line[1:].strip(_STRIPPED), origin.locate(index)
         else:
-            faulty.append((index, line))
-    if faulty:
-        _note_faulty_lines(collected, node.value, faulty, origin)
+            faulty.add(index, line)
+    faulty.note(collected)
 
 
 def _lookup(collected: _Collected, name: str, block: YamlMapping, lines: list[str]) -> Lookup:
@@ -294,16 +292,30 @@ def _lookup(collected: _Collected, name: str, block: YamlMapping, lines: list[st
 # --- findings --------------------------------------------------------------------------------------------------------
 
 
-def _note_faulty_lines(collected: _Collected, item: str, faulty: list[tuple[int, str]], origin: ScalarLines) -> None:
-    hint = "Put '- ' before the line, or remove it."
-    for index, line in faulty[:MAX_FAULTY_LINES]:
-        location = origin.locate(index)
-        what = f"'{line}' under '{item}' in '{location.path}' does not start with '-'; the line is skipped."
-        collected.note("example-without-dash", "warning", what, location, hint)
-    if len(faulty) > MAX_FAULTY_LINES:
-        index = faulty[MAX_FAULTY_LINES][0]
-        what = f"{len(faulty) - MAX_FAULTY_LINES} more lines under '{item}' do not start with '-'."
-        collected.note("example-without-dash", "warning", what, origin.locate(index), hint)
+@dataclass(slots=True)
+class _FaultyLines:
+    """The lines of a block that lack their dash."""
+
+    item: str
+    origin: ScalarLines
+    first: list[tuple[int, str]] = field(default_factory=list)
+    more: int = 0
+
+    def add(self, index: int, line: str) -> None:
+        if len(self.first) < MAX_FAULTY_LINES:
+            self.first.append((index, line))
+        else:
+            self.more += 1
+
+    def note(self, collected: _Collected) -> None:
+        hint = "Put '- ' before the line, or remove it."
+        for index, line in self.first:
+            place = self.origin.locate(index)
+            what = f"'{line}' under '{self.item}' in '{place.path}' does not start with '-'; the line is skipped."
+            collected.note("example-without-dash", "warning", what, place, hint)
+        if self.more:
+            what = f"{self.more} more lines under '{self.item}' do not start with '-'."
+            collected.note("example-without-dash", "warning", what, self.origin.locate(self.first[-1][0]), hint)
 
 
 def _note_schema(collected: _Collected, node: YamlNode, what: str) -> None:

@@ -10,7 +10,9 @@ are too high (``version-too-high``: Rasa skips such a file), and what is lost wh
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.finding import Finding
@@ -232,5 +234,24 @@ def _unreadable(files: Iterable[ProjectFile]) -> frozenset[str]:
     return frozenset(parts)
 
 
+MAX_FINDINGS: Final = 200
+"""So many findings of one code are listed for a file; of more only their number is said."""
+
+
 def _in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    return tuple(sorted(findings, key=lambda finding: finding.location.sort_key))
+    """Return the findings by place; a file full of one fault does not drown the others."""
+    kept: list[Finding] = []
+    unlisted: dict[tuple[str, str], list[Finding]] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for finding in sorted(findings, key=lambda finding: finding.location.sort_key):
+        key = (finding.location.path, finding.code)
+        counts[key] += 1
+        if counts[key] <= MAX_FINDINGS:
+            kept.append(finding)
+        else:
+            unlisted.setdefault(key, []).append(finding)
+    kept += (
+        replace(rest[0], message=f"{len(rest)} more such places follow in '{path}'; this is the first of them.")
+        for (path, _), rest in unlisted.items()
+    )
+    return tuple(sorted(kept, key=lambda finding: finding.location.sort_key))

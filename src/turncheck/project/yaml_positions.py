@@ -35,6 +35,8 @@ MAX_DEPTH: Final = 200
 MAX_NODES: Final = 3_000_000
 """How many nodes a file may have, aliases followed; stops alias bombs ("billion laughs")."""
 
+MAX_DUPLICATES: Final = 200
+
 _TAG_PREFIX: Final = "tag:yaml.org,2002:"
 
 
@@ -278,6 +280,8 @@ class _TreeBuilder:
                 "A text that begins with '{' or '[' needs quotes.",
             )
         elif key.value in mapping.items:
+            if len(self.findings) >= MAX_DUPLICATES:
+                raise self._limit(key.start, f"more than {MAX_DUPLICATES} keys stand twice")
             first = mapping.keys[key.value].location.line
             self.findings.append(
                 Finding(
