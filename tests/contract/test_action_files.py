@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tools.update_readme import with_tables
 
 from turncheck.settings import Settings, default_of, options
 
@@ -62,3 +63,9 @@ def test_the_image_starts_python_without_a_shell_and_without_the_workspace_on_it
 
     assert entrypoint == 'ENTRYPOINT ["/usr/local/bin/python", "-I", "-m", "turncheck", "action"]'
     assert ACTION["runs"] == {"using": "docker", "image": "Dockerfile"}
+
+
+def test_the_readme_has_the_tables_of_inputs_and_outputs() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+
+    assert with_tables(readme) == readme, "run tools/update_readme.py after changing settings or action.yml"
