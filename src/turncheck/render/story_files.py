@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
@@ -93,7 +93,7 @@ def _entity_line(step: dict[str, Any], index: int) -> int:
 class _Dumper(yaml.SafeDumper):
     """Writes as Rasa does: texts in one line, keys in order, no aliases; ``yes`` and ``no`` are texts (YAML 1.2)."""
 
-    yaml_implicit_resolvers: ClassVar[Any] = {
+    yaml_implicit_resolvers = {  # noqa: RUF012 - declared so by its base
         letter: [
             (tag, _TRUTH if tag.endswith(":bool") else pattern)
             for tag, pattern in resolvers

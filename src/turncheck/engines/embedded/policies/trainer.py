@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.rule_learning import learn_rules
@@ -20,7 +20,7 @@ from turncheck.project.model import NOWHERE, Component
 from turncheck.report.model import Substitution
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from turncheck.engines.embedded.policies.base import Policy
     from turncheck.project.model import Config, Project
@@ -95,5 +95,26 @@ def _trained(
             return MemoizationPolicy.fit(trackers.all, MemoizationSettings.of(name, parameters)), None
         case "AugmentedMemoizationPolicy":
             return AugmentedMemoizationPolicy.fit(trackers.all, MemoizationSettings.of(name, parameters)), None
+        case "TEDPolicy" | "UnexpecTEDIntentPolicy":
+            return _stand_in(name, parameters, trackers)
         case _:
             return None, Substitution(component=component.name, used=None, reason="this policy is not known here")
+
+
+def _stand_in(name: str, parameters: Mapping[str, Any], trackers: Trackers) -> tuple[Policy, Substitution]:
+    # Only who configures one of these pays for NumPy.
+    from turncheck.engines.embedded.policies.stand_ins import (  # noqa: PLC0415
+        TED,
+        StandInSettings,
+        TedStandIn,
+        UnexpectedIntentStandIn,
+    )
+
+    settings = StandInSettings.of(name, parameters)
+    kind = TedStandIn if name == TED else UnexpectedIntentStandIn
+    substitution = Substitution(
+        component=name,
+        used=f"logistic regression over the last {settings.max_history} states",
+        reason="no neural network is trained here",
+    )
+    return kind.fit(trackers.all, settings), substitution

@@ -1,0 +1,150 @@
+"""A linear model over what happened lately: the stand-in for Rasa's transformer policies.
+
+Multinomial logistic regression over one feature for each thing seen in each of the last states, older states counting
+less; fitted by Adam (Kingma & Ba, 2015) on all distinct examples at once, from zero, so that the same stories give the
+same model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from turncheck.dialogue import states as s
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from turncheck.dialogue.states import State
+
+Features = dict[str, float]
+
+DEFAULT_HISTORY: Final = 8
+"""How many states count where the configuration names no ``max_history``."""
+_FADING: Final = 0.6
+"""How much of its weight a feature keeps with each state it lies back."""
+_ROUNDS: Final = 120
+_RATE: Final = 0.3
+_DECAY: Final = 1e-4
+_DENSE_CELLS: Final = 8_000_000
+_DIGITS: Final = 5
+
+
+def features_of(states: Sequence[State], max_history: int) -> Features:
+    """Name what was seen in the last states, each with its weight; the vector has the length 1 or less per kind."""
+    features: Features = {}
+    weight = 1.0
+    for back, state in enumerate(reversed(states[-max_history:])):
+        for name in _seen(state):
+            features[f"{back}|{name}"] = weight
+        weight *= _FADING
+    return features
+
+
+def _seen(state: State) -> Iterable[str]:
+    user = state.get(s.USER, {})
+    if user.get(s.INTENT):
+        yield f"intent={user[s.INTENT]}"
+    for entity in user.get(s.ENTITIES, ()):
+        yield f"entity={entity}"
+    for word in str(user.get(s.TEXT) or "").lower().split():
+        yield f"word={word}"
+    for name, features in state.get(s.SLOTS, {}).items():
+        yield f"slot={name}:{features}"
+    for name in state.get(s.PREVIOUS_ACTION, {}).values():
+        yield f"action={name}"
+    for name in state.get(s.ACTIVE_LOOP, {}).values():
+        yield f"loop={name}"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryModel:
+    """Trained weights: a row for each feature and a last one for the bias, a column for each label."""
+
+    features: Mapping[str, int]
+    labels: tuple[str, ...]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, examples: Iterable[tuple[Features, str]]) -> HistoryModel | None:
+        """Learn which label comes with which features; ``None`` where there is nothing to learn from."""
+        counts = Counter((tuple(sorted(features.items())), label) for features, label in examples)
+        if not counts:
+            return None
+        rows = sorted(counts)
+        names = {name: None for features, _ in rows for name, _ in features}
+        index = {name: number for number, name in enumerate(sorted(names))}
+        labels = tuple(sorted({label for _, label in rows}))
+        places = {label: number for number, label in enumerate(labels)}
+        targets = np.array([places[label] for _, label in rows])
+        share = np.array([math.sqrt(counts[row]) for row in rows])
+        matrix = _matrix([[(index[name], value) for name, value in features] for features, _ in rows], len(index))
+        weights = _descend(matrix, targets, share / share.sum(), len(labels))
+        return cls(index, labels, np.round(weights, _DIGITS))
+
+    def log_probabilities(self, features: Features) -> dict[str, float]:
+        """Return the natural logarithm of each label's probability."""
+        total = self.weights[-1].copy()
+        for name, value in features.items():
+            row = self.features.get(name)
+            if row is not None:
+                total += value * self.weights[row]
+        total -= total.max()
+        total -= math.log(float(np.exp(total).sum()))
+        return {label: round(float(value), _DIGITS) for label, value in zip(self.labels, total, strict=True)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the model as JSON values."""
+        return {"features": list(self.features), "labels": list(self.labels), "weights": self.weights.tolist()}
+
+    @classmethod
+    def from_json(cls, shape: Mapping[str, Any]) -> HistoryModel:
+        """Read what :meth:`to_json` wrote."""
+        return cls(
+            {name: number for number, name in enumerate(shape["features"])},
+            tuple(shape["labels"]),
+            np.array(shape["weights"], dtype=np.float64).reshape(len(shape["features"]) + 1, len(shape["labels"])),
+        )
+
+
+def _matrix(rows: Sequence[Sequence[tuple[int, float]]], columns: int) -> Any:
+    """Return the examples as a matrix with a last column of ones; sparse where it would be large."""
+    if len(rows) * (columns + 1) <= _DENSE_CELLS:
+        dense = np.zeros((len(rows), columns + 1))
+        dense[:, -1] = 1.0
+        for number, row in enumerate(rows):
+            for column, value in row:
+                dense[number, column] = value
+        return dense
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - imported where there are very many stories
+
+    lengths = np.array([len(row) + 1 for row in rows])
+    cells = [cell for row in rows for cell in (*row, (columns, 1.0))]
+    return csr_matrix(
+        ([value for _, value in cells], [column for column, _ in cells], np.concatenate(([0], lengths.cumsum()))),
+        shape=(len(rows), columns + 1),
+    )
+
+
+def _descend(matrix: Any, targets: NDArray[np.int64], share: NDArray[np.float64], labels: int) -> NDArray[np.float64]:
+    weights = np.zeros((matrix.shape[1], labels))
+    first, second = np.zeros_like(weights), np.zeros_like(weights)
+    everyone = np.arange(len(targets))
+    for number in range(1, _ROUNDS + 1):
+        scores = matrix @ weights
+        scores -= scores.max(axis=1, keepdims=True)
+        probabilities = np.exp(scores)
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        probabilities[everyone, targets] -= 1.0
+        gradient = matrix.T @ (probabilities * share[:, None]) + _DECAY * weights
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.99 * second + 0.01 * gradient**2
+        step = (first / (1 - 0.9**number)) / (np.sqrt(second / (1 - 0.99**number)) + 1e-8)
+        weights -= _RATE * step
+    return weights

@@ -1,0 +1,218 @@
+"""Stand-ins for TEDPolicy and UnexpecTEDIntentPolicy: a linear model where Rasa has a transformer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.dialogue import states as s
+from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
+from turncheck.dialogue.events import ActionExecuted, UserUttered
+from turncheck.dialogue.policy_states import RuleOnly, learner_states, learnt
+from turncheck.dialogue.prediction import Prediction
+from turncheck.dialogue.states import State
+from turncheck.engines.embedded.policies.history_model import DEFAULT_HISTORY, HistoryModel, features_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from turncheck.dialogue.tracker import Tracker
+    from turncheck.dialogue.training import StoryTracker
+
+TED: Final = "TEDPolicy"
+UNEXPECTED: Final = "UnexpecTEDIntentPolicy"
+_PRIORITY: Final = {TED: 1, UNEXPECTED: 2}
+_RANKING_LENGTH: Final = 10
+_MARGIN: Final = 1.0
+"""By how much an intent must be less likely than it ever was in the stories (in natural logarithms) to be unlikely."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandInSettings:
+    """The parameters that mean something to a stand-in."""
+
+    max_history: int = DEFAULT_HISTORY
+    priority: int = 1
+    tolerance: float = 0.0
+    ignored_intents: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, name: str, parameters: Mapping[str, Any]) -> StandInSettings:
+        """Read the parameters as they stand in ``config.yml``."""
+        return cls(
+            max_history=int(parameters.get("max_history") or DEFAULT_HISTORY),
+            priority=int(parameters.get("priority", _PRIORITY[name])),
+            tolerance=float(parameters.get("tolerance") or 0.0),
+            ignored_intents=frozenset(parameters.get("ignore_intents_list") or ()),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TedStandIn:
+    """Says how likely each action is after what happened lately."""
+
+    settings: StandInSettings
+    model: HistoryModel | None = field(repr=False)
+    reads_texts: bool = False
+
+    @classmethod
+    def fit(cls, trackers: Iterable[StoryTracker], settings: StandInSettings) -> TedStandIn:
+        """Learn from the stories, those glued together among them."""
+        examples = []
+        reads_texts = False
+        for tracker in trackers:
+            if tracker.is_rule:
+                continue
+            reads_texts = reads_texts or any(isinstance(e, UserUttered) and e.use_text for e in tracker.events)
+            for states, action in _actions(tracker):
+                if action != ACTION_UNLIKELY_INTENT:
+                    examples.append((features_of(states, settings.max_history), action))
+        return cls(settings, HistoryModel.fit(examples), reads_texts)
+
+    @property
+    def name(self) -> str:
+        """The name of its Rasa class."""
+        return TED
+
+    def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:
+        """Score the actions; by the message's text where stories have texts and it says more than the intent."""
+        by_intent = self._scores(learner_states(tracker, rule_only))
+        uses_text = False
+        scores = by_intent
+        if self.reads_texts and tracker.latest_action_name == ACTION_LISTEN and tracker.latest_message.text:
+            by_text = self._scores(learner_states(tracker, rule_only, text=True))
+            if max(by_text.values(), default=0.0) > max(by_intent.values(), default=0.0):
+                uses_text, scores = True, by_text
+        return Prediction(TED, scores, priority=self.settings.priority, uses_text=uses_text)
+
+    def _scores(self, states: Sequence[State]) -> dict[str, float]:
+        if self.model is None:
+            return {}
+        logs = self.model.log_probabilities(features_of(states, self.settings.max_history))
+        best = sorted(logs.items(), key=lambda pair: (-pair[1], pair[0]))[:_RANKING_LENGTH]
+        total = sum(math.exp(log) for _, log in best)
+        return {action: round(math.exp(log) / total, 6) for action, log in best}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was learnt."""
+        return {"model": None if self.model is None else self.model.to_json(), "reads_texts": self.reads_texts}
+
+    @classmethod
+    def from_json(cls, shape: Mapping[str, Any], settings: StandInSettings) -> TedStandIn:
+        """Read what :meth:`to_json` wrote."""
+        return cls(settings, _model(shape), bool(shape["reads_texts"]))
+
+
+@dataclass(frozen=True, slots=True)
+class UnexpectedIntentStandIn:
+    """Says ``action_unlikely_intent`` where an intent is less likely than it ever was in the stories.
+
+    ``thresholds``: for each intent, what its score must reach.
+    """
+
+    settings: StandInSettings
+    model: HistoryModel | None = field(repr=False)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def fit(cls, trackers: Iterable[StoryTracker], settings: StandInSettings) -> UnexpectedIntentStandIn:
+        """Learn which intents follow what, from the stories without texts."""
+        examples = [
+            (features_of(states, settings.max_history), intent)
+            for tracker in trackers
+            if not tracker.is_rule and not _has_texts(tracker)
+            for states, intent in _intents(tracker)
+        ]
+        model = HistoryModel.fit(examples)
+        if model is None:
+            return cls(settings, None)
+        scores: dict[str, list[float]] = {}
+        for features, intent in examples:
+            scores.setdefault(intent, []).append(model.log_probabilities(features)[intent])
+        thresholds = {}
+        for intent, found in sorted(scores.items()):
+            found.sort()
+            thresholds[intent] = found[min(int(settings.tolerance * len(found)), len(found) - 1)] - _MARGIN
+        return cls(settings, model, thresholds)
+
+    @property
+    def name(self) -> str:
+        """The name of its Rasa class."""
+        return UNEXPECTED
+
+    def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:
+        """Say so if the message's intent is unlikely here; its severity is how much the score falls short."""
+        intent = _intent_just_heard(tracker)
+        if intent is None or self.model is None or intent not in tracker.domain.used_entities:
+            return Prediction(UNEXPECTED, priority=self.settings.priority)
+        states = _before_message(learner_states(tracker, rule_only))
+        scores = self.model.log_probabilities(features_of(states, self.settings.max_history))
+        judged = self._judged(intent, scores)
+        is_unlikely = (judged["severity"] or 0.0) > 0.0 and intent not in self.settings.ignored_intents
+        ranking = sorted(scores, key=lambda name: (-scores[name], name))[:_RANKING_LENGTH]
+        return Prediction(
+            UNEXPECTED,
+            {ACTION_UNLIKELY_INTENT: 1.0} if is_unlikely else {},
+            priority=self.settings.priority,
+            metadata={"query_intent": judged, "ranking": [self._judged(name, scores) for name in ranking]},
+        )
+
+    def _judged(self, intent: str, scores: Mapping[str, float]) -> dict[str, Any]:
+        threshold = self.thresholds.get(intent)
+        score = scores.get(intent)
+        severity = None if threshold is None or score is None else round(threshold - score, 5)
+        return {"name": intent, "score": score, "threshold": threshold, "severity": severity}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was learnt."""
+        return {"model": None if self.model is None else self.model.to_json(), "thresholds": dict(self.thresholds)}
+
+    @classmethod
+    def from_json(cls, shape: Mapping[str, Any], settings: StandInSettings) -> UnexpectedIntentStandIn:
+        """Read what :meth:`to_json` wrote."""
+        return cls(settings, _model(shape), dict(shape["thresholds"]))
+
+
+def _model(shape: Mapping[str, Any]) -> HistoryModel | None:
+    return None if shape["model"] is None else HistoryModel.from_json(shape["model"])
+
+
+def _actions(tracker: StoryTracker) -> Iterator[tuple[Sequence[State], str]]:
+    states = learnt(tracker.states())
+    actions = (event for event in tracker.applied_events() if isinstance(event, ActionExecuted))
+    for number, event in enumerate(actions, 1):
+        if not event.is_unpredictable:
+            yield states[:number], event.label
+
+
+def _intents(tracker: StoryTracker) -> Iterator[tuple[Sequence[State], str]]:
+    states = learnt(tracker.states())
+    for number, state in enumerate(states, 1):
+        intent = state.get(s.USER, {}).get(s.INTENT)
+        if intent and s.follows_listen(state):
+            yield _before_message(states[:number]), intent
+
+
+def _before_message(states: Sequence[State]) -> list[State]:
+    """Return the states with the newest message not said yet."""
+    last = State(states[-1])
+    last.pop(s.USER, None)
+    return [*states[:-1], last]
+
+
+def _has_texts(tracker: StoryTracker) -> bool:
+    return any(
+        (isinstance(event, UserUttered) and event.intent_name is None)
+        or (isinstance(event, ActionExecuted) and event.name is None)
+        for event in tracker.events
+    )
+
+
+def _intent_just_heard(tracker: Tracker) -> str | None:
+    for event in reversed(tracker.applied_events()):
+        if isinstance(event, ActionExecuted):
+            return None
+        if isinstance(event, UserUttered):
+            return event.intent_name
+    return None

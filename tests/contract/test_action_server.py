@@ -1,0 +1,302 @@
+"""Custom actions by a real rasa-sdk server: what they do, and what happens when they fail, hang or refuse."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from action_servers import action_server, free_port, rasa_sdk_python
+
+from turncheck.engines.base import CustomAction
+from turncheck.engines.embedded.actions.endpoint import ActionEndpoint
+from turncheck.engines.embedded.actions.server import HttpActionServer
+from turncheck.engines.embedded.actions.server_process import running_action_server
+from turncheck.engines.embedded.trainer import EmbeddedTrainer
+from turncheck.environment import for_child
+from turncheck.errors import UserError
+from turncheck.project.reader import read_project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.engines.base import Turn
+    from turncheck.engines.embedded.engine import EmbeddedEngine
+
+DOMAIN = """
+version: "3.1"
+intents: [remember, crash, hang, refuse, order, give, secrets]
+entities: [size]
+slots:
+  note: {type: text, influence_conversation: false, mappings: [{type: custom}]}
+  size: {type: text, mappings: [{type: from_entity, entity: size, conditions: [{active_loop: order_form}]}]}
+forms:
+  order_form: {required_slots: [size]}
+responses:
+  utter_noted: [{text: "Noted {note}, {extra}"}]
+  utter_ask_size: [{text: "What size?"}]
+  utter_done: [{text: "Ordered a {size} one"}]
+  utter_after: [{text: "After that"}]
+actions: [action_remember, action_crash, action_hang, action_refuse, action_secrets, validate_order_form]
+"""
+RULES = """
+version: "3.1"
+rules:
+- {rule: remember, steps: [{intent: remember}, {action: action_remember}]}
+- {rule: crash, steps: [{intent: crash}, {action: action_crash}, {action: utter_after}]}
+- {rule: hang, steps: [{intent: hang}, {action: action_hang}, {action: utter_after}]}
+- {rule: refuse, steps: [{intent: refuse}, {action: action_refuse}, {action: utter_after}]}
+- {rule: secrets, steps: [{intent: secrets}, {action: action_secrets}]}
+- {rule: order, steps: [{intent: order}, {action: order_form}, {active_loop: order_form}]}
+- rule: ordered
+  condition: [{active_loop: order_form}]
+  steps: [{action: order_form}, {active_loop: null}, {action: utter_done}]
+"""
+CONFIG = """
+recipe: default.v1
+language: en
+pipeline: []
+policies: [{name: RulePolicy}]
+"""
+ACTIONS = """
+import os, time
+from rasa_sdk import Action, FormValidationAction
+from rasa_sdk.events import SlotSet
+from rasa_sdk.interfaces import ActionExecutionRejection
+
+
+class Remember(Action):
+    def name(self):
+        return "action_remember"
+
+    def run(self, dispatcher, tracker, domain):
+        assert tracker.latest_message["intent"]["name"] == "remember"
+        assert "utter_noted" in domain["responses"]
+        dispatcher.utter_message(response="utter_noted", extra="surely")
+        dispatcher.utter_message(text="Pick", buttons=[{"title": "A", "payload": "/order"}], image="i.png")
+        return [SlotSet("note", tracker.latest_message["text"])]
+
+
+class Crash(Action):
+    def name(self):
+        return "action_crash"
+
+    def run(self, dispatcher, tracker, domain):
+        raise RuntimeError("on purpose")
+
+
+class Hang(Action):
+    def name(self):
+        return "action_hang"
+
+    def run(self, dispatcher, tracker, domain):
+        time.sleep(3)
+
+
+class Refuse(Action):
+    def name(self):
+        return "action_refuse"
+
+    def run(self, dispatcher, tracker, domain):
+        raise ActionExecutionRejection("action_refuse", "not now")
+
+
+class Secrets(Action):
+    def name(self):
+        return "action_secrets"
+
+    def run(self, dispatcher, tracker, domain):
+        private = [name for name in os.environ if "TOKEN" in name or name.startswith("INPUT")]
+        dispatcher.utter_message(text=" ".join(private) or "none")
+        dispatcher.utter_message(text=os.environ.get("SHOP", ""))
+
+
+class ValidateOrder(FormValidationAction):
+    def name(self):
+        return "validate_order_form"
+
+    def validate_size(self, value, dispatcher, tracker, domain):
+        if value in ("small", "large"):
+            return {"size": value}
+        dispatcher.utter_message(text=f"There is no {value} one")
+        return {"size": None}
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("assistant")
+    for name, text in {
+        "domain.yml": DOMAIN,
+        "data/rules.yml": RULES,
+        "config.yml": CONFIG,
+        "actions.py": ACTIONS,
+    }.items():
+        path = root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+@pytest.fixture(scope="module")
+def webhook(project: Path) -> Iterator[str]:
+    with action_server(project) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def engine(project: Path) -> EmbeddedEngine:
+    return EmbeddedTrainer(nlu=False).fit(read_project(project))
+
+
+@pytest.fixture
+def served(engine: EmbeddedEngine, webhook: str) -> EmbeddedEngine:
+    return engine.with_action_server(HttpActionServer(ActionEndpoint(webhook)))
+
+
+def texts(turn: Turn) -> list[Any]:
+    return [message.get("text") for message in turn.responses]
+
+
+def actions(turn: Turn) -> list[str]:
+    return [event["name"] for event in turn.events if event["event"] == "action"]
+
+
+def test_an_action_sets_slots_and_says_responses_of_the_domain_with_what_it_adds(served: EmbeddedEngine) -> None:
+    turn = served.conversation().say("/remember")
+    assert turn.responses == (
+        {"text": "Noted None, surely"},
+        {"text": "Pick", "buttons": [{"title": "A", "payload": "/order"}]},
+        {"image": "i.png"},
+    )
+    assert turn.slots["note"] == "/remember"
+    assert turn.custom_actions == (CustomAction("action_remember", "ran"),)
+
+
+def test_a_form_validates_what_it_is_given(served: EmbeddedEngine) -> None:
+    conversation = served.conversation()
+    assert texts(conversation.say("/order")) == ["What size?"]
+    assert texts(conversation.say('/give{"size": "purple"}')) == ["There is no purple one", "What size?"]
+    turn = conversation.say('/give{"size": "large"}')
+    assert texts(turn) == ["Ordered a large one"]
+    assert turn.active_loop is None
+
+
+def test_an_exception_in_an_action_is_as_if_it_had_done_nothing(served: EmbeddedEngine) -> None:
+    turn = served.conversation().say("/crash")
+    assert texts(turn) == ["After that"]
+    (noted,) = turn.custom_actions
+    assert noted.outcome == "failed"
+    assert "status 500" in noted.reason
+    assert "on purpose" in noted.reason
+
+
+def test_an_action_that_refuses_lets_others_answer(served: EmbeddedEngine) -> None:
+    turn = served.conversation().say("/refuse")
+    assert "action_refuse" not in actions(turn)
+    assert [event["name"] for event in turn.events if event["event"] == "action_execution_rejected"] == [
+        "action_refuse"
+    ]
+    assert turn.custom_actions == (CustomAction("action_refuse", "rejected", "not now"),)
+
+
+def test_a_hang_ends_when_the_turns_time_is_over(served: EmbeddedEngine) -> None:
+    begin = time.monotonic()
+    turn = served.conversation(turn_timeout=0.5).say("/hang")
+    assert time.monotonic() - begin < 2
+    assert turn.stopped == "the turn took longer than 0.5 seconds"
+    assert [action.outcome for action in turn.custom_actions] == ["timed out"]
+    time.sleep(3)  # rasa-sdk has one worker, which still sleeps: the tests that follow need it
+
+
+def test_an_action_that_the_server_does_not_know_fails(engine: EmbeddedEngine, webhook: str) -> None:
+    server = HttpActionServer(ActionEndpoint(webhook.replace("webhook", "elsewhere")))
+    (noted,) = engine.with_action_server(server).conversation().say("/remember").custom_actions
+    assert noted.outcome == "failed"
+
+
+def test_without_a_server_the_conversation_goes_on_and_says_what_it_lacks(engine: EmbeddedEngine) -> None:
+    turn = engine.conversation().say("/remember")
+    assert actions(turn)[-2:] == ["action_remember", "action_listen"]
+    (noted,) = turn.custom_actions
+    assert noted.missing
+    assert noted.outcome == "no server"
+
+
+def test_a_server_that_is_not_there_is_told_from_none_at_all(engine: EmbeddedEngine) -> None:
+    server = HttpActionServer(ActionEndpoint(f"http://127.0.0.1:{free_port()}/webhook"))
+    (noted,) = engine.with_action_server(server).conversation().say("/remember").custom_actions
+    assert noted.missing
+    assert noted.outcome == "unreachable"
+
+
+def test_stubs_stand_for_actions_and_nobody_is_called(engine: EmbeddedEngine) -> None:
+    stub = {"events": [{"event": "slot", "name": "note", "value": 5}], "responses": [{"response": "utter_after"}]}
+    conversation = engine.conversation(stubs={"action_remember": stub})
+    turn = conversation.say("/remember")
+    assert texts(turn) == ["After that"]
+    assert turn.slots["note"] == 5
+    assert turn.custom_actions == (CustomAction("action_remember", "stubbed"),)
+    (noted,) = conversation.say("/crash").custom_actions
+    assert noted.missing
+
+
+def test_a_validation_without_a_stub_takes_what_it_is_given(engine: EmbeddedEngine) -> None:
+    conversation = engine.conversation(stubs={})
+    conversation.say("/order")
+    turn = conversation.say('/give{"size": "purple"}')
+    assert texts(turn) == ["Ordered a purple one"]
+    assert {action.outcome for action in turn.custom_actions} == {"assumed"}
+
+
+# --- a server that is started for the run -----------------------------------------------------------------------------
+
+
+def sdk_command(port: int) -> str:
+    return f"{rasa_sdk_python()} -m rasa_sdk --actions actions --port {port}"
+
+
+def test_a_server_is_started_with_nothing_private_and_stopped_again(
+    project: Path, engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INPUT_TOKEN", "secret")
+    monkeypatch.setenv("GITHUB_TOKEN", "secret")
+    port = free_port()
+    endpoint = ActionEndpoint(f"http://127.0.0.1:{port}/webhook")
+    environment = for_child(os.environ, [("SHOP", "open")])
+    with running_action_server(sdk_command(port), project, environment, endpoint=endpoint) as server:
+        turn = engine.with_action_server(server).conversation().say("/secrets")
+    assert texts(turn) == ["none", "open"]
+    assert not HttpActionServer(endpoint).healthy()
+
+
+def test_a_server_that_dies_shows_the_end_of_its_log(tmp_path: Path) -> None:
+    endpoint = ActionEndpoint(f"http://127.0.0.1:{free_port()}/webhook")
+    command = f"{sys.executable} -c 'import sys; sys.exit(\"no such actions\")'"
+    with (
+        pytest.raises(UserError, match=r"ended with exit code 1(.|\n)*no such actions"),
+        running_action_server(command, tmp_path, {}, endpoint=endpoint),
+    ):
+        pass
+
+
+def test_a_server_that_never_answers_is_given_up(tmp_path: Path) -> None:
+    endpoint = ActionEndpoint(f"http://127.0.0.1:{free_port()}/webhook")
+    command = f"{sys.executable} -c 'import time; time.sleep(60)'"
+    with (
+        pytest.raises(UserError, match="does not answer"),
+        running_action_server(command, tmp_path, {}, endpoint=endpoint, start_seconds=0.5),
+    ):
+        pass
+
+
+def test_a_command_that_cannot_be_run_is_an_error(tmp_path: Path) -> None:
+    endpoint = ActionEndpoint(f"http://127.0.0.1:{free_port()}/webhook")
+    with (
+        pytest.raises(UserError, match="cannot be run"),
+        running_action_server("no-such-program --x", tmp_path, {}, endpoint=endpoint),
+    ):
+        pass

@@ -1,0 +1,75 @@
+"""Which action server is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from turncheck.engines.embedded.actions.endpoint import choose_server, is_loopback
+from turncheck.engines.embedded.actions.server import CallFailedError, HttpActionServer, NoActionServer
+from turncheck.errors import UserError
+from turncheck.location import Location
+from turncheck.project.model import Endpoint
+
+PLACE = Location("endpoints.yml", 1, 1)
+
+
+def endpoint(**parameters: Any) -> Endpoint:
+    return Endpoint("action_endpoint", parameters, PLACE)
+
+
+def test_the_endpoints_file_names_the_server_with_all_that_rasa_reads_there() -> None:
+    written = endpoint(
+        url="http://${HOST}:5055/webhook",
+        headers={"X-Key": "${KEY}"},
+        params={"a": 1},
+        token="t",
+        token_name="auth",
+        basic_auth={"username": "u", "password": "p"},
+        enable_selective_domain=True,
+    )
+    server = choose_server(written, {"HOST": "localhost", "KEY": "k"})
+    assert isinstance(server, HttpActionServer)
+    assert server.endpoint.url == "http://localhost:5055/webhook"
+    assert server.endpoint.headers == {"X-Key": "k"}
+    assert server.endpoint.params == {"a": "1", "auth": "t"}
+    assert server.endpoint.basic_auth == ("u", "p")
+    assert server.selective_domain
+
+
+def test_the_flag_wins_over_the_file() -> None:
+    server = choose_server(endpoint(url="http://a/webhook"), {}, url="http://b/webhook", allowed_hosts=())
+    assert isinstance(server, HttpActionServer)
+    assert server.endpoint.host == "b"
+
+
+def test_without_either_there_is_no_server() -> None:
+    server = choose_server(None, {})
+    assert isinstance(server, NoActionServer)
+    with pytest.raises(CallFailedError, match=r"'action_a' was not run: no action server is configured") as raised:
+        server.run({"next_action": "action_a"}, None)
+    assert raised.value.outcome == "no server"
+
+
+def test_a_host_that_is_not_allowed_is_not_called_and_the_reason_is_said() -> None:
+    server = choose_server(endpoint(url="http://evil.example/webhook"), {}, allowed_hosts=("good.example",))
+    assert isinstance(server, NoActionServer)
+    assert "evil.example" in server.reason
+
+
+@pytest.mark.parametrize("url", ["http://localhost:1/", "http://127.0.0.5/", "http://[::1]:5055/webhook"])
+def test_loopback_is_always_allowed(url: str) -> None:
+    assert isinstance(choose_server(endpoint(url=url), {}, allowed_hosts=()), HttpActionServer)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1"])
+def test_what_looks_like_loopback_is_not(host: str) -> None:
+    assert not is_loopback(host)
+
+
+@pytest.mark.parametrize("url", ["ftp://a/", "webhook", "http://", "http://a:notaport/", "http://a:99999/"])
+def test_an_address_that_cannot_be_called_is_an_error_at_its_place(url: str) -> None:
+    with pytest.raises(UserError, match="no address of an action server") as raised:
+        choose_server(endpoint(url=url), {})
+    assert raised.value.location == PLACE

@@ -1,0 +1,36 @@
+"""What a child process and a project's files may see of the environment."""
+
+import pytest
+
+from turncheck.environment import expand, for_child, is_private
+from turncheck.errors import UserError
+
+
+@pytest.mark.parametrize("name", ["INPUT_TOKEN", "INPUT_FAIL-ON", "ACTIONS_RUNTIME_URL", "GITHUB_TOKEN", "gh_token"])
+def test_what_belongs_to_the_job_is_private(name: str) -> None:
+    assert is_private(name)
+
+
+@pytest.mark.parametrize("name", ["PATH", "HOME", "DATABASE_URL", "GITHUB_REPOSITORY"])
+def test_the_rest_is_not(name: str) -> None:
+    assert not is_private(name)
+
+
+def test_a_child_gets_nothing_private_but_what_was_asked_for() -> None:
+    ours = {"PATH": "/bin", "INPUT_TOKEN": "s", "ACTIONS_RUNTIME_TOKEN": "t"}
+    assert for_child(ours, [("API_TOKEN", "given")]) == {"PATH": "/bin", "API_TOKEN": "given"}
+
+
+def test_variables_are_expanded_wherever_they_stand() -> None:
+    assert expand("http://${HOST}:${PORT}/webhook", {"HOST": "h", "PORT": "1"}) == "http://h:1/webhook"
+    assert expand("$HOST", {"HOST": "h"}) == "$HOST"
+
+
+def test_a_private_variable_is_not_expanded() -> None:
+    with pytest.raises(UserError, match="stay with the job"):
+        expand("http://evil/${GITHUB_TOKEN}", {"GITHUB_TOKEN": "secret"})
+
+
+def test_a_variable_that_is_not_set_is_named() -> None:
+    with pytest.raises(UserError, match="'HOST' is not set"):
+        expand("${HOST}", {})
