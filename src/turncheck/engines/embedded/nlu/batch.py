@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import PredictedEntity, SelectedResponse
     from turncheck.engines.embedded.model_archive import MemberWriter
+    from turncheck.engines.embedded.nlu.linear import LabelSplit
     from turncheck.project.model import Example, Project
 
 NO_INTENT = PredictedIntent(None, 0.0)
@@ -67,6 +68,8 @@ class Training:
     examples: tuple[Example, ...]
     batch: Batch
     seed: int
+    label_split: LabelSplit | None = None
+    """How multi-intents fall into their parts, where the tokenizer says so."""
     notes: list[str] = field(default_factory=list)
     """What a component has to say to the user about this training."""
 

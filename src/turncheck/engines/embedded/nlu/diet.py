@@ -42,13 +42,15 @@ class DietStandIn:
         labels = [str(training.examples[row].base_intent) for row in rows]
         intents = None
         if parameters["intent_classification"] and rows:
-            intents = IntentModel.train(texts, labels, training.seed)
+            intents = IntentModel.train(texts, labels, training.seed, training.label_split)
         entities = None
         if parameters["entity_recognition"] and any(example.entities for example in training.examples):
             guessed: list[str | None] = [None] * len(training.examples)
             if intents is not None:
                 for row, label in zip(
-                    rows, out_of_fold_labels(intents.features, texts, labels, training.seed), strict=True
+                    rows,
+                    out_of_fold_labels(intents.features, texts, labels, training.seed, training.label_split),
+                    strict=True,
                 ):
                     guessed[row] = label
             entities = EntityModel.train(training.examples, training.batch.tokens, guessed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from turncheck import __version__
 from turncheck.engines.embedded.nlu.batch import Batch, Training
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+from turncheck.engines.embedded.nlu.linear import LabelSplit
 from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
 from turncheck.engines.embedded.nlu.plan import Plan, make_plan
 from turncheck.engines.embedded.nlu.steps import FEATURIZERS, extractor_of, train_step
@@ -47,7 +48,7 @@ class EmbeddedNluTrainer:
         examples = unique_examples(project.nlu.examples)
         texts = [example.text for example in examples]
         batch = Batch.of(texts, [tokenizer.tokenize(text) for text in texts])
-        training = Training(project, examples, batch, self.seed)
+        training = Training(project, examples, batch, self.seed, LabelSplit.of(plan.tokenizer.parameters))
         components: list[tuple[Step, Component]] = []
         for step in plan.steps if examples else ():
             component = train_step(step, training)
