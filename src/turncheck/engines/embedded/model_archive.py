@@ -56,6 +56,12 @@ class MemberWriter:
 
         self.content(f"{name}.skops", dumps(dict(arrays)))
 
+    def estimator(self, name: str, estimator: Any) -> None:
+        """Add a fitted scikit-learn estimator as ``name.skops``, without pickle."""
+        from skops.io import dumps
+
+        self.content(f"{name}.skops", dumps(estimator))
+
 
 @dataclass(frozen=True, slots=True)
 class MemberReader:
@@ -93,6 +99,12 @@ class MemberReader:
 
         arrays: dict[str, NDArray[Any]] = loads(self.content(f"{name}.skops"))
         return arrays
+
+    def estimator(self, name: str) -> Any:
+        """Return the scikit-learn estimator of ``name.skops``; types that skops does not trust are refused by it."""
+        from skops.io import loads
+
+        return loads(self.content(f"{name}.skops"))
 
 
 _TRAIN_AGAIN: Final = "Train it again: turncheck train."

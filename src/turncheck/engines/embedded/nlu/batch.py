@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from turncheck.engines.base import PredictedIntent
+from turncheck.report.model import Substitution
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.engines.base import PredictedEntity, SelectedResponse
     from turncheck.engines.embedded.model_archive import MemberWriter
+    from turncheck.engines.embedded.nlu.duckling import DucklingAccess
     from turncheck.engines.embedded.nlu.linear import LabelSplit
     from turncheck.project.model import Example, Project
 
@@ -70,8 +72,14 @@ class Training:
     seed: int
     label_split: LabelSplit | None = None
     """How multi-intents fall into their parts, where the tokenizer says so."""
+    duckling: DucklingAccess | None = None
     notes: list[str] = field(default_factory=list)
     """What a component has to say to the user about this training."""
+    left_out: list[Substitution] = field(default_factory=list)
+
+    def leave_out(self, component: str, reason: str) -> None:
+        """List a component that cannot be used this time."""
+        self.left_out.append(Substitution(component=component, used=None, reason=reason))
 
     @property
     def entity_names(self) -> frozenset[str]:

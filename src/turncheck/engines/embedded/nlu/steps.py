@@ -10,7 +10,9 @@ from turncheck.engines.embedded.nlu.classifiers import (
     LogisticRegressionClassifier,
 )
 from turncheck.engines.embedded.nlu.crf_extractor import CRFEntityExtractor
+from turncheck.engines.embedded.nlu.dense import LatentFeaturizer, SklearnIntentClassifier
 from turncheck.engines.embedded.nlu.diet import DietStandIn
+from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 from turncheck.engines.embedded.nlu.featurizers import CountVectorsFeaturizer, RegexFeaturizer
 from turncheck.engines.embedded.nlu.response_selector import ResponseSelectorStandIn
 from turncheck.engines.embedded.nlu.rule_extractors import EntitySynonymMapper, RegexEntityExtractor
@@ -28,7 +30,10 @@ _PLAIN: Final[Mapping[str, Any]] = {
     for kind in (
         RegexFeaturizer,
         CountVectorsFeaturizer,
+        LatentFeaturizer,
         LogisticRegressionClassifier,
+        SklearnIntentClassifier,
+        DucklingEntityExtractor,
         KeywordIntentClassifier,
         FallbackClassifier,
         CRFEntityExtractor,
@@ -61,7 +66,7 @@ def extractor_of(step: Step) -> str | None:
     """The name under which this step's entities are reported, if it finds any."""
     if step.kind not in EXTRACTORS or step.parameters.get("entity_recognition") is False:
         return None
-    return "DIETClassifier" if step.kind == "DietStandIn" else step.kind if step.kind in _PLAIN else step.component.name
+    return step.kind if step.kind in _PLAIN else _stand_in_name(step)
 
 
 def train_step(step: Step, training: Training) -> Component | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from turncheck import __version__
 from turncheck.engines.embedded.nlu.batch import Batch, Training
+from turncheck.engines.embedded.nlu.duckling import DucklingAccess
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.linear import LabelSplit
 from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
@@ -32,11 +33,12 @@ class EmbeddedNluTrainer:
 
     seed: int = 0
     allow_custom_code: bool = False
+    duckling: DucklingAccess = field(default_factory=DucklingAccess)
     _prepared: dict[int, tuple[Config, Plan, Tokenizer]] = field(default_factory=dict, repr=False, compare=False)
 
-    def __reduce__(self) -> tuple[type[EmbeddedNluTrainer], tuple[int, bool]]:
+    def __reduce__(self) -> tuple[type[EmbeddedNluTrainer], tuple[int, bool, DucklingAccess]]:
         """Travel to a worker process without what was prepared here."""
-        return EmbeddedNluTrainer, (self.seed, self.allow_custom_code)
+        return EmbeddedNluTrainer, (self.seed, self.allow_custom_code, self.duckling)
 
     def fit(self, project: Project) -> EmbeddedNluEngine:
         """Train on the project's NLU examples.
@@ -48,7 +50,8 @@ class EmbeddedNluTrainer:
         examples = unique_examples(project.nlu.examples)
         texts = [example.text for example in examples]
         batch = Batch.of(texts, [tokenizer.tokenize(text) for text in texts])
-        training = Training(project, examples, batch, self.seed, LabelSplit.of(plan.tokenizer.parameters))
+        split = LabelSplit.of(plan.tokenizer.parameters)
+        training = Training(project, examples, batch, self.seed, split, self.duckling)
         components: list[tuple[Step, Component]] = []
         for step in plan.steps if examples else ():
             component = train_step(step, training)
@@ -62,7 +65,7 @@ class EmbeddedNluTrainer:
             info=EngineInfo(
                 name=ENGINE_NAME,
                 version=__version__,
-                substitutions=plan.substitutions,
+                substitutions=(*plan.substitutions, *training.left_out),
                 notes=(*plan.notes, *training.notes),
             ),
             extractors=tuple(names),

@@ -1,0 +1,153 @@
+"""Dense sentence features, where a pipeline has a language model that is not here; and what needs dense features."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
+from turncheck.engines.embedded.nlu.classifiers import rank, softmax
+from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.nlu.batch import Batch, Training
+
+_DIMENSIONS: Final = 100
+_RANKING_LENGTH: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LatentFeaturizer:
+    """Stands in for a pretrained featurizer: latent semantic analysis of the project's own sentences.
+
+    The n-gram features are projected on the directions of largest variance (Deerwester et al. 1990), length 1 each.
+    """
+
+    ngrams: NgramFeatures
+    projection: NDArray[np.float32]
+    """Shape (n-grams, dimensions)."""
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:  # noqa: ARG003  # common protocol
+        """Fit it to all training sentences; ``None`` where there are fewer than three."""
+        texts = [example.text for example in training.examples]
+        if len(texts) < 3:
+            return None
+        from sklearn.utils.extmath import randomized_svd
+
+        ngrams, rows = NgramFeatures.fit(texts)
+        dimensions = min(_DIMENSIONS, len(texts) - 1, rows.width)
+        _, _, components = randomized_svd(rows.to_scipy(), dimensions, random_state=training.seed)
+        return cls(ngrams, np.ascontiguousarray(components.T, dtype=np.float32))
+
+    def process(self, batch: Batch) -> None:
+        """Add the dense block."""
+        projected = self.ngrams.transform(batch.texts).times(self.projection).astype(np.float64)
+        lengths = np.linalg.norm(projected, axis=1, keepdims=True)
+        batch.sentence_features.append(projected / np.maximum(lengths, 1e-12))
+
+    def save(self, members: MemberWriter) -> None:
+        """Write vocabulary and projection."""
+        self.ngrams.save(members)
+        members.arrays("projection", {"projection": self.projection})
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Inverse of :meth:`save`."""
+        return cls(NgramFeatures.load(members), members.arrays("projection")["projection"])
+
+
+@dataclass(frozen=True, slots=True)
+class SklearnIntentClassifier:
+    """Rasa's SklearnIntentClassifier: a support vector machine over dense features, its C chosen by a grid search.
+
+    Confidences come by a softmax over its scores, fitted to held-out sentences. Rasa's come from scikit-learn's
+    ``SVC(probability=True)``, which scikit-learn gives up.
+    """
+
+    names: tuple[str, ...]
+    model: Any
+    factor: float
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
+        """Search and fit; ``None`` (and a note) for fewer than two intents.
+
+        Raises:
+            UserError: no featurizer before it gives dense features (Rasa refuses such a pipeline).
+        """
+        rows = training.intent_rows
+        features = _dense(training.batch.sentence_features)
+        if features is None:
+            raise UserError(
+                "SklearnIntentClassifier needs dense features, and no featurizer before it gives any",
+                remedy="Put a dense featurizer before it, or use LogisticRegressionClassifier.",
+            )
+        labels = [str(training.examples[row].base_intent) for row in rows]
+        names = sorted(set(labels))
+        if len(names) < 2:
+            training.notes.append("SklearnIntentClassifier was left out: it needs at least two intents")
+            return None
+        column = {name: index for index, name in enumerate(names)}
+        truth = np.array([column[label] for label in labels])
+        model, factor = _search(features[rows], truth, parameters)
+        return cls(tuple(names), model, factor)
+
+    def process(self, batch: Batch) -> None:
+        """Set the intents and their ranking."""
+        features = _dense(batch.sentence_features)
+        confidences = softmax(_scores(self.model.decision_function(features)) * self.factor)
+        for row, of_text in enumerate(confidences):
+            batch.intents[row], batch.rankings[row] = rank(self.names, of_text, _RANKING_LENGTH)
+
+    def save(self, members: MemberWriter) -> None:
+        """Write the support vector machine."""
+        members.json("head", {"names": self.names, "factor": self.factor})
+        members.estimator("svc", self.model)
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Inverse of :meth:`save`."""
+        head = members.json("head")
+        return cls(tuple(head["names"]), members.estimator("svc"), head["factor"])
+
+
+def _dense(blocks: Sequence[Any]) -> NDArray[np.float64] | None:
+    dense = [block for block in blocks if isinstance(block, np.ndarray)]
+    return np.hstack(dense) if dense else None
+
+
+def _scores(decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One column a label, also for two labels."""
+    return np.stack([-decision / 2, decision / 2], axis=1) if decision.ndim == 1 else decision
+
+
+def _search(
+    features: NDArray[np.float64], truth: NDArray[np.int64], parameters: Mapping[str, Any]
+) -> tuple[Any, float]:
+    from sklearn.model_selection import GridSearchCV, cross_val_predict
+    from sklearn.svm import SVC
+
+    folds = max(2, min(parameters["max_cross_validation_folds"], int(np.bincount(truth).min()) // 5))
+    grid = {"C": parameters["C"], "gamma": parameters["gamma"], "kernel": parameters["kernels"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn warns of every intent with fewer sentences than folds
+        try:
+            search = GridSearchCV(
+                SVC(class_weight="balanced"), grid, cv=folds, scoring=parameters["scoring_function"]
+            ).fit(features, truth)
+        except (ValueError, TypeError) as error:
+            raise UserError(f"SklearnIntentClassifier could not be trained: {error}") from error
+        if np.bincount(truth).min() < folds:
+            return search.best_estimator_, UNCALIBRATED
+        held_out = cross_val_predict(search.best_estimator_, features, truth, cv=folds, method="decision_function")
+    return search.best_estimator_, fit_factor(_scores(held_out), truth)

@@ -1,0 +1,153 @@
+"""Rasa's DucklingEntityExtractor: dates, amounts and the like, found by a Duckling server over HTTP."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+from urllib.parse import urlsplit
+
+from turncheck.engines.base import PredictedEntity
+from turncheck.engines.embedded.actions.endpoint import is_loopback
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.nlu.batch import Batch, Training
+
+EXTRACTOR: Final = "DucklingEntityExtractor"
+
+REFERENCE_TIME: Final = 1_735_732_800_000
+"""2025-01-01 12:00 UTC in milliseconds: "tomorrow" must mean the same in every run that is compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class DucklingAccess:
+    """Where the server is, if not where the pipeline says, and which hosts the pipeline may name.
+
+    ``allowed_hosts``: loopback and these, ``None``: any. ``reference_time`` is in milliseconds since 1970.
+    """
+
+    url: str | None = None
+    allowed_hosts: Collection[str] | None = None
+    reference_time: int = REFERENCE_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class DucklingEntityExtractor:
+    """Asks the server about every text. Trained by nothing; a server that does not answer leaves it out."""
+
+    url: str
+    parameters: Mapping[str, Any]
+    reference_time: int
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
+        """Call the server once; ``None`` where it may not be called or does not answer, and that is said."""
+        access = training.duckling or DucklingAccess()
+        url = access.url or parameters["url"]
+        reason = _why_not(url, access)
+        if reason is None:
+            extractor = cls(str(url).rstrip("/"), parameters, access.reference_time)
+            reason = extractor.fault()
+            if reason is None:
+                return extractor
+        training.leave_out(EXTRACTOR, reason)
+        return None
+
+    def fault(self) -> str | None:
+        """Why the server cannot be used, or ``None``."""
+        import requests
+
+        try:
+            with requests.Session() as session:
+                self._ask(session, "tomorrow at 8")
+        except (requests.RequestException, ValueError) as error:
+            return f"the Duckling server at {self.url} is not reachable: {_short(error)}"
+        return None
+
+    def process(self, batch: Batch) -> None:
+        """Append what the server finds.
+
+        Raises:
+            UserError: it answered while training and does not any more.
+        """
+        import requests
+
+        with requests.Session() as session:
+            for text, entities in zip(batch.texts, batch.entities, strict=True):
+                try:
+                    entities.extend(self._ask(session, text) if text else ())
+                except (requests.RequestException, ValueError) as error:
+                    raise UserError(
+                        f"the Duckling server at {self.url} stopped answering: {_short(error)}",
+                        remedy="Start it again, or leave DucklingEntityExtractor out of the pipeline.",
+                    ) from None
+
+    def _ask(self, session: Any, text: str) -> list[PredictedEntity]:
+        dimensions = self.parameters["dimensions"]
+        form = {
+            "text": text,
+            "locale": self.parameters["locale"],
+            "tz": self.parameters["timezone"],
+            "dims": json.dumps(dimensions),
+            "reftime": self.reference_time,
+        }
+        timeout = self.parameters["timeout"]
+        # a redirect could lead to a host that is not allowed
+        response = session.post(f"{self.url}/parse", data=form, timeout=timeout, allow_redirects=False)
+        if response.status_code != 200:
+            raise ValueError(f"it answered with status {response.status_code}")
+        return [_entity(match) for match in response.json() if not dimensions or match["dim"] in dimensions]
+
+    def save(self, members: MemberWriter) -> None:
+        """Write where the server was."""
+        members.json("server", {"url": self.url, "reference_time": self.reference_time})
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:
+        """Read where the server was."""
+        server = members.json("server")
+        return cls(server["url"], parameters, server["reference_time"])
+
+
+def _why_not(url: object, access: DucklingAccess) -> str | None:
+    if not url:
+        return "the pipeline gives it no url"
+    try:
+        address = urlsplit(str(url))
+        host = address.hostname
+    except ValueError:
+        host, address = None, urlsplit("")
+    if address.scheme not in {"http", "https"} or not host:
+        return f"{str(url)!r} is no address of a server"
+    named_by_project = access.url is None
+    if (
+        named_by_project
+        and access.allowed_hosts is not None
+        and not is_loopback(host)
+        and host not in access.allowed_hosts
+    ):
+        return f"config.yml names the host {host!r}, which is not among the allowed hosts"
+    return None
+
+
+def _entity(match: Mapping[str, Any]) -> PredictedEntity:
+    """Read one match of Duckling; an interval's value is its two ends."""
+    try:
+        value = match["value"]
+        if value.get("type") == "interval":
+            told: Any = {"to": value.get("to", {}).get("value"), "from": value.get("from", {}).get("value")}
+        else:
+            told = value.get("value")
+        extra = {"text": match.get("body", match.get("text")), "additional_info": value}
+        return PredictedEntity(match["start"], match["end"], match["dim"], told, EXTRACTOR, confidence=1.0, extra=extra)
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError("its answer is not one of Duckling") from None
+
+
+def _short(error: Exception) -> str:
+    cause = str(error)
+    return cause if len(cause) < 160 else f"{type(error).__name__}"

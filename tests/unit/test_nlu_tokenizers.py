@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turncheck.engines.embedded.nlu.batch import Tokens
+from turncheck.engines.embedded.nlu.tokenizers import WhitespaceTokenizer, make_tokenizer, split_further
+from turncheck.errors import UserError
+from turncheck.location import Location
+from turncheck.project.model import Component
+
+
+@given(st.text())
+def test_every_token_is_the_text_between_its_borders_and_they_do_not_overlap(text: str) -> None:
+    tokens = WhitespaceTokenizer().tokenize(text)
+    assert tokens.words
+    assert [text[start:end] for start, end in tokens.spans] == list(tokens.words)
+    assert all(end <= start for (_, end), (start, _) in zip(tokens.spans, tokens.spans[1:], strict=False))
+
+
+@given(st.text(st.characters(max_codepoint=126, min_codepoint=32)))
+def test_plain_ascii_is_split_alike_by_both_regular_expression_engines(text: str) -> None:
+    # a trailing no-break space sends the text to the Unicode engine and adds no token
+    assert WhitespaceTokenizer().tokenize(text + " x").words == WhitespaceTokenizer().tokenize(text + "\u00a0x").words
+
+
+def test_combining_marks_belong_to_their_word() -> None:
+    assert WhitespaceTokenizer().tokenize("नमस्ते दुनिया").words == ("नमस्ते", "दुनिया")
+
+
+def test_a_token_pattern_splits_further_and_keeps_what_it_does_not_match() -> None:
+    tokens = split_further(Tokens(("a-b", "!!"), ((0, 3), (4, 6))), re.compile(r"\w+"))
+    assert tokens == Tokens(("a", "b", "!!"), ((0, 1), (2, 3), (4, 6)))
+
+
+def test_a_bad_token_pattern_is_an_error_with_its_place(tmp_path: Path) -> None:
+    component = Component("WhitespaceTokenizer", {}, Location("config.yml", 3, 3))
+    with pytest.raises(UserError, match="token_pattern") as error:
+        make_tokenizer(component, {"token_pattern": "("}, tmp_path)
+    assert error.value.location == component.location
+
+
+def test_jieba_splits_chinese(tmp_path: Path) -> None:
+    pytest.importorskip("jieba", reason="the extra jieba is not installed")
+    component = Component("JiebaTokenizer", {}, Location("config.yml"))
+    tokens = make_tokenizer(component, {"dictionary_path": None}, tmp_path).tokenize("我来到北京清华大学")
+    assert tokens.words == ("我", "来到", "北京", "清华大学")
+    assert tokens.spans[-1] == (5, 9)
+
+
+def test_jieba_takes_the_dictionaries_of_the_project_alone(tmp_path: Path) -> None:
+    pytest.importorskip("jieba", reason="the extra jieba is not installed")
+    (tmp_path / "words").mkdir()
+    (tmp_path / "words" / "own.txt").write_text("到北京清华 100000 n\n", encoding="utf-8")
+    component = Component("JiebaTokenizer", {}, Location("config.yml"))
+    tokens = make_tokenizer(component, {"dictionary_path": "words"}, tmp_path).tokenize("我来到北京清华大学")
+    assert "到北京清华" in tokens.words
+    with pytest.raises(UserError, match="not a folder of the project"):
+        make_tokenizer(component, {"dictionary_path": "../elsewhere"}, tmp_path)
