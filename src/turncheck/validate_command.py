@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TextIO
 
+from turncheck import __version__
+from turncheck.errors import EXIT_OK, UserError
 from turncheck.location import Location
 from turncheck.project.reader import read_project
+from turncheck.render.findings import findings_commands, findings_json, findings_text
+from turncheck.render.sarif import RuleText, findings_sarif
+from turncheck.settings_file import read_settings_file
 from turncheck.validation import Validated, validate
 from turncheck.validation.findings import found
+from turncheck.validation.registry import CHECKS, explain
+from turncheck.validation.suppressions import suppress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from turncheck.project.model import Project
 
 DEFAULT_DOMAIN: Final = "domain.yml"
+
+Format = Literal["text", "json", "github", "sarif"]
+FORMATS: Final[tuple[Format, ...]] = ("text", "json", "github", "sarif")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +49,108 @@ class Request:
     strict: bool = False
 
 
-def check(request: Request) -> Validated:
-    """Read and check a project; nothing is suppressed yet. Never raises for what is wrong with the project's files."""
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A project and what was found in it; ``project`` is ``None`` where the request itself is the fault."""
+
+    validated: Validated
+    project: Project | None = field(default=None, repr=False)
+
+
+def run_data_validate(
+    request: Request, *, output_format: Format = "text", explain_code: str | None = None, output: TextIO | None = None
+) -> int:
+    """Validate a project, print what was found, and return the exit code: 0 or 1, as ``rasa data validate`` would end.
+
+    Args:
+        request: what to validate, and how strictly.
+        output_format: ``text`` as a compiler writes; ``json`` always ``{"findings": …, "counts": …}``; ``github``
+            workflow commands; ``sarif`` a SARIF 2.1.0 log.
+        explain_code: print the manual's section about this code instead, and validate nothing.
+        output: where to print; standard output if not given.
+
+    Raises:
+        UserError: there is no such folder or code, or the project's ``turncheck.yml`` is wrong.
+    """
+    stream = sys.stdout if output is None else output
+    if explain_code is not None:
+        stream.write(explain(explain_code))
+        return EXIT_OK
+    checked = check_project(request)
+    stream.write(_rendered(checked, output_format, request.project, coloured=_is_colour_terminal(stream)))
+    return checked.validated.exit_code(fail_on_warnings=request.fail_on_warnings)
+
+
+def check_project(request: Request) -> Checked:
+    """Read and check a project, and leave out what it suppresses.
+
+    Raises:
+        UserError: there is no such folder, or its ``turncheck.yml`` is wrong.
+    """
+    if not request.project.is_dir():
+        raise UserError(f"There is no folder '{request.project}'.", remedy="Name the project's folder with --project.")
     history = _history(request.max_history)
     if isinstance(history, str):
-        place = Location("--max-history")
-        finding = found("max-history-invalid", f"--max-history is '{history}', not a positive integer.", place)
-        return Validated((finding,), ("always",))
+        finding = found("max-history-invalid", f"--max-history is '{history}', not a positive integer.", Location(""))
+        return Checked(Validated((finding,), ("always",)))
+    ignored = read_settings_file(request.project).ignored
     domain = request.domain or request.project / DEFAULT_DOMAIN
     project = read_project(request.project, domain=domain, data=request.data, config=request.config)
-    return validate(
+    validated = validate(
         project, max_history=history, stories_only=request.stories_only, strict=request.strict, drop_in=True
     )
+    return Checked(suppress(validated, project, ignored, strict=request.strict), project)
 
 
 def _history(given: str | int | None) -> str | int | None:
     if not isinstance(given, str):
         return given
     return int(given) if re.fullmatch(r"\s*[+-]?\d{1,9}\s*", given) else given
+
+
+def _rendered(checked: Checked, output_format: Format, folder: Path, *, coloured: bool) -> str:
+    findings, counts = checked.validated.findings, checked.validated.counts
+    match output_format:
+        case "json":
+            return findings_json(findings, counts)
+        case "github":
+            return findings_commands(findings, repository_root(folder))
+        case "sarif":
+            content = findings_sarif(findings, rule_texts(), repository_root(folder), __version__).content
+            return content if isinstance(content, str) else content.decode()
+        case "text":
+            return findings_text(findings, counts, source_lines(checked.project), coloured=coloured)
+
+
+def rule_texts() -> Mapping[str, RuleText]:
+    """What the manual says about each code, as the SARIF renderer wants it."""
+    return {
+        code: RuleText(check.title, f"{check.title}. {check.text}", check.severity) for code, check in CHECKS.items()
+    }
+
+
+def source_lines(project: Project | None) -> Callable[[Location], str | None]:
+    """Return a function that gives the line of a place in the project's files."""
+    sources = {f.path: f.document.source for f in project.files if f.document is not None} if project else {}
+
+    def line_of(place: Location) -> str | None:
+        source = sources.get(place.path)
+        if source is None or place.line is None or not 0 < place.line <= len(source.line_starts):
+            return None
+        return source.line(place.line)
+
+    return line_of
+
+
+def repository_root(folder: Path) -> str:
+    """Return the folder's path in its git repository, with forward slashes; "" at its top and outside of one."""
+    absolute = folder.resolve()
+    for parent in (absolute, *absolute.parents):
+        if (parent / ".git").exists():
+            path = absolute.relative_to(parent).as_posix()
+            return "" if path == "." else path
+    return ""
+
+
+def _is_colour_terminal(stream: TextIO) -> bool:
+    return stream.isatty() and "NO_COLOR" not in os.environ

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from turncheck.finding import Finding
-from turncheck.validate_command import Request, check
+from turncheck.validate_command import Request, check_project
 
 HERE = Path(__file__).parents[1] / "oracle" / "validate"
 SHARED = Path(__file__).parents[2].parent / "shared" / "oracle" / "validate"
@@ -180,7 +180,7 @@ def compare(case: Path, run: dict[str, Any], tally: Tally) -> None:
     where = f"{case.name}: {' '.join(run['args'])}"
     project = case / "project"
     request = parse(list(run["args"]), project)
-    result = check(request)
+    result = check_project(request).validated
     messages = [m for m in (classify(message["text"]) for message in run["messages"]) if m is not None]
     texts = [message["text"] for message in run["messages"]]
     findings = [finding for finding in result.findings if finding.code in RASA_CODES]

@@ -1,0 +1,126 @@
+"""Findings for a terminal, for other programs, and for GitHub's log: pure functions from findings to text."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from turncheck.finding import SEVERITIES, Finding, Severity
+from turncheck.render.links import repository_path
+from turncheck.render.sinks import terminal, workflow_command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from turncheck.location import Location
+
+    SourceLine = Callable[[Location], str | None]
+
+_COLOURS: Final[Mapping[Severity, str]] = {"error": "31", "warning": "33", "info": "36"}
+_COMMANDS: Final[Mapping[Severity, str]] = {"error": "error", "warning": "warning", "info": "notice"}
+_WIDTH: Final = 160
+_MESSAGE_WIDTH: Final = 2000
+
+
+def findings_json(findings: Sequence[Finding], counts: Mapping[Severity, int]) -> str:
+    """Return ``{"findings": [{code, severity, message, location}], "counts"}``."""
+    document = {
+        "findings": [
+            {
+                "code": finding.code,
+                "severity": finding.severity,
+                "message": finding.message,
+                "location": {
+                    "path": finding.location.path,
+                    "line": finding.location.line,
+                    "column": finding.location.column,
+                },
+            }
+            for finding in findings
+        ],
+        "counts": dict(counts),
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def findings_text(
+    findings: Sequence[Finding],
+    counts: Mapping[Severity, int],
+    source_line: SourceLine,
+    *,
+    coloured: bool = False,
+) -> str:
+    """Return the findings grouped by file, as a compiler shows them: place, source line with a caret, what to do.
+
+    Those that are ``info`` take one line each. ``source_line`` gives the line of a place, ``None`` where there is none.
+    """
+    lines: list[str] = []
+    for path, group in groupby(findings, key=lambda finding: finding.location.path):
+        lines.append(_styled(terminal.text(path or "(project)"), "1", coloured=coloured))
+        for finding in group:
+            lines += _finding_lines(finding, source_line, coloured=coloured)
+        lines.append("")
+    if findings:
+        lines.append(", ".join(_counted(counts[severity], severity) for severity in SEVERITIES))
+    else:
+        lines.append("Nothing was found.")
+    return "\n".join(lines) + "\n"
+
+
+def _finding_lines(finding: Finding, source_line: SourceLine, *, coloured: bool) -> list[str]:
+    place = ":".join(str(part) for part in (finding.location.line, finding.location.column) if part is not None)
+    severity = _styled(finding.severity, _COLOURS[finding.severity], coloured=coloured)
+    lines = [f"  {place or '-'}  {severity}[{finding.code}]  {terminal.text(finding.message, _MESSAGE_WIDTH)}"]
+    if finding.severity == "info":
+        return lines
+    source = source_line(finding.location)
+    if source is not None and finding.location.line is not None:
+        number = str(finding.location.line)
+        shown, column = _window(source, finding.location.column or 1)
+        lines.append(f"    {number} | {shown}")
+        lines.append(f"    {' ' * len(number)} | {' ' * (column - 1)}{_styled('^', '32', coloured=coloured)}")
+    if finding.hint:
+        lines.append(f"    = {terminal.text(finding.hint, _MESSAGE_WIDTH)}")
+    return lines
+
+
+def _window(source: str, column: int) -> tuple[str, int]:
+    """The part of a line that is shown, and the column of the caret in it.
+
+    Each character keeps its place: what a terminal would act on becomes a replacement character.
+    """
+    begin = max(0, column - 1 - _WIDTH // 2)
+    part = source[begin : begin + _WIDTH]
+    shown = "".join(character if character.isprintable() else " " if character == "\t" else "�" for character in part)
+    # A zero-width space would move the caret; two signs of a command in a row become harmless in place.
+    return shown.replace("::", ": ").replace("##[", "## "), column - begin
+
+
+def _counted(number: int, severity: Severity) -> str:
+    noun = {"error": "error", "warning": "warning", "info": "note"}[severity]
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _styled(text: str, code: str, *, coloured: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if coloured else text
+
+
+def findings_commands(findings: Sequence[Finding], root: str) -> str:
+    """Return one workflow command a finding, worst first: GitHub shows ten of a kind. ``root``: the project's path."""
+    ordered = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    lines = []
+    for finding in ordered:
+        place = finding.location
+        file = repository_path(root, place)
+        lines.append(
+            workflow_command.command(
+                _COMMANDS[finding.severity],
+                f"{finding.message}\n{finding.hint}" if finding.hint else finding.message,
+                file=file,
+                line=place.line if file else None,
+                col=place.column if file and place.line else None,
+                title=finding.code,
+            )
+        )
+    return "".join(f"{line}\n" for line in lines)
