@@ -230,7 +230,7 @@ def _dask(address: str) -> Iterator[None]:
     from joblib import parallel_config  # noqa: PLC0415 - only where processes are started
 
     try:
-        client = Client(address, timeout="20s")  # type: ignore[no-untyped-call]  # it has no types
+        client = Client(address, timeout="10s")  # type: ignore[no-untyped-call]  # it has no types
     except (OSError, ValueError, TimeoutError) as error:
         raise UserError(
             f"the Dask scheduler at '{address}' cannot be reached: {error}",

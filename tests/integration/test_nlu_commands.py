@@ -1,0 +1,147 @@
+"""``test nlu`` and ``data split nlu`` as a user runs them, with the embedded engine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from turncheck.commands.nlu import add_data_split, add_test_nlu
+from turncheck.errors import UserError
+from turncheck.project.reader import read_nlu
+from turncheck.report.codec import decode
+
+if TYPE_CHECKING:
+    from turncheck.project.model import NluData
+
+ORACLE = Path(__file__).parent.parent / "oracle" / "nlu"
+TRAVEL = ORACLE / "lr_crf_travel"
+
+
+def turncheck(*arguments: str | Path) -> int:
+    """Run a command line of these two commands."""
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers(required=True)
+    add_test_nlu(commands.add_parser("test").add_subparsers(required=True))
+    add_data_split(commands.add_parser("data").add_subparsers(required=True))
+    namespace = parser.parse_args([str(argument) for argument in arguments])
+    return int(namespace.handler(namespace))
+
+
+def names(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_held_out_data_give_the_files_that_rasa_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, report = tmp_path / "results", tmp_path / "report.json"
+    arguments = ("test", "nlu", "--project", TRAVEL / "project", "--nlu", TRAVEL / "test_data.yml")
+    assert turncheck(*arguments, "--successes", "--out", out, "--json", report) == 0
+    expected = {path.name for path in (TRAVEL / "expected" / "results").iterdir()}
+    recorded = json.loads((TRAVEL / "expected.json").read_text(encoding="utf-8"))
+    pictures = {Path(name).name for name in recorded["png_files"]}
+    assert names(out) == expected | pictures
+    for picture in pictures:
+        assert (out / picture).read_bytes().startswith(b"\x89PNG")
+    nlu = decode(report.read_bytes()).nlu
+    assert nlu is not None
+    assert nlu.mode == "held-out"
+    assert nlu.intents is not None
+    assert nlu.intents.accuracy >= 0.9
+    printed = capsys.readouterr().out
+    assert "2 of them were trained on as well" in printed
+    assert "Entities by CRFEntityExtractor" in printed
+
+
+def test_cross_validation_judges_every_sentence_and_does_not_use_a_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = ORACLE / "cross_validation" / "project"
+    arguments = ("test", "nlu", "--project", project, "--cross-validation", "--folds", "3", "--no-plot")
+    assert turncheck(*arguments, "--model", "models", "--out", tmp_path) == 0
+    captured = capsys.readouterr()
+    assert "--model is not used" in captured.err
+    assert "mean of folds" in captured.out
+    assert "intent_report.json" in names(tmp_path)
+    assert "intent_successes.json" not in names(tmp_path)
+    report = json.loads((tmp_path / "intent_report.json").read_text())
+    assert report["macro avg"]["support"] == 20
+
+
+def test_the_flags_of_older_versions_write_their_files(tmp_path: Path) -> None:
+    arguments = ("test", "nlu", "--project", TRAVEL / "project", "--nlu", TRAVEL / "test_data.yml", "--no-plot")
+    old = ("--report", tmp_path / "reports", "--errors", tmp_path / "errors.json")
+    pictures = ("--histogram", tmp_path / "hist.png", "--confmat", tmp_path / "confmat.png")
+    assert turncheck(*arguments, *old, *pictures, "--no-errors", "--out", tmp_path / "out") == 0
+    assert names(tmp_path / "reports") == {"intent_report.json", "CRFEntityExtractor_report.json"}
+    assert isinstance(json.loads((tmp_path / "errors.json").read_text()), list)
+    assert (tmp_path / "hist.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "confmat.png").read_bytes().startswith(b"\x89PNG")
+    assert names(tmp_path / "out") == {"intent_report.json", "CRFEntityExtractor_report.json"}
+
+
+def test_a_path_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nowhere"):
+        turncheck("test", "nlu", "--project", TRAVEL / "project", "--nlu", tmp_path / "nowhere.yml")
+    with pytest.raises(UserError, match="no pipeline"):
+        turncheck("test", "nlu", "--project", tmp_path)
+
+
+def test_too_few_examples_for_the_folds_are_no_success(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nothing to test"):
+        turncheck("test", "nlu", "--project", TRAVEL / "project", "--cross-validation", "--folds", "99")
+
+
+def read(path: Path) -> NluData:
+    data, findings = read_nlu([path], path.parent)
+    assert findings == ()
+    return data
+
+
+def test_the_two_files_of_a_split_are_the_original_together(tmp_path: Path) -> None:
+    source = ORACLE / "table_split" / "project"
+    arguments = ("data", "split", "nlu", "--project", source, "--random-seed", "42", "--training-fraction", "0.8")
+    assert turncheck(*arguments, "--out", tmp_path) == 0
+    assert names(tmp_path) == {"training_data.yml", "test_data.yml", "nlg_training_data.yml", "nlg_test_data.yml"}
+    original = read(source / "data" / "nlu.yml")
+    training, test = read(tmp_path / "training_data.yml"), read(tmp_path / "test_data.yml")
+    together = {(one.intent, one.text, one.entities) for one in (*training.examples, *test.examples)}
+    assert together == {(one.intent, one.text, one.entities) for one in original.examples}
+    assert len(training.examples) + len(test.examples) == len(original.examples)
+    for half in (training, test):
+        assert {(one.name, one.pattern) for one in half.regexes} == {
+            (one.name, one.pattern) for one in original.regexes
+        }
+        assert {(one.name, one.elements) for one in half.lookups} == {
+            (one.name, one.elements) for one in original.lookups
+        }
+        assert {(one.value, one.synonym) for one in half.synonyms} == {
+            (one.value, one.synonym) for one in original.synonyms
+        }
+
+
+def test_retrieval_examples_take_their_responses_along(tmp_path: Path) -> None:
+    case = ORACLE / "response_selector"
+    arguments = ("data", "split", "nlu", "--nlu", case / "project" / "data" / "nlu.yml", "--random-seed", "42")
+    assert turncheck(*arguments, "--project", case / "project", "--out", tmp_path) == 0
+    for name in ("training_data.yml", "test_data.yml", "nlg_training_data.yml", "nlg_test_data.yml"):
+        recorded = case / "expected" / "train_test_split" / name
+        assert (tmp_path / name).read_text(encoding="utf-8") == recorded.read_text(encoding="utf-8")
+
+
+def test_a_split_without_a_seed_says_how_to_make_it_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = ORACLE / "table_split" / "project"
+    assert turncheck("data", "split", "nlu", "--project", source, "--out", tmp_path / "one") == 0
+    seed = capsys.readouterr().err.partition("--random-seed ")[2].split()[0]
+    assert turncheck("data", "split", "nlu", "--project", source, "--random-seed", seed, "--out", tmp_path / "two") == 0
+    for name in names(tmp_path / "one"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+@pytest.mark.parametrize("fraction", ["0", "1", "1.5", "-0.1"])
+def test_a_fraction_that_is_none_is_refused(fraction: str, tmp_path: Path) -> None:
+    source = ORACLE / "table_split" / "project"
+    with pytest.raises(UserError, match="between 0 and 1"):
+        turncheck("data", "split", "nlu", "--project", source, f"--training-fraction={fraction}", "--out", tmp_path)

@@ -1,0 +1,165 @@
+"""Comparing pipelines: Rasa's tree of files, advice, resuming, and the same results wherever the fits run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from distributed import LocalCluster
+
+from turncheck import nlu_comparison
+from turncheck.errors import UserError
+from turncheck.nlu_commands import NluOutput, NluTestOptions, config_files
+from turncheck.nlu_comparison import run_compare_nlu
+from turncheck.screen import Screen
+
+if TYPE_CHECKING:
+    from turncheck.nlu_comparison import Outcome, Task
+
+CASE = Path(__file__).parent.parent / "oracle" / "nlu" / "comparison"
+PROJECT = CASE / "project"
+CONFIGS = (PROJECT / "c1.yml", PROJECT / "c2.yml")
+
+
+def compare(out: Path, *, workers: int = 1, cluster: str | None = None, plots: bool = False, runs: int = 1) -> int:
+    options = NluTestOptions(project=PROJECT, workers=workers)
+    output = NluOutput(folder=out, plots=plots)
+    screen = Screen(quiet=True)
+    return run_compare_nlu(options, CONFIGS, output, screen, runs=runs, percentages=(0, 50), cluster=cluster)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_tree_is_rasas_and_a_little_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare(tmp_path, plots=True) == 0
+    recorded = {
+        path.removeprefix("results/")
+        for path in json.loads((CASE / "expected.json").read_text(encoding="utf-8"))["file_tree"]
+    }
+    ours = set(tree(tmp_path))
+    # Whether something was wrong, or an entity was found, depends on the engine and the split.
+    depends = ("_errors.json", "CRFEntityExtractor_")
+    assert {path for path in recorded - ours if not any(part in path for part in depends)} == set()
+    more = {path for path in ours - recorded if not any(part in path for part in depends)}
+    assert {Path(path).name for path in more} == {"done.json", "nlu_comparison.json", "nlu_model_comparison_graph.png"}
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert {name: [len(run) for run in runs] for name, runs in results.items()} == {"c1": [2], "c2": [2]}
+    printed = capsys.readouterr().out
+    assert "c1" in printed
+    assert "more data would" in printed.lower()
+
+
+def test_a_finished_fit_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fits: list[str] = []
+    stop_after = 2
+    real = nlu_comparison.fit_and_judge
+
+    def counted(task: Task) -> Outcome:
+        if len(fits) == stop_after:
+            raise KeyboardInterrupt
+        fits.append(task.folder)
+        return real(task)
+
+    monkeypatch.setattr(nlu_comparison, "fit_and_judge", counted)
+    with pytest.raises(KeyboardInterrupt):
+        compare(tmp_path / "interrupted")
+    stop_after = 99
+    compare(tmp_path / "interrupted")
+    assert len(fits) == len(set(fits)) == 4
+    compare(tmp_path / "interrupted")
+    assert len(fits) == 4
+    compare(tmp_path / "whole")
+    assert tree(tmp_path / "interrupted") == tree(tmp_path / "whole")
+
+
+def test_what_was_fitted_with_other_data_is_fitted_again(tmp_path: Path) -> None:
+    compare(tmp_path)
+    before = json.loads((tmp_path / "run_1/0%_exclusion/c1_report/done.json").read_text())
+    options = NluTestOptions(project=PROJECT, workers=1, seed=7)
+    output = NluOutput(folder=tmp_path, plots=False)
+    run_compare_nlu(options, CONFIGS, output, Screen(quiet=True), runs=1, percentages=(0, 50))
+    after = json.loads((tmp_path / "run_1/0%_exclusion/c1_report/done.json").read_text())
+    assert before["key"] != after["key"]
+
+
+def test_a_damaged_result_is_made_again(tmp_path: Path) -> None:
+    compare(tmp_path)
+    whole = tree(tmp_path)
+    (tmp_path / "run_1/50%_exclusion/c2_report/done.json").write_text("{")
+    compare(tmp_path)
+    assert tree(tmp_path) == whole
+
+
+def test_two_workers_give_the_same_files(tmp_path: Path) -> None:
+    compare(tmp_path / "one")
+    compare(tmp_path / "two", workers=2)
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+
+
+def test_a_folder_of_configurations_is_all_files_in_it(tmp_path: Path) -> None:
+    for name in ("b.yml", "a.yaml", "notes.txt"):
+        shutil.copy(CONFIGS[0], tmp_path / name)
+    assert [path.name for path in config_files([tmp_path])] == ["a.yaml", "b.yml"]
+    assert config_files([CONFIGS[0]]) == [CONFIGS[0]]
+
+
+def test_configurations_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "c1.yml").write_text(CONFIGS[0].read_text())
+    options, output, screen = NluTestOptions(project=PROJECT), NluOutput(folder=tmp_path), Screen(quiet=True)
+    with pytest.raises(UserError, match="two configurations are called"):
+        run_compare_nlu(options, [CONFIGS[0], tmp_path / "c1.yml"], output, screen)
+    with pytest.raises(UserError, match="--percentages"):
+        run_compare_nlu(options, CONFIGS, output, screen, percentages=(0, 100))
+    with pytest.raises(UserError, match="--runs"):
+        run_compare_nlu(options, CONFIGS, output, screen, runs=0)
+    with pytest.raises(UserError, match="does not exist"):
+        run_compare_nlu(replace(options, nlu=tmp_path / "none.yml"), CONFIGS, output, screen)
+
+
+@pytest.mark.slow
+def test_a_local_dask_cluster_gives_the_same_files(tmp_path: Path) -> None:
+    compare(tmp_path / "here")
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]  # it has no types
+        compare(tmp_path / "cluster", cluster=cluster.scheduler_address)
+    assert tree(tmp_path / "here") == tree(tmp_path / "cluster")
+
+
+@pytest.mark.slow
+def test_a_scheduler_with_two_worker_processes_gives_the_same_files(tmp_path: Path) -> None:
+    compare(tmp_path / "here")
+    address_file = tmp_path / "scheduler.json"
+    command = (sys.executable, "-m", "distributed.cli.dask_scheduler")
+    worker = (sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard")
+    started = [
+        subprocess.Popen(
+            [*command, "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(address_file)],
+            stderr=subprocess.DEVNULL,
+        )
+    ]
+    try:
+        for _ in range(200):
+            if address_file.exists() and address_file.read_text():
+                break
+            time.sleep(0.1)
+        address = json.loads(address_file.read_text())["address"]
+        started += [subprocess.Popen([*worker, address], stderr=subprocess.DEVNULL) for _ in range(2)]
+        compare(tmp_path / "cluster", cluster=address)
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait(timeout=20)
+    assert tree(tmp_path / "here") == tree(tmp_path / "cluster")
+
+
+def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="cannot be reached"):
+        compare(tmp_path, cluster="tcp://127.0.0.1:9")
