@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from turncheck.commands.nlu import add_data_split, add_test_nlu
-from turncheck.errors import UserError
+from turncheck.cli import run_command_line
 from turncheck.project.reader import read_nlu
 from turncheck.report.codec import decode
 
@@ -22,13 +20,8 @@ TRAVEL = ORACLE / "lr_crf_travel"
 
 
 def turncheck(*arguments: str | Path) -> int:
-    """Run a command line of these two commands."""
-    parser = argparse.ArgumentParser()
-    commands = parser.add_subparsers(required=True)
-    add_test_nlu(commands.add_parser("test").add_subparsers(required=True))
-    add_data_split(commands.add_parser("data").add_subparsers(required=True))
-    namespace = parser.parse_args([str(argument) for argument in arguments])
-    return int(namespace.handler(namespace))
+    """Run a command line and return its exit code."""
+    return run_command_line([str(argument) for argument in arguments])
 
 
 def names(folder: Path) -> set[str]:
@@ -82,16 +75,17 @@ def test_the_flags_of_older_versions_write_their_files(tmp_path: Path) -> None:
     assert names(tmp_path / "out") == {"intent_report.json", "CRFEntityExtractor_report.json"}
 
 
-def test_a_path_that_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="nowhere"):
-        turncheck("test", "nlu", "--project", TRAVEL / "project", "--nlu", tmp_path / "nowhere.yml")
-    with pytest.raises(UserError, match="no pipeline"):
-        turncheck("test", "nlu", "--project", tmp_path)
+def test_a_path_that_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert turncheck("test", "nlu", "--project", TRAVEL / "project", "--nlu", tmp_path / "nowhere.yml") == 2
+    assert "nowhere.yml" in capsys.readouterr().err
+    assert turncheck("test", "nlu", "--project", tmp_path) == 2
+    assert "no pipeline" in capsys.readouterr().err
 
 
-def test_too_few_examples_for_the_folds_are_no_success(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="nothing to test"):
-        turncheck("test", "nlu", "--project", TRAVEL / "project", "--cross-validation", "--folds", "99")
+@pytest.mark.parametrize("folds", ["99", "1", "many"])
+def test_folds_that_cannot_be_made_are_no_success(folds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert turncheck("test", "nlu", "--project", TRAVEL / "project", "--cross-validation", "--folds", folds) == 2
+    assert "error" in capsys.readouterr().err
 
 
 def read(path: Path) -> NluData:
@@ -140,8 +134,9 @@ def test_a_split_without_a_seed_says_how_to_make_it_again(tmp_path: Path, capsys
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
-@pytest.mark.parametrize("fraction", ["0", "1", "1.5", "-0.1"])
-def test_a_fraction_that_is_none_is_refused(fraction: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("fraction", ["0", "1", "1.5", "-0.1", "nan"])
+def test_a_fraction_that_is_none_is_refused(fraction: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = ORACLE / "table_split" / "project"
-    with pytest.raises(UserError, match="between 0 and 1"):
-        turncheck("data", "split", "nlu", "--project", source, f"--training-fraction={fraction}", "--out", tmp_path)
+    arguments = ("data", "split", "nlu", "--project", source, f"--training-fraction={fraction}", "--out", tmp_path)
+    assert turncheck(*arguments) == 2
+    assert "between 0 and 1" in capsys.readouterr().err
