@@ -121,7 +121,7 @@ class Turn:
     ``responses`` are the messages as Rasa's REST channel gives them; ``events`` are that turn's alone, shaped as
     Rasa's (without time stamps and ids); ``slots`` and ``active_loop`` are the state after the turn. ``user`` is
     ``None`` for the opening of a conversation. ``stopped`` says why the turn ended without the assistant listening
-    again, where it did.
+    again, where it did; ``timed_out`` whether that was for want of time.
     """
 
     user: str | None
@@ -131,12 +131,13 @@ class Turn:
     events: tuple[Mapping[str, Any], ...]
     custom_actions: tuple[CustomAction, ...] = ()
     stopped: str | None = None
+    timed_out: bool = False
 
 
 class Conversation(Protocol):
     """One user talking to the assistant. Conversations share nothing that changes."""
 
-    def open(self) -> Turn:
+    def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
         """Start the session and fill the fixtures' slots; what the assistant says by itself is in the turn."""
 
     def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
@@ -155,6 +156,13 @@ class ConversationEngine(Protocol):
         *,
         channel: str = "cmdline",
         fixtures: Mapping[str, Any] | None = None,
-        sender_id: str = "default",
+        stubs: Mapping[str, Mapping[str, Any]] | None = None,
+        turn_timeout: float | None = None,
+        attempt: int = 0,
     ) -> Conversation:
-        """Begin a conversation on this channel, with these slots filled before the first message."""
+        """Begin a conversation on this channel, with these slots filled before the first message.
+
+        ``stubs`` stand for custom actions (by name: ``{"events": […], "responses": […]}``); then no action server is
+        called. ``turn_timeout`` in seconds. ``attempt`` counts the repetitions of a test, which may fall out otherwise
+        where chance plays a part.
+        """

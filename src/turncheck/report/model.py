@@ -422,6 +422,8 @@ class EndToEnd(_Part, frozen=True, kw_only=True):
     failed: int
     skipped: int = 0
     remarks: tuple[str, ...] = ()
+    exercised: dict[str, tuple[str, ...]] = {}
+    """What of the project the cases came by, by kind (``intents``, ``actions``, ``slots`` …), sorted."""
 
 
 # --- batch suites ----------------------------------------------------------------------------------------------------

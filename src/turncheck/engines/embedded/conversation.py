@@ -70,7 +70,8 @@ class EmbeddedConversation:
     ``channel`` is the one that responses are chosen for; messages come from the one of the same name, unless another is
     given. ``history`` are events from before, with their time stamps: a conversation that is taken up again. ``stubs``
     stand for custom actions, by name; then no action server is called. ``turn_timeout`` in seconds bounds the time that
-    a turn may take. ``clock`` gives the time of events, which decides when a session has expired.
+    a turn may take. ``attempt`` changes what chance chooses. ``clock`` gives the time of events, which decides when a
+    session has expired.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class EmbeddedConversation:
         history: Iterable[Event] = (),
         stubs: Mapping[str, Mapping[str, Any]] | None = None,
         turn_timeout: float | None = None,
+        attempt: int = 0,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._nlu = assistant.nlu
@@ -94,23 +96,24 @@ class EmbeddedConversation:
         self._turn_timeout = turn_timeout
         self._clock = clock
         self._custom = CustomActions(assistant.server, stubs)
-        chance = random.Random(assistant.seed)
+        chance = random.Random(assistant.seed + attempt)
         responses = Responses(assistant.domain.domain.responses, channel, chance)
         self._context = ActionContext(assistant.domain, responses, self._custom)
         self._find = finder(assistant.domain)
         self._tracker = Tracker.of(assistant.domain, history, sender_id)
         self._said: list[dict[str, Any]] = []
         self._stopped: str | None = None
+        self._timed_out = False
 
     @property
     def tracker(self) -> Tracker:
         """The current session so far."""
         return self._tracker
 
-    def open(self) -> Turn:
+    def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
         """Start the session and fill the fixtures' slots."""
         start = self._begin_turn()
-        self._start(None)
+        self._start(metadata)
         return self._turn(None, start)
 
     def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
@@ -136,7 +139,7 @@ class EmbeddedConversation:
 
     def _begin_turn(self) -> int:
         self._tracker = _reloaded(self._tracker)
-        self._said, self._stopped = [], None
+        self._said, self._stopped, self._timed_out = [], None, False
         if self._turn_timeout is not None:
             self._custom.deadline = time.monotonic() + self._turn_timeout
         return len(self._tracker.events)
@@ -155,6 +158,7 @@ class EmbeddedConversation:
             events=tuple(shapes),
             custom_actions=self._custom.take_notes(),
             stopped=self._stopped,
+            timed_out=self._timed_out,
         )
 
     def _start(self, metadata: Mapping[str, Any] | None) -> None:
@@ -196,6 +200,7 @@ class EmbeddedConversation:
         while not listening and self._may_act():
             if self._custom.deadline is not None and time.monotonic() >= self._custom.deadline:
                 self._stopped = f"the turn took longer than {self._turn_timeout:g} seconds"
+                self._timed_out = True
                 return
             if self._actions_since_listening() >= ACTION_LIMIT:
                 self._stopped = f"more than {ACTION_LIMIT} actions in one turn"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,13 @@ class EmbeddedEngine:
             return self
         return replace(self, assistant=replace(self.assistant, server=server))
 
+    def for_threads(self) -> EmbeddedEngine:
+        """Return the same engine for conversations in several threads: sentences are understood one at a time."""
+        if self.assistant is None or self.nlu is None:
+            return self
+        nlu = _OneAtATime(self.nlu)
+        return replace(self, nlu=nlu, assistant=replace(self.assistant, nlu=nlu))
+
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         """Understand each text."""
         if self.nlu is None:
@@ -58,6 +66,7 @@ class EmbeddedEngine:
         history: Iterable[Event] = (),
         stubs: Mapping[str, Mapping[str, Any]] | None = None,
         turn_timeout: float | None = None,
+        attempt: int = 0,
     ) -> EmbeddedConversation:
         """Begin a conversation; see :class:`EmbeddedConversation`."""
         if self.assistant is None:
@@ -71,4 +80,28 @@ class EmbeddedEngine:
             history=history,
             stubs=stubs,
             turn_timeout=turn_timeout,
+            attempt=attempt,
         )
+
+
+class _OneAtATime:
+    """An NLU engine behind a lock: not all taggers can be asked by two threads at once."""
+
+    def __init__(self, nlu: NluEngine) -> None:
+        self._nlu = nlu
+        self._lock = threading.Lock()
+
+    @property
+    def info(self) -> EngineInfo:
+        """Name, version, substitutions."""
+        return self._nlu.info
+
+    @property
+    def extractors(self) -> tuple[str, ...]:
+        """The entity extractors."""
+        return self._nlu.extractors
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand each text."""
+        with self._lock:
+            return self._nlu.parse(texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -65,10 +66,10 @@ class HttpActionServer:
 
     def __init__(self, endpoint: ActionEndpoint) -> None:
         self.endpoint = endpoint
-        self._session: requests.Session | None = None
+        self._connections = threading.local()
 
     def __getstate__(self) -> ActionEndpoint:
-        """Worker processes open connections of their own."""
+        """Worker processes, as threads, open connections of their own."""
         return self.endpoint
 
     def __setstate__(self, endpoint: ActionEndpoint) -> None:
@@ -127,12 +128,13 @@ class HttpActionServer:
         return f"{address.scheme}://{address.hostname}{port}{address.path}"
 
     def _connected(self) -> requests.Session:
-        if self._session is None:
+        session: requests.Session | None = getattr(self._connections, "session", None)
+        if session is None:
             import requests  # noqa: PLC0415 - only where a server is called
 
-            self._session = requests.Session()
-            self._session.trust_env = False
-        return self._session
+            session = self._connections.session = requests.Session()
+            session.trust_env = False
+        return session
 
 
 def _limited_body(response: requests.Response) -> bytes:

@@ -1,0 +1,177 @@
+"""``turncheck test e2e``: run end-to-end cases against the assistant and tell how they fared, in pytest's manner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+import yaml
+
+from turncheck import __version__
+from turncheck.assistants import AssistantOptions, read_assistant, running_assistant
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.evaluation.e2e import CaseRun, evaluate_cases
+from turncheck.files import write_file
+from turncheck.finding import Finding
+from turncheck.project.e2e_cases import DEFAULT_PATH, read_cases
+from turncheck.render.e2e_text import e2e_text, mark
+from turncheck.render.sinks.terminal import text
+from turncheck.report.codec import encode
+from turncheck.report.model import ProjectInfo, Report, Source, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from turncheck.project.e2e_model import E2ECase, E2ECases
+    from turncheck.report.model import CaseResult, EndToEnd
+    from turncheck.screen import Screen
+
+DEFAULT_RESULTS: Final = "e2e_results.yml"
+
+
+@dataclass(frozen=True, slots=True)
+class E2EOptions:
+    """What is run and written. ``paths``: files, folders, ``file.yml::case``; without any, the default file.
+
+    ``results``: where to write the results, a file or a folder.
+    """
+
+    paths: tuple[Path, ...] = ()
+    run: CaseRun = field(default_factory=CaseRun)
+    results: Path | None = None
+    json: Path | None = None
+
+
+def run_test_e2e(
+    options: E2EOptions,
+    assistant: AssistantOptions,
+    environment: Mapping[str, str],
+    screen: Screen,
+    output: TextIO,
+) -> int:
+    """Run the cases; 0 if all passed, 1 if one failed.
+
+    Raises:
+        UserError: cases that cannot be read, a path that is missing, nothing to run, an assistant that cannot be made.
+    """
+    project = read_assistant(assistant)
+    read = read_cases(assistant.project, options.paths or (assistant.project / DEFAULT_PATH,))
+    domain = DialogueDomain.of(project)
+    _refuse_faulty(read, check_cases(read.cases, domain), screen)
+    with running_assistant(assistant, project, environment, screen) as engine:
+        with screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"):
+            progress = Progress(output, len(read.cases))
+            result = evaluate_cases(engine.for_threads(), read.cases, options.run, progress.finished)
+            progress.end()
+        report = Report(
+            tool=Tool(name="turncheck", version=__version__),
+            project=ProjectInfo(name=project.name),
+            source=Source(),
+            seed=assistant.seed,
+            engine=engine.info,
+            e2e=result,
+            timings=dict(screen.timings),
+        )
+    output.write(e2e_text(result, screen.timings.get("e2e", 0.0), colour=output.isatty()))
+    if options.results is not None:
+        path = options.results / DEFAULT_RESULTS if options.results.is_dir() else options.results
+        write_file(path, results_yaml(read.cases, result))
+        screen.note(f"The results are in {path}")
+    if options.json is not None:
+        write_file(options.json, encode(report))
+    return EXIT_FAILED if result.failed else EXIT_OK
+
+
+def check_cases(cases: Sequence[E2ECase], domain: DialogueDomain) -> list[Finding]:
+    """Hold the cases against the domain: a slot that it does not have can neither be filled nor set."""
+    findings: list[Finding] = []
+    for case in cases:
+        unknown = [slot for slot in case.slots if slot not in domain.slots and slot != "mocked_datetime"]
+        findings += [_unknown("slot", slot, f"a fixture of '{case.name}'", case.location) for slot in unknown]
+        for turn in case.turns:
+            for step in turn.expectations:
+                if step.kind == "slot_was_set" and step.name not in domain.slots:
+                    findings.append(_unknown("slot", step.name, "a step", step.location))
+                elif step.kind == "utter" and step.name not in domain.domain.responses:
+                    findings.append(_unknown("response", step.name, "a step", step.location, "warning"))
+    return findings
+
+
+def _unknown(kind: str, name: str, where: str, location: Any, severity: Any = "error") -> Finding:
+    return Finding("e2e-unknown-name", severity, f"The domain has no {kind} '{name}', which {where} names.", location)
+
+
+def _refuse_faulty(read: E2ECases, checked: Sequence[Finding], screen: Screen) -> None:
+    """Say what is wrong with the files; errors end it before anything runs."""
+    findings = sorted((*read.findings, *checked), key=lambda finding: finding.location.sort_key)
+    errors = [finding for finding in findings if finding.severity == "error"]
+    for finding in findings:
+        if finding.severity == "warning":
+            screen.note(_fault_text(finding))
+    if errors:
+        faults = "\n".join(_fault_text(finding) for finding in errors)
+        raise UserError(f"the test cases have {len(errors)} faults:\n{faults}" if len(errors) > 1 else faults)
+    if not read.cases:
+        raise UserError("there are no end-to-end test cases", remedy=f"Name a file, or write {DEFAULT_PATH}.")
+
+
+def _fault_text(finding: Finding) -> str:
+    hint = f" {finding.hint}" if finding.hint else ""
+    return text(f"{finding.location}: {finding.severity}: {finding.message}{hint}", 600)
+
+
+class Progress:
+    """One sign a case, each file on a line of its own."""
+
+    def __init__(self, output: TextIO, total: int) -> None:
+        self._output = output
+        self._total = total
+        self._done = 0
+        self._path: str | None = None
+
+    def finished(self, case: CaseResult) -> None:
+        """Show the case."""
+        if case.location.path != self._path:
+            self.end()
+            self._path = case.location.path
+            self._output.write(f"{text(self._path)} ")
+        self._done += 1
+        self._output.write(mark(case))
+        self._output.flush()
+
+    def end(self) -> None:
+        """End the line."""
+        if self._path is not None:
+            self._output.write(f" [{self._done * 100 // self._total:3}%]\n")
+
+
+def results_yaml(cases: Sequence[E2ECase], result: EndToEnd) -> bytes:
+    """Return the results as the file that Rasa Pro writes: ``test_results`` with one entry a case."""
+    entries = [_entry(case, one) for case, one in zip(cases, result.cases, strict=True)]
+    document = yaml.safe_dump({"test_results": entries}, allow_unicode=True, sort_keys=False, width=120)
+    return document.encode()
+
+
+def _entry(case: E2ECase, result: CaseResult) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": result.name,
+        "pass_status": result.passed,
+        "expected_steps": list(case.source),
+        "difference": list(result.difference),
+    }
+    entry.update(_more(result))
+    return entry
+
+
+def _more(result: CaseResult) -> Iterator[tuple[str, Any]]:
+    failed = next((s.location for s in result.steps if s.outcome == "failed" and s.location is not None), None)
+    if failed is not None:
+        yield "error_path", f"{result.location.path}:{failed.line}"
+    if result.outcome == "skipped":
+        yield "skipped", result.reason or ""
+    elif result.reason:
+        yield "reason", result.reason
+    if result.attempts is not None:
+        yield "pass_rate", result.attempts.passed / result.attempts.of

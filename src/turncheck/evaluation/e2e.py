@@ -1,0 +1,252 @@
+"""Runs end-to-end cases: each is a conversation of its own, judged turn by turn."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from turncheck.errors import UserError
+from turncheck.evaluation.e2e_assertions import judge_assertions
+from turncheck.evaluation.e2e_coverage import Exercised
+from turncheck.evaluation.e2e_steps import Judged, SlotOrder, judge_steps, one_line
+from turncheck.report.model import Attempt, CaseResult, CaseStep, EndToEnd, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from turncheck.engines.base import ConversationEngine, CustomAction, Turn
+    from turncheck.project.e2e_model import CaseTurn, E2ECase
+
+DEFAULT_TIMEOUT: Final = 60.0
+"""Seconds a turn may take."""
+NOT_RUN: Final = "not run: an earlier case failed (--fail-fast)"
+EXPECTS_NOTHING: Final = "the case expects nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRun:
+    """How cases are run. ``workers``: conversations held at the same time; ``repeat``: times that each case is run."""
+
+    slot_order: SlotOrder = "any"
+    fail_fast: bool = False
+    workers: int = 1
+    repeat: int = 1
+    turn_timeout: float = DEFAULT_TIMEOUT
+    channel: str = "cmdline"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseOutcome:
+    """A case's result, with what of the project it exercised."""
+
+    result: CaseResult
+    exercised: Exercised
+
+
+def evaluate_cases(
+    engine: ConversationEngine,
+    cases: Sequence[E2ECase],
+    run: CaseRun,
+    finished: Callable[[CaseResult], None] | None = None,
+) -> EndToEnd:
+    """Run the cases; the results are in the cases' order, whatever the number of workers.
+
+    ``finished`` is told each result in that order, as soon as it is known.
+    """
+    results: list[CaseResult] = []
+    exercised = Exercised()
+    for outcome in _outcomes(engine, cases, run):
+        results.append(outcome.result)
+        exercised = exercised.with_all(outcome.exercised)
+        if finished is not None:
+            finished(outcome.result)
+    return EndToEnd(
+        cases=tuple(results),
+        passed=sum(result.outcome == "passed" for result in results),
+        failed=sum(result.outcome in {"failed", "error"} for result in results),
+        skipped=sum(result.outcome == "skipped" for result in results),
+        exercised=exercised.by_kind(),
+    )
+
+
+def _outcomes(engine: ConversationEngine, cases: Sequence[E2ECase], run: CaseRun) -> Iterator[CaseOutcome]:
+    stopped = False
+    with ThreadPoolExecutor(max(1, run.workers)) as pool:
+        futures = [pool.submit(_run_repeatedly, engine, case, run) for case in cases]
+        for case, future in zip(cases, futures, strict=True):
+            if stopped:
+                future.cancel()
+                yield CaseOutcome(_skipped(case, NOT_RUN), Exercised())
+                continue
+            outcome = future.result()
+            stopped = run.fail_fast and outcome.result.outcome in {"failed", "error"}
+            yield outcome
+
+
+def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun) -> CaseOutcome:
+    """Run the case as often as asked; the first attempt that failed stands for all."""
+    if case.expects_nothing:
+        return CaseOutcome(_skipped(case, EXPECTS_NOTHING), Exercised())
+    outcomes = [run_case(engine, case, run, attempt) for attempt in range(run.repeat)]
+    if run.repeat == 1:
+        return outcomes[0]
+    good = sum(outcome.result.passed for outcome in outcomes)
+    shown = next((outcome for outcome in outcomes if not outcome.result.passed), outcomes[0])
+    attempts = Attempt(passed=good, of=run.repeat)
+    result = replace(shown.result, attempts=attempts)
+    if 0 < good < run.repeat:
+        flaky = f"flaky: passed {good} of {run.repeat} times"
+        result = replace(result, reason=f"{flaky}; {result.reason}" if result.reason else flaky)
+    exercised = Exercised()
+    for outcome in outcomes:
+        exercised = exercised.with_all(outcome.exercised)
+    return CaseOutcome(result, exercised)
+
+
+def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: int = 0) -> CaseOutcome:
+    """Hold the case's conversation and judge it. After a failed turn the conversation goes on.
+
+    A case that lacks a custom action is skipped, unless something had failed before.
+    """
+    talk = _Talk(case)
+    try:
+        conversation = engine.conversation(
+            channel=run.channel, fixtures=case.slots, stubs=case.stubs, turn_timeout=run.turn_timeout, attempt=attempt
+        )
+        first_message = next((turn for turn in case.turns if turn.user is not None), None)
+        opening = conversation.open(first_message.metadata if first_message else None)
+        turns = case.turns
+        if turns[0].user is None:
+            talk.take(turns[0], opening, run.slot_order)
+            turns = turns[1:]
+        else:
+            talk.note(opening)
+        for expected in turns:
+            if talk.is_over:
+                talk.leave_out(expected)
+            else:
+                turn = conversation.say(expected.user or "", expected.metadata or None)
+                talk.take(expected, turn, run.slot_order)
+    except UserError as error:
+        talk.error = str(error)
+    return CaseOutcome(talk.result(), talk.exercised)
+
+
+class _Talk:
+    """A case on its way: what was judged so far, and whether it can go on."""
+
+    def __init__(self, case: E2ECase) -> None:
+        self.case = case
+        self.judged: list[tuple[CaseTurn, list[Judged]]] = []
+        self.actions: list[CustomAction] = []
+        self.exercised = Exercised()
+        self.missing: str | None = None
+        self.remarks: list[str] = []
+        self.error: str | None = None
+        self.timed_out = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further message is to be sent."""
+        return self.missing is not None or self.timed_out or (self.has_failed and self._ended_by_assertion)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether any expectation was not met."""
+        return any(step.failed for _, steps in self.judged for step in steps)
+
+    @property
+    def _ended_by_assertion(self) -> bool:
+        turn, steps = self.judged[-1]
+        return bool(turn.assertions) and any(step.failed for step in steps)
+
+    def take(self, expected: CaseTurn, turn: Turn, slot_order: SlotOrder) -> None:
+        """Judge a turn."""
+        self.note(turn)
+        if self.missing is not None:
+            self.leave_out(expected)
+            return
+        if expected.assertions:
+            judged = judge_assertions(expected.assertions, turn, ordered=expected.ordered)
+        else:
+            judged = judge_steps(expected.expectations, turn, slot_order)
+        self.judged.append((expected, judged))
+
+    def note(self, turn: Turn) -> None:
+        """Take in what a turn says about actions and how it ended."""
+        self.exercised = self.exercised.with_turn(turn)
+        self.actions.extend(turn.custom_actions)
+        lacking = next((action for action in turn.custom_actions if action.missing), None)
+        if lacking is not None:
+            self.missing = lacking.reason
+        self.remarks += [a.reason for a in turn.custom_actions if a.outcome in {"failed", "timed out"}]
+        if turn.stopped:
+            self.remarks.append(turn.stopped)
+            self.timed_out = self.timed_out or turn.timed_out
+
+    def leave_out(self, expected: CaseTurn) -> None:
+        """Note what is expected of a turn that was not judged."""
+        steps = [
+            Judged(CaseStep(kind=e.kind, expected=e.name, outcome="skipped", location=e.location), ())
+            for e in expected.expectations
+        ]
+        steps += [
+            Judged(CaseStep(kind=a.kind, expected=str(a.value), outcome="skipped", location=a.location), ())
+            for a in expected.assertions
+        ]
+        self.judged.append((expected, steps))
+
+    def result(self) -> CaseResult:
+        """Return what came of the case."""
+        outcome, reason = self._outcome()
+        steps = tuple(judged.step for _, turn in self.judged for judged in turn)
+        return CaseResult(
+            name=self.case.name,
+            location=self.case.location,
+            passed=outcome == "passed",
+            outcome=outcome,
+            fixtures=self.case.fixtures,
+            steps=steps,
+            difference=self._difference() if outcome == "failed" else (),
+            reason=reason,
+            actions={action.name: _how(action) for action in self.actions if not action.missing},
+        )
+
+    def _outcome(self) -> tuple[Outcome, str | None]:
+        remarks = "; ".join(dict.fromkeys(self.remarks)) or None
+        if self.error is not None:
+            return "error", self.error
+        if self.has_failed or self.timed_out:
+            return "failed", remarks
+        if self.missing is not None:
+            return "skipped", self.missing
+        not_run = [step.step for _, turn in self.judged for step in turn if step.step.outcome == "skipped"]
+        if not_run:
+            return "skipped", f"{not_run[0].kind}: {not_run[0].reason}"
+        return "passed", remarks
+
+    def _difference(self) -> tuple[str, ...]:
+        """Return the steps up to the last that failed, with what was there instead."""
+        lines: list[str] = []
+        end = 0
+        for turn, judged in self.judged:
+            if turn.user is not None:
+                lines.append(f"  user: {one_line(turn.user)}")
+            for step in judged:
+                lines += step.lines
+                if step.failed:
+                    end = len(lines)
+        return tuple(lines[:end] if end else lines)
+
+
+def _how(action: CustomAction) -> str:
+    return action.outcome if action.outcome in {"stubbed", "assumed"} else "real"
+
+
+def _skipped(case: E2ECase, reason: str) -> CaseResult:
+    return CaseResult(
+        name=case.name, location=case.location, passed=False, outcome="skipped", fixtures=case.fixtures, reason=reason
+    )

@@ -1,0 +1,265 @@
+"""Judges one turn of an end-to-end case: what was expected of it against what happened in it.
+
+Rules (see ``docs/e2e.md``): more than what is expected never fails; order does not matter, except of slots with the
+``strict`` order; a ``bot`` or ``utter`` step needs a message of its own.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from turncheck.report.model import CaseStep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from turncheck.engines.base import Turn
+    from turncheck.project.e2e_model import Expectation
+
+SlotOrder = Literal["any", "strict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A step with its outcome, and its lines in the difference: as expected, and what was there instead."""
+
+    step: CaseStep
+    lines: tuple[str, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether the expectation was not met."""
+        return self.step.outcome == "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """What of a turn counts for steps: messages with the response they came from, slots in order."""
+
+    texts: tuple[str, ...]
+    responses: tuple[str, ...]
+    slots: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def in_turn(cls, turn: Turn) -> Happened:
+        """Pick it out of the turn's events."""
+        bot = [event for event in turn.events if event["event"] == "bot"]
+        return cls(
+            texts=tuple(event["text"] for event in bot if event["text"] is not None),
+            responses=tuple(name for event in bot if (name := response_name(event)) is not None),
+            slots=tuple((event["name"], event["value"]) for event in turn.events if event["event"] == "slot"),
+        )
+
+
+def response_name(event: Mapping[str, Any]) -> str | None:
+    """Return the response that a bot event came from."""
+    name = (event.get("metadata") or {}).get("utter_action")
+    return name if isinstance(name, str) else None
+
+
+def judge_steps(expectations: Sequence[Expectation], turn: Turn, slot_order: SlotOrder = "any") -> list[Judged]:
+    """Judge the steps of one turn, in their order."""
+    happened = Happened.in_turn(turn)
+    by_index: dict[int, Judged] = {}
+    by_index |= _judge_messages(_of_kind(expectations, "bot"), happened.texts, clean)
+    by_index |= _judge_messages(_of_kind(expectations, "utter"), happened.responses, str)
+    by_index |= _judge_slots(_of_kind(expectations, "slot_was_set"), happened.slots, slot_order)
+    for index, expected in _of_kind(expectations, "slot_was_not_set"):
+        by_index[index] = _judge_slot_not_set(expected, happened.slots)
+    return [by_index[index] for index in range(len(expectations))]
+
+
+def _of_kind(expectations: Sequence[Expectation], kind: str) -> list[tuple[int, Expectation]]:
+    return [(index, expected) for index, expected in enumerate(expectations) if expected.kind == kind]
+
+
+# --- messages ---------------------------------------------------------------------------------------------------------
+
+
+def clean(text: str) -> str:
+    """Return the text as it is compared: line ends made equal, blanks at both ends away."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def _judge_messages(
+    expected: Sequence[tuple[int, Expectation]], said: Sequence[str], compared: Any
+) -> dict[int, Judged]:
+    """Give each expectation a message of its own; those without one are shown beside what is left over."""
+    left = list(said)
+    missing: list[tuple[int, Expectation]] = []
+    judged: dict[int, Judged] = {}
+    for index, expectation in expected:
+        found = next((text for text in left if compared(text) == compared(expectation.name)), None)
+        if found is None:
+            missing.append((index, expectation))
+        else:
+            left.remove(found)
+            judged[index] = passed(expectation)
+    for index, expectation in missing:
+        actual = _closest(expectation.name, left)
+        if actual is not None:
+            left.remove(actual)
+        judged[index] = _missing_message(expectation, actual)
+    return judged
+
+
+def _closest(text: str, left: Sequence[str]) -> str | None:
+    """Return the message that is most like the text; the first one where none is."""
+    close = difflib.get_close_matches(text, left, 1)
+    return close[0] if close else (left[0] if left else None)
+
+
+def _missing_message(expectation: Expectation, actual: str | None) -> Judged:
+    shown = f"bot: {one_line(expectation.name)}"
+    if actual is None:
+        reason = "nothing else was said" if expectation.kind == "bot" else "no other response was said"
+        return failed(expectation, None, reason, [f"+ {shown}"])
+    return failed(
+        expectation, actual, near_miss(expectation.name, actual), compared_lines(f"bot: {one_line(actual)}", shown)
+    )
+
+
+def near_miss(expected: str, actual: str) -> str | None:
+    """Say in words what cannot be seen: texts that differ in white space, in letter case, in look-alikes alone."""
+    if " ".join(expected.split()) == " ".join(actual.split()):
+        return f"the texts differ in white space alone: expected {expected!r}, actual {actual!r}"
+    if expected.casefold() == actual.casefold():
+        return "the texts differ in capital letters alone"
+    if unicodedata.normalize("NFKC", expected) == unicodedata.normalize("NFKC", actual):
+        return f"the texts differ in characters that look alike: expected {expected!a}, actual {actual!a}"
+    return None
+
+
+# --- slots ------------------------------------------------------------------------------------------------------------
+
+
+def _judge_slots(
+    expected: Sequence[tuple[int, Expectation]], slots: Sequence[tuple[str, Any]], order: SlotOrder
+) -> dict[int, Judged]:
+    judged: dict[int, Judged] = {}
+    position = 0
+    for index, expectation in expected:
+        found = [place for place, (name, value) in enumerate(slots) if _fits(expectation, name, value)]
+        later = [place for place in found if place >= position]
+        if order == "strict" and found and not later:
+            reason = "it was set, but before the slot that is expected before it"
+            judged[index] = failed(expectation, None, reason, [f"+ {shown_slot(expectation)}"])
+        elif found:
+            position = later[0] + 1 if order == "strict" else 0
+            judged[index] = passed(expectation)
+        else:
+            judged[index] = _slot_not_as_expected(expectation, slots)
+    return judged
+
+
+def _fits(expectation: Expectation, name: str, value: Any) -> bool:
+    return name == expectation.name and (not expectation.has_value or same(expectation.value, value))
+
+
+def same(expected: Any, actual: Any) -> bool:
+    """Whether two JSON values are equal, with their types: ``1`` is ``1.0``, but neither ``true`` nor ``"1"``."""
+    if isinstance(expected, bool) or isinstance(actual, bool):
+        return expected is actual
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return expected.keys() == actual.keys() and all(same(value, actual[key]) for key, value in expected.items())
+    if isinstance(expected, (list, tuple)) and isinstance(actual, (list, tuple)):
+        return len(expected) == len(actual) and all(map(same, expected, actual))
+    return bool(expected == actual)
+
+
+def _slot_not_as_expected(expectation: Expectation, slots: Sequence[tuple[str, Any]]) -> Judged:
+    values = [value for name, value in slots if name == expectation.name]
+    shown = shown_slot(expectation)
+    if not values:
+        return failed(expectation, None, f"the slot '{expectation.name}' was not set in this turn", [f"+ {shown}"])
+    actual = values[-1]
+    reason = None
+    if str(actual) == str(expectation.value) or json_text(actual) == str(expectation.value).lower():
+        reason = f"only the type differs: expected {type_name(expectation.value)}, actual {type_name(actual)}"
+    line = f"{expectation.kind}: {expectation.name}: {json_text(actual)}"
+    return failed(expectation, json_text(actual), reason, compared_lines(line, shown))
+
+
+def _judge_slot_not_set(expectation: Expectation, slots: Sequence[tuple[str, Any]]) -> Judged:
+    against = [value for name, value in slots if _fits(expectation, name, value)]
+    if not against:
+        return passed(expectation)
+    line = f"slot_was_set: {expectation.name}: {json_text(against[-1])}"
+    reason = f"the slot '{expectation.name}' was set in this turn"
+    return failed(expectation, json_text(against[-1]), reason, [f"- {line}", f"+ {shown_slot(expectation)}"])
+
+
+def type_name(value: Any) -> str:
+    """Name a value's type in words."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "a truth value"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return "a map"
+
+
+# --- lines ------------------------------------------------------------------------------------------------------------
+
+
+def shown(expectation: Expectation) -> str:
+    """Return the step as one line of the difference; a response's name stands behind ``bot``, as in Rasa Pro."""
+    if expectation.kind in {"bot", "utter"}:
+        return f"bot: {one_line(expectation.name)}"
+    return shown_slot(expectation)
+
+
+def shown_slot(expectation: Expectation) -> str:
+    """Return a slot step as one line."""
+    value = f": {json_text(expectation.value)}" if expectation.has_value else ""
+    return f"{expectation.kind}: {expectation.name}{value}"
+
+
+def json_text(value: Any) -> str:
+    """Return the value as JSON, so that ``1`` and ``"1"`` look different."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def one_line(text: str) -> str:
+    """Return the text with its line breaks made visible."""
+    return clean(text).replace("\\", "\\\\").replace("\n", "\\n") if "\n" in text or "\r" in text else text
+
+
+def compared_lines(actual: str, expected: str) -> list[str]:
+    """Return ``- actual`` and ``+ expected``, with a ``?`` line under each that shows where they differ a little."""
+    return [line.rstrip("\n") for line in difflib.ndiff([actual], [expected])]
+
+
+def passed(expectation: Expectation) -> Judged:
+    """Return a step that was met."""
+    line = shown(expectation)
+    step = CaseStep(kind=expectation.kind, expected=_expected(line), outcome="passed", location=expectation.location)
+    return Judged(step, (f"  {line}",))
+
+
+def failed(expectation: Expectation, actual: str | None, reason: str | None, lines: Iterable[str]) -> Judged:
+    """Return a step that was not met."""
+    step = CaseStep(
+        kind=expectation.kind,
+        expected=_expected(shown(expectation)),
+        outcome="failed",
+        actual=actual,
+        location=expectation.location,
+        reason=reason,
+    )
+    return Judged(step, tuple(lines))
+
+
+def _expected(line: str) -> str:
+    return line.partition(": ")[2]

@@ -1,0 +1,126 @@
+"""End-to-end cases in plain lines, in pytest's manner: progress, failures with their differences, summary, counts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from turncheck.render.sinks.terminal import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from turncheck.report.model import CaseResult, EndToEnd
+
+WIDTH: Final = 80
+MARKS: Final = {"passed": ".", "failed": "F", "error": "E", "skipped": "s"}
+_COLOURS: Final = {"- ": "\x1b[31m", "+ ": "\x1b[32m", "? ": "\x1b[2m"}
+_RESET: Final = "\x1b[0m"
+_GUIDE: Final = re.compile(r"[ ^+~-]*")
+_STEP_KINDS: Final = {"bot", "utter", "slot_was_set", "slot_was_not_set"}
+
+
+def mark(case: CaseResult) -> str:
+    """Return the sign of a case in the line of progress."""
+    return MARKS[case.outcome]
+
+
+def e2e_text(result: EndToEnd, seconds: float, *, colour: bool = False) -> str:
+    """Return all that stands below the progress. ``colour`` for a terminal."""
+    lines = [*_failures(result.cases, colour), *_accuracy(result.cases), *_summary(result.cases)]
+    lines += [*(text(remark, 400) for remark in result.remarks), _counts(result, seconds)]
+    return "\n".join(lines) + "\n"
+
+
+def _failures(cases: Sequence[CaseResult], colour: bool) -> Iterator[str]:
+    failed = [case for case in cases if case.outcome in {"failed", "error"}]
+    if failed:
+        yield _rule("FAILURES", "=")
+    for case in failed:
+        yield _rule(text(case.name), "_")
+        yield text(_place(case))
+        if case.fixtures:
+            yield f"fixtures: {text(', '.join(case.fixtures), 400)}"
+        yield ""
+        yield from (_difference_line(line, colour) for line in case.difference)
+        yield from _notes(case)
+        yield ""
+
+
+def _difference_line(line: str, colour: bool) -> str:
+    prefix, content = line[:2], line[2:]
+    is_guide = prefix == "? " and _GUIDE.fullmatch(content)
+    shown = line if is_guide else f"{prefix}{text(content, 2000)}"
+    if colour and prefix in _COLOURS:
+        return f"{_COLOURS[prefix]}{shown}{_RESET}"
+    return shown
+
+
+def _notes(case: CaseResult) -> Iterator[str]:
+    for step in case.steps:
+        if step.outcome == "failed" and step.reason:
+            line = None if step.location is None else step.location.line
+            yield f"{text(_step_place(case, line))}: {text(step.reason, 1000)}"
+    if case.reason:
+        yield f"note: {text(case.reason, 1000)}"
+    if case.attempts is not None:
+        yield f"passed {case.attempts.passed} of {case.attempts.of} times"
+
+
+def _accuracy(cases: Sequence[CaseResult]) -> Iterator[str]:
+    """Yield the share of each type of assertion that was met, those that were not run left out."""
+    counts: dict[str, Counter[str]] = {}
+    for case in cases:
+        for step in case.steps:
+            if step.kind not in _STEP_KINDS or step.location is None:
+                counts.setdefault(step.kind, Counter())[step.outcome] += 1
+    if counts:
+        yield _rule("assertions", "=")
+    for kind, count in sorted(counts.items()):
+        judged = count["passed"] + count["failed"]
+        share = f"{count['passed'] / judged:.0%} ({count['passed']} of {judged})" if judged else "not judged"
+        left_out = f", {count['skipped']} not run" if count["skipped"] else ""
+        yield f"{kind:32} {share}{left_out}"
+
+
+def _summary(cases: Sequence[CaseResult]) -> Iterator[str]:
+    shown = [case for case in cases if case.outcome != "passed"]
+    if shown:
+        yield _rule("short test summary info", "=")
+    for case in sorted(shown, key=lambda case: case.outcome != "skipped"):
+        yield f"{case.outcome.upper()} {text(_place(case))}::{text(case.name)} - {_headline(case)}"
+
+
+def _headline(case: CaseResult) -> str:
+    """Return in a few words why the case did not pass: its first expectation that was not met, or the reason."""
+    step = next((step for step in case.steps if step.outcome == "failed"), None)
+    if step is None or case.outcome != "failed":
+        return text(case.reason or "", 200)
+    return text(f"{step.kind}: {step.expected}", 120)
+
+
+def _counts(result: EndToEnd, seconds: float) -> str:
+    errors = sum(case.outcome == "error" for case in result.cases)
+    named = {
+        "failed": result.failed - errors,
+        "passed": result.passed,
+        "skipped": result.skipped,
+        "error" if errors == 1 else "errors": errors,
+    }
+    counts = ", ".join(f"{count} {name}" for name, count in named.items() if count) or "no test cases"
+    return _rule(f"{counts} in {seconds:.2f}s", "=")
+
+
+def _place(case: CaseResult) -> str:
+    step = next((s for s in case.steps if s.outcome == "failed" and s.location is not None), None)
+    line = step.location.line if step is not None and step.location is not None else case.location.line
+    return _step_place(case, line)
+
+
+def _step_place(case: CaseResult, line: int | None) -> str:
+    return case.location.path if line is None else f"{case.location.path}:{line}"
+
+
+def _rule(title: str, character: str) -> str:
+    return f" {title} ".center(WIDTH, character)
