@@ -1,0 +1,166 @@
+"""``turncheck shell`` and ``turncheck test e2e``: the assistant is talked to."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands.nlu import workers
+from turncheck.commands.run import add_verbosity
+
+if TYPE_CHECKING:
+    from turncheck.assistants import AssistantOptions
+    from turncheck.screen import Screen
+
+
+def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``shell``."""
+    parser = subparsers.add_parser(
+        "shell",
+        help="talk to the assistant",
+        description="Talk to the assistant; from a pipe, one message a line.",
+    )
+    _add_assistant(parser)
+    talk = parser.add_argument_group("the conversation")
+    talk.add_argument("--format", choices=("text", "jsonl"), default="text", help="jsonl: one line of JSON a turn")
+    talk.add_argument(
+        "--fixture",
+        action="append",
+        default=[],
+        metavar="SLOT=VALUE",
+        help="fill a slot first; the value is JSON, else text (repeatable)",
+    )
+    talk.add_argument(
+        "--channel", default="cmdline", metavar="NAME", help="channel that responses are chosen for (default: cmdline)"
+    )
+    add_verbosity(parser)
+    parser.set_defaults(handler=_shell)
+
+
+def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``e2e`` below ``test``."""
+    parser = subparsers.add_parser(
+        "e2e",
+        help="run end-to-end test cases",
+        description="Run end-to-end test cases: whole conversations, judged turn by turn.",
+    )
+    parser.add_argument(
+        "paths",
+        type=Path,
+        nargs="*",
+        metavar="PATH",
+        help="file or folder of cases, or file.yml::name (default: tests/e2e_test_cases.yml)",
+    )
+    _add_assistant(parser)
+    run = parser.add_argument_group("how cases are run")
+    run.add_argument("--fail-fast", action="store_true", help="stop after the first case that fails")
+    run.add_argument(
+        "--slot-order",
+        choices=("any", "strict"),
+        default="any",
+        help="whether several slot_was_set steps of a turn must stand in the order of the slots (default: any)",
+    )
+    run.add_argument(
+        "--repeat", type=_positive, default=1, metavar="N", help="run each case N times, to find flaky ones"
+    )
+    run.add_argument("--workers", type=workers, default=0, metavar="N", help="cases at once (default: 0, four)")
+    run.add_argument(
+        "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds a turn may take (default: 60)"
+    )
+    run.add_argument(
+        "--channel", default="cmdline", metavar="NAME", help="channel that responses are chosen for (default: cmdline)"
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        *("-o", "--e2e-results"),
+        type=Path,
+        nargs="?",
+        const=Path("tests/e2e_results.yml"),
+        metavar="PATH",
+        help="write the results (default: tests/e2e_results.yml)",
+    )
+    output.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file as well")
+    add_verbosity(output)
+    parser.set_defaults(handler=_test_e2e)
+
+
+def _add_assistant(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the assistant")
+    group.add_argument("--project", type=Path, default=Path(), metavar="DIR", help="its folder (default: .)")
+    group.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
+    group.add_argument(
+        "--data", type=Path, nargs="+", action="extend", default=[], metavar="PATH", help="(default: data)"
+    )
+    group.add_argument("-c", "--config", type=Path, metavar="PATH", help="the configuration (default: config.yml)")
+    group.add_argument("--endpoints", type=Path, metavar="PATH", help="(default: endpoints.yml)")
+    group.add_argument(
+        "--action-endpoint", metavar="URL", help="the action server, instead of the one in endpoints.yml"
+    )
+    group.add_argument("--action-server", metavar="COMMAND", help="start the action server with this command")
+    group.add_argument("--seed", type=int, default=42, metavar="N", help="of training and of variations (default: 42)")
+
+
+def _assistant(namespace: argparse.Namespace) -> AssistantOptions:
+    from turncheck.assistants import AssistantOptions  # noqa: PLC0415 - the job's imports are not for --help
+
+    return AssistantOptions(
+        project=namespace.project,
+        domain=namespace.domain,
+        data=tuple(namespace.data),
+        config=namespace.config,
+        endpoints=namespace.endpoints,
+        seed=namespace.seed,
+        action_endpoint=namespace.action_endpoint,
+        action_server=namespace.action_server,
+    )
+
+
+def _shell(namespace: argparse.Namespace) -> int:
+    from turncheck.shell_command import ShellOptions, Terminal, run_shell  # noqa: PLC0415 - see above
+
+    interactive = sys.stdin.isatty()
+    ends = Terminal(sys.stdin, sys.stdout, interactive)
+    shell = ShellOptions(namespace.format, namespace.fixture, namespace.channel)
+    return run_shell(_assistant(namespace), shell, ends, os.environ, _screen(namespace))
+
+
+def _test_e2e(namespace: argparse.Namespace) -> int:
+    from turncheck.e2e_command import E2EOptions, run_test_e2e  # noqa: PLC0415 - see above
+    from turncheck.evaluation.e2e import CaseRun  # noqa: PLC0415 - see above
+
+    run = CaseRun(
+        slot_order=namespace.slot_order,
+        fail_fast=namespace.fail_fast,
+        workers=namespace.workers or 4,
+        repeat=namespace.repeat,
+        turn_timeout=namespace.timeout,
+        channel=namespace.channel,
+    )
+    options = E2EOptions(tuple(namespace.paths), run, namespace.e2e_results, namespace.json)
+    return run_test_e2e(options, _assistant(namespace), os.environ, _screen(namespace), sys.stdout)
+
+
+def _screen(namespace: argparse.Namespace) -> Screen:
+    from turncheck.screen import Screen  # noqa: PLC0415 - see above
+
+    return Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose))
+
+
+def _positive(written: str) -> int:
+    number = int(written) if written.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"'{written}' is no whole number from 1 on")
+    return number
+
+
+def _seconds(written: str) -> float:
+    try:
+        seconds = float(written)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{written}' is no number of seconds above 0")
+    return seconds
