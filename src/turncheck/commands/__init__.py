@@ -10,14 +10,12 @@ if TYPE_CHECKING:
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add every command."""
-    from turncheck.commands import conversation, nlu, report, run  # noqa: PLC0415 - read when a command line is, not before
+    from turncheck.commands import both, conversation, nlu, report, run  # noqa: PLC0415 - not before they are needed
 
     run.add_parsers(subparsers)
     data = subparsers.add_parser("data", help="check and split the project's data")
     nlu.add_data_split(data.add_subparsers(title="what is done", metavar="WHAT", required=True))
-    test = subparsers.add_parser("test", help="test what was trained, as `rasa test` does")
-    tested = test.add_subparsers(title="what is tested", metavar="WHAT", required=True)
-    nlu.add_test_nlu(tested)
-    conversation.add_test_e2e(tested)
+    both.add_train(subparsers)
+    both.add_test(subparsers)
     conversation.add_shell(subparsers)
     report.add_parsers(subparsers)

@@ -23,7 +23,7 @@ _MARKS: Final = "osD^vPX*"
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """F1 over the runs at one size of the training data."""
+    """A score over the runs at one size of the training data (sentences, or story steps)."""
 
     sentences: int
     mean: float
@@ -40,8 +40,27 @@ def figures_json(figures: Mapping[str, Any]) -> Rendered:
     return as_json("nlu_comparison.json", dict(figures))
 
 
-def draw_curves(curves: Mapping[str, Sequence[CurvePoint]]) -> list[Rendered]:
-    """Draw mean F1 with its spread over the number of training sentences, as PDF (Rasa's name) and PNG."""
+@dataclass(frozen=True, slots=True)
+class CurveTexts:
+    """What stands on a curve: the name of its files, and what its axes and title say."""
+
+    name: str = CURVE_NAME
+    x: str = "training sentences"
+    y: str = "weighted F1 of intents on the test sentences"
+    title: str = "Pipelines compared: mean and standard deviation over the runs"
+
+
+NLU_CURVE: Final = CurveTexts()
+CORE_CURVE: Final = CurveTexts(
+    "core_model_comparison_graph",
+    "story and rule steps trained on",
+    "test stories that are right",
+    "Policies compared: mean and standard deviation over the runs",
+)
+
+
+def draw_curves(curves: Mapping[str, Sequence[CurvePoint]], texts: CurveTexts = NLU_CURVE) -> list[Rendered]:
+    """Draw the mean score with its spread over the size of the training data, as PDF (Rasa's name) and PNG."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - imported on drawing alone
 
     figure = Figure(figsize=(7.5, 5), dpi=110)
@@ -56,18 +75,18 @@ def draw_curves(curves: Mapping[str, Sequence[CurvePoint]]) -> list[Rendered]:
             capsize=3,
             label=text(name, 40).lstrip("_"),
         )
-    axes.set_xlabel("training sentences")
-    axes.set_ylabel("weighted F1 of intents on the test sentences")
-    axes.set_title("Pipelines compared: mean and standard deviation over the runs", fontsize=10, loc="left")
+    axes.set_xlabel(texts.x)
+    axes.set_ylabel(texts.y)
+    axes.set_title(texts.title, fontsize=10, loc="left")
     axes.grid(color="#e0e0e0", linewidth=0.5)
     legend = axes.legend()
     for entry in legend.get_texts():
         entry.set_parse_math(False)
     return [
         Rendered(
-            f"{CURVE_NAME}.pdf", "application/pdf", _saved(figure, "pdf", {"CreationDate": None, "Producer": None})
+            f"{texts.name}.pdf", "application/pdf", _saved(figure, "pdf", {"CreationDate": None, "Producer": None})
         ),
-        Rendered(f"{CURVE_NAME}.png", "image/png", _saved(figure, "png", {"Software": None})),
+        Rendered(f"{texts.name}.png", "image/png", _saved(figure, "png", {"Software": None})),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Pictures of an NLU evaluation: confusion matrices and histograms of confidence, under the names that Rasa gives them.
+"""Pictures of an evaluation: confusion matrices and histograms of confidence, under the names that Rasa gives them.
 
 Right is blue and wrong is vermilion (Okabe and Ito's palette, which colour-blind people can tell apart), and a wrong
 cell is never told by its colour alone: it stands off the diagonal and bears its number. Matplotlib is imported on
@@ -8,6 +8,7 @@ drawing.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -25,6 +26,8 @@ from turncheck.report.tags import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from matplotlib.figure import Figure
 
     from turncheck.report.model import Confusion, Nlu, Report
 
@@ -58,7 +61,9 @@ def nlu_plots(report: Report) -> Iterator[Rendered]:
         return
     state = _state(report)
     if nlu.intents:
-        yield _confusion_matrix("intent", "Intents", matrix_of(nlu.intents.report, nlu.intents.confusions), nlu, state)
+        yield _confusion_matrix(
+            "intent", "Intents", matrix_of(nlu.intents.report, nlu.intents.confusions), _how(nlu), state
+        )
         judged = [entry for entry in nlu.predictions if entry.expected.intent]
         right = [entry.predicted.confidence for entry in judged if entry.correct]
         wrong = [entry.predicted.confidence for entry in judged if not entry.correct]
@@ -69,7 +74,7 @@ def nlu_plots(report: Report) -> Iterator[Rendered]:
     if nlu.response_selection:
         scores = nlu.response_selection
         matrix = matrix_of(scores.report, scores.confusions)
-        yield _confusion_matrix("response_selection", "Responses", matrix, nlu, state)
+        yield _confusion_matrix("response_selection", "Responses", matrix, _how(nlu), state)
         answered = [entry for entry in nlu.predictions if entry.expected.response]
         right = [
             entry.predicted.response_confidence or 0.0
@@ -82,6 +87,25 @@ def nlu_plots(report: Report) -> Iterator[Rendered]:
             if entry.predicted.response != entry.expected.response
         ]
         yield _histogram("response_selection", "Confidence of responses", right, wrong, state)
+
+
+def story_plots(report: Report) -> Iterator[Rendered]:
+    """Draw the confusion matrix of actions, under the name that Rasa gives it and under that of its documentation.
+
+    Nothing is drawn for a report without a core section.
+    """
+    if report.core is None:
+        return
+    judged = [story for story in report.core.stories if not story.duplicate]
+    cells = Counter((s.expected, s.predicted) for story in judged for s in story.steps if s.kind == "action")
+    labels = sorted({label for pair in cells for label in pair})
+    if not labels:
+        return
+    matrix = Matrix(tuple(labels), dict(cells))
+    figure = _matrix_figure("Actions", matrix, f"{len(judged)} test stories", _state(report))
+    yield Rendered("story_confusion_matrix.png", "image/png", _png(figure))
+    pdf = _saved(figure, "pdf", {"CreationDate": None, "Producer": None})
+    yield Rendered("story_confmat.pdf", "application/pdf", pdf)
 
 
 def matrix_of(report: dict[str, Any], confusions: Sequence[Confusion], *, outside: int | None = None) -> Matrix:
@@ -114,7 +138,7 @@ def _extractor_plots(nlu: Nlu, extractor: str, state: str) -> Iterator[Rendered]
     supports = sum(int(row["support"]) for row in scores.report.values() if _is_label(row))
     matrix = matrix_of(scores.report, scores.confusions, outside=scores.tokens - supports)
     name = file_part(extractor)
-    yield _confusion_matrix(name, f"Entities of {extractor}, by token", matrix, nlu, state)
+    yield _confusion_matrix(name, f"Entities of {extractor}, by token", matrix, _how(nlu), state)
     if extractor not in EXTRACTORS_WITH_CONFIDENCE:
         return
     right: list[float] = []
@@ -133,7 +157,15 @@ def _extractor_plots(nlu: Nlu, extractor: str, state: str) -> Iterator[Rendered]
     yield _histogram(name, f"Confidence of {extractor}, by token", right, wrong, state)
 
 
-def _confusion_matrix(name: str, title: str, matrix: Matrix, nlu: Nlu, state: str) -> Rendered:
+def _confusion_matrix(name: str, title: str, matrix: Matrix, how: str, state: str) -> Rendered:
+    return Rendered(f"{name}_confusion_matrix.png", "image/png", _png(_matrix_figure(title, matrix, how, state)))
+
+
+def _how(nlu: Nlu) -> str:
+    return f"cross-validation, {nlu.folds} folds" if nlu.folds else "held-out sentences"
+
+
+def _matrix_figure(title: str, matrix: Matrix, how: str, state: str) -> Figure:
     """Rows are what was expected. A cell is the darker the larger its share of the row."""
     import numpy as np  # noqa: PLC0415 - imported on drawing alone
     from matplotlib.colors import to_rgb  # noqa: PLC0415
@@ -172,11 +204,10 @@ def _confusion_matrix(name: str, title: str, matrix: Matrix, nlu: Nlu, state: st
         axes.tick_params(labeltop=True, labelright=True)
     axes.set_xlabel("predicted")
     axes.set_ylabel("expected")
-    how = f"cross-validation, {nlu.folds} folds" if nlu.folds else "held-out sentences"
     axes.set_title(
         f"{title}: expected against predicted\nblue is right, red is wrong; {how}\n{state}", fontsize=10, loc="left"
     )
-    return Rendered(f"{name}_confusion_matrix.png", "image/png", _png(figure))
+    return figure
 
 
 def _histogram(

@@ -1,0 +1,150 @@
+"""Bare ``turncheck train`` and ``turncheck test``: language understanding and dialogue in one go, as Rasa's."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands import conversation, core, nlu
+from turncheck.commands.run import add_verbosity
+
+if TYPE_CHECKING:
+    from turncheck.screen import Screen
+    from turncheck.train_command import TrainOptions
+
+
+def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``train`` with its kinds below it."""
+    parser = subparsers.add_parser(
+        "train",
+        help="train a model: both parts, or one",
+        description="Train language understanding and policies, and save them as one model.",
+    )
+    _add_train_flags(parser)
+    parser.add_argument(
+        "--augmentation", type=core.not_negative, default=50, metavar="N", help="stories glued together (default: 50)"
+    )
+    add_verbosity(parser)
+    parser.set_defaults(handler=_train_both)
+    parts = parser.add_subparsers(title="one part only", metavar="PART")
+    only_nlu = parts.add_parser("nlu", help="train language understanding", description="Train the NLU pipeline.")
+    _add_train_flags(only_nlu)
+    only_nlu.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data (default: data)")
+    add_verbosity(only_nlu)
+    only_nlu.set_defaults(handler=_train_nlu)
+    core.add_train_core(parts)
+
+
+def _add_train_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--project", type=Path, default=Path(), metavar="DIR", help="the assistant's folder (default: .)"
+    )
+    parser.add_argument(
+        "--data", type=Path, nargs="+", action="extend", metavar="PATH", help="files or folders (default: data)"
+    )
+    parser.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
+    parser.add_argument("-c", "--config", type=Path, metavar="PATH", help="the configuration (default: config.yml)")
+    parser.add_argument("--seed", type=int, default=42, metavar="N", help="of training (default: 42)")
+    parser.add_argument("--out", type=Path, default=Path("models"), metavar="DIR", help="folder (default: models)")
+    parser.add_argument("--fixed-model-name", metavar="NAME", help="the model's name instead of one with the time")
+    parser.add_argument("--force", action="store_true", help=argparse.SUPPRESS)
+
+
+def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``test`` with its kinds below it."""
+    parser = subparsers.add_parser(
+        "test",
+        help="test what was trained, as `rasa test` does",
+        description="Judge test stories end to end, and NLU data.",
+    )
+    nlu.add_nlu_flags(parser)
+    core.add_story_flags(parser)
+    nlu.add_output_flags(parser)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_test_both)
+    kinds = parser.add_subparsers(title="one kind only", metavar="WHAT")
+    nlu.add_test_nlu(kinds)
+    core.add_test_core(kinds)
+    conversation.add_test_e2e(kinds)
+
+
+def _train_both(namespace: argparse.Namespace) -> int:
+    from turncheck.train_command import run_train  # noqa: PLC0415 - not for --help
+
+    return run_train(_train_options(namespace, namespace.data), ("nlu", "core"), _screen(namespace))
+
+
+def _train_nlu(namespace: argparse.Namespace) -> int:
+    from turncheck.train_command import run_train  # noqa: PLC0415 - not for --help
+
+    data = [*(namespace.data or ()), *([namespace.nlu] if namespace.nlu else ())]
+    return run_train(_train_options(namespace, data), ("nlu",), _screen(namespace))
+
+
+def _train_options(namespace: argparse.Namespace, data: list[Path] | None) -> TrainOptions:
+    from turncheck.train_command import TrainOptions  # noqa: PLC0415 - not for --help
+
+    return TrainOptions(
+        project=namespace.project,
+        domain=namespace.domain,
+        config=namespace.config,
+        data=data or (),
+        out=namespace.out,
+        fixed_name=namespace.fixed_model_name,
+        augmentation=getattr(namespace, "augmentation", 50),
+        seed=namespace.seed,
+    )
+
+
+def _test_both(namespace: argparse.Namespace) -> int:
+    """Judge the stories end to end, then the NLU data; what the project has not is left out, and said."""
+    from turncheck.core_commands import CoreOutput, CoreTestOptions, run_test_core  # noqa: PLC0415 - not for --help
+    from turncheck.errors import EXIT_OK, UserError  # noqa: PLC0415
+    from turncheck.project.reader import read_project  # noqa: PLC0415
+    from turncheck.project.testfiles import find_test_stories  # noqa: PLC0415
+
+    screen = _screen(namespace)
+    configs: list[Path] = namespace.config or []
+    config = configs[0] if len(configs) == 1 and configs[0].is_file() else None
+    has_stories = bool(namespace.stories or namespace.url or find_test_stories(namespace.project))
+    has_nlu = namespace.nlu is not None or bool(read_project(namespace.project, config=config).nlu.examples)
+    if not has_stories and not has_nlu:
+        raise UserError(
+            "there is nothing to test: neither test stories nor NLU data", remedy="See --stories and --nlu."
+        )
+    code = EXIT_OK
+    if has_stories:
+        options = CoreTestOptions(
+            project=namespace.project,
+            stories=namespace.stories or (),
+            url=namespace.url,
+            models=(namespace.model,) if namespace.model else (),
+            domain=namespace.domain,
+            config=config,
+            endpoints=namespace.endpoints,
+            max_stories=namespace.max_stories,
+            end_to_end=True,
+            fail_on_prediction_errors=namespace.fail_on_prediction_errors,
+            seed=namespace.seed,
+        )
+        output = CoreOutput(
+            folder=namespace.out or Path("results"),
+            successes=namespace.successes,
+            errors=not namespace.no_errors,
+            warnings=not namespace.no_warnings,
+            plots=not namespace.no_plot,
+        )
+        code = run_test_core(options, output, screen)
+    else:
+        screen.note("No test stories: only the NLU data are tested.")
+    if not has_nlu:
+        screen.note("No NLU data: only the test stories are tested.")
+        return code
+    return max(code, nlu.test_nlu(namespace))
+
+
+def _screen(namespace: argparse.Namespace) -> Screen:
+    from turncheck.screen import Screen  # noqa: PLC0415 - not for --help
+
+    return Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose))

@@ -1,0 +1,292 @@
+"""``turncheck test core``: typed parameters in, Rasa's files and words out, exit code back."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from turncheck import __version__
+from turncheck.engines.embedded.fingerprint import project_fingerprint
+from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.evaluation.coverage import coverage_of, reached_by_stories
+from turncheck.evaluation.stories import evaluate_stories
+from turncheck.files import write_all, write_file
+from turncheck.model_choice import DEFAULT_MODELS, fitting_core, load_core, named_model
+from turncheck.project.reader import read_project, read_stories
+from turncheck.project.testfiles import TEST_STORY_PREFIX, find_test_stories
+from turncheck.render.story_files import story_files
+from turncheck.render.story_text import story_text
+from turncheck.report.codec import encode
+from turncheck.report.model import EngineInfo, ProjectInfo, Report, Source, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.engines.base import NluEngine
+    from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.model_choice import LoadedCore
+    from turncheck.project.model import Project, Story
+    from turncheck.screen import Screen
+
+_LARGEST_DOWNLOAD: Final = 10 << 20
+_TIMEOUT_SECONDS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class CoreOutput:
+    """What ``test core`` writes, as its flags say."""
+
+    folder: Path
+    successes: bool = False
+    errors: bool = True
+    warnings: bool = True
+    plots: bool = True
+    json: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CoreTestOptions:
+    """What ``test core`` measures. ``endpoints`` is read with the project; nothing of it is called here."""
+
+    project: Path
+    stories: Sequence[Path] = ()
+    url: str | None = None
+    models: Sequence[Path] = ()
+    domain: Path | None = None
+    config: Path | None = None
+    endpoints: Path | None = None
+    max_stories: int | None = None
+    end_to_end: bool = False
+    fail_on_prediction_errors: bool = False
+    seed: int = 42
+
+
+def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, source: Source | None = None) -> int:
+    """Judge test stories with one model, and write Rasa's files.
+
+    Ends with 0 though stories fail, unless ``fail_on_prediction_errors``. Custom actions are never called.
+
+    Raises:
+        UserError: nothing to read or to judge, no model, a file that cannot be written.
+        RuleConflictError: there was no model, and the project cannot be trained.
+    """
+    stories = read_test_stories(options)
+    project = read_for_training(options.project, options.domain, None, options.config, options.endpoints)
+    subject = _subject(options, project, screen)
+    with screen.step("core", f"Testing {len(stories)} stories"):
+        core = evaluate_stories(
+            subject.ensemble,
+            stories,
+            nlu=subject.nlu,
+            end_to_end=options.end_to_end,
+            max_stories=options.max_stories,
+        )
+    if not core.stories:
+        raise UserError("there is nothing to test: the files hold no test stories", remedy="Name some with --stories.")
+    report = Report(
+        tool=Tool(name="turncheck", version=__version__),
+        project=ProjectInfo(name=project.name),
+        source=source or Source(),
+        seed=options.seed,
+        engine=subject.info,
+        core=core,
+        coverage=coverage_of(project, reached_by_stories(core)),
+        timings=dict(screen.timings),
+    )
+    write_core_files(report, output, screen)
+    sys.stdout.write(story_text(core, subject.info, report.coverage))
+    failed = any(not story.passed for story in core.stories if not story.duplicate)
+    return EXIT_FAILED if failed and options.fail_on_prediction_errors else EXIT_OK
+
+
+def write_core_files(report: Report, output: CoreOutput, screen: Screen) -> None:
+    """Write the files of ``rasa test core``, the pictures, the report where one is wanted."""
+    core = report.core
+    if core is None:
+        return
+    files = story_files(core, errors=output.errors, warnings=output.warnings, successes=output.successes)
+    write_all(output.folder, files)
+    if output.json is not None:
+        write_file(output.json, encode(report))
+    if output.plots:
+        with screen.step("plots", "Drawing"):
+            from turncheck.render.plots import story_plots  # noqa: PLC0415 - imports matplotlib
+
+            write_all(output.folder, story_plots(report))
+    screen.note(f"Results are in {output.folder}")
+
+
+# --- what is judged --------------------------------------------------------------------------------------------------
+
+
+def read_test_stories(options: CoreTestOptions) -> list[Story]:
+    """Read the test stories: from the URL, from the paths, or where a project keeps them.
+
+    End to end, only files named ``test_*`` count below a path, as in Rasa.
+
+    Raises:
+        UserError: a path is missing, a file cannot be read, or there are none.
+    """
+    if options.url is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "test_stories_from_url.yml"
+            path.write_bytes(download(options.url))
+            return _stories([path], options.project, end_to_end=False)
+    for path in options.stories:
+        if not path.exists():
+            raise UserError(f"the path '{path}' of --stories does not exist", remedy="Correct the path.")
+    paths = list(options.stories) or find_test_stories(options.project)
+    if not paths:
+        raise UserError(
+            "the project has no test stories",
+            remedy="Write some to tests/test_stories.yml, or name their files with --stories.",
+        )
+    return _stories(paths, options.project, end_to_end=options.end_to_end)
+
+
+def _stories(paths: Sequence[Path], root: Path, *, end_to_end: bool) -> list[Story]:
+    stories, findings = read_stories(paths, root)
+    faults = [finding for finding in findings if finding.severity == "error"]
+    if faults:
+        raise UserError(
+            f"the test stories cannot be read: {faults[0].message}", location=faults[0].location, remedy=faults[0].hint
+        )
+    if end_to_end:
+        return [story for story in stories if Path(story.location.path).name.startswith(TEST_STORY_PREFIX)]
+    return list(stories)
+
+
+def download(url: str) -> bytes:
+    """Fetch a story file. Only https, without redirects to anything else, and of a modest size.
+
+    Raises:
+        UserError: it is no https address, cannot be reached, or holds too much.
+    """
+    import requests  # noqa: PLC0415 - only for --url
+
+    if urlsplit(url).scheme != "https" or not urlsplit(url).hostname:
+        raise UserError("the address of --url is no https address", remedy="Give one that begins with https://.")
+    try:
+        with requests.get(url, timeout=_TIMEOUT_SECONDS, stream=True, allow_redirects=False) as response:
+            if response.status_code != requests.codes.ok:
+                raise UserError(f"the address of --url answers with status {response.status_code}")
+            content = response.raw.read(_LARGEST_DOWNLOAD + 1, decode_content=True)
+    except (requests.RequestException, OSError) as error:
+        raise UserError(f"the address of --url cannot be reached: {type(error).__name__}") from None
+    if len(content) > _LARGEST_DOWNLOAD:
+        raise UserError(f"the file at --url is larger than {_LARGEST_DOWNLOAD >> 20} MB")
+    return bytes(content)
+
+
+# --- what judges -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The policies under test, and what understands the messages (end to end)."""
+
+    ensemble: Ensemble
+    nlu: NluEngine | None
+    info: EngineInfo
+
+
+def read_for_training(
+    root: Path,
+    domain: Path | None,
+    data: Sequence[Path] | None,
+    config: Path | None,
+    endpoints: Path | None = None,
+) -> Project:
+    """Read a project; a path that was given must be there.
+
+    Raises:
+        UserError: a given path is missing.
+    """
+    given = [
+        ("domain", domain),
+        ("config", config),
+        ("endpoints", endpoints),
+        *(("stories", path) for path in data or ()),
+    ]
+    for name, path in given:
+        if path is not None and not path.exists():
+            raise UserError(f"the path '{path}' of --{name} does not exist", remedy="Correct the path.")
+    return read_project(root, domain=domain, data=data, config=config, endpoints=endpoints)
+
+
+def ensure_trainable(project: Project) -> None:
+    """Refuse a project whose dialogue parts cannot be read, or that has nothing to learn from.
+
+    Raises:
+        UserError: says which file is at fault.
+    """
+    if project.calm is not None:
+        raise UserError(f"{project.calm}: the embedded engine does not run CALM assistants")
+    ensure_readable(project, {"domain", "stories", "config"})
+    if not project.stories and not project.rules:
+        raise UserError(
+            "the project has neither stories nor rules to learn from", remedy="Write some, or name them with --stories."
+        )
+
+
+def ensure_readable(project: Project, parts: set[str]) -> None:
+    """Refuse a project of which one of these parts cannot be read whole.
+
+    Raises:
+        UserError: says which file is at fault.
+    """
+    broken = sorted(project.unreadable & parts)
+    if broken:
+        fault = next((finding for finding in project.findings if finding.severity == "error"), None)
+        raise UserError(
+            f"the {' and '.join(broken)} of the project cannot be read{f': {fault.message}' if fault else ''}",
+            location=fault.location if fault else None,
+            remedy="`turncheck data validate` lists all faults.",
+        )
+
+
+def _subject(options: CoreTestOptions, project: Project, screen: Screen) -> Subject:
+    if options.models:
+        return subject_of(load_core(named_model(options.models[0])), options, screen)
+    fitting = fitting_core(options.project / DEFAULT_MODELS, project_fingerprint(project))
+    if fitting is not None and (not options.end_to_end or "nlu" in fitting.model.parts):
+        screen.detail(f"Using the model {fitting.path}")
+        return subject_of(fitting, options, screen)
+    screen.note("No model fits the project's files: training in memory.")
+    ensure_trainable(project)
+    from turncheck.engines.embedded.policies.trainer import train_ensemble  # noqa: PLC0415 - where it is needed
+
+    with screen.step("train", "Training"):
+        ensemble = train_ensemble(project)
+        nlu = None
+        if options.end_to_end and project.nlu.examples:
+            from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - heavy
+
+            nlu = EmbeddedNluTrainer(options.seed).fit(project)
+    return Subject(ensemble, nlu, _info(ensemble, nlu))
+
+
+def subject_of(loaded: LoadedCore, options: CoreTestOptions, screen: Screen) -> Subject:
+    """Return what a model has to offer. A model of policies alone understands only ``/intent`` messages, as in Rasa."""
+    nlu = None
+    if options.end_to_end and "nlu" in loaded.model.parts:
+        from turncheck.engines.embedded.nlu.archive import read_nlu  # noqa: PLC0415 - heavy
+
+        nlu = read_nlu(loaded.model.reader, options.project)
+    elif options.end_to_end:
+        screen.note(f"The model {loaded.path} has no NLU: of messages only /intent ones are understood.")
+    return Subject(loaded.ensemble, nlu, _info(loaded.ensemble, nlu, loaded.path.name))
+
+
+def _info(ensemble: Ensemble, nlu: NluEngine | None, model: str | None = None) -> EngineInfo:
+    return EngineInfo(
+        name="embedded",
+        version=__version__,
+        substitutions=(*(nlu.info.substitutions if nlu is not None else ()), *ensemble.substitutions),
+        notes=nlu.info.notes if nlu is not None else (),
+        model=model,
+    )

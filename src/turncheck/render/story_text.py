@@ -1,0 +1,101 @@
+"""A core evaluation in plain lines, for the terminal and for logs: figures, then each failed story side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.render.sinks.terminal import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from turncheck.report.model import Core, EngineInfo, KindCoverage, StoryResult, StoryStep
+
+_WIDTH = 44
+_NAMES_AT_MOST = 20
+
+
+def story_text(core: Core, engine: EngineInfo | None = None, coverage: Mapping[str, KindCoverage] | None = None) -> str:
+    """Tell what was measured, where it went wrong, and what no test reaches."""
+    return "\n".join([*_figures(core, engine), *_failed(core), *_not_reached(coverage or {}), ""])
+
+
+def _figures(core: Core, engine: EngineInfo | None) -> Iterator[str]:
+    judged = [story for story in core.stories if not story.duplicate]
+    right = sum(story.passed for story in judged)
+    warned = sum(story.warned for story in judged)
+    yield f"Stories: {right} of {len(judged)} right{f', {warned} of them with a warning' if warned else ''}"
+    duplicates = len(core.stories) - len(judged)
+    if duplicates:
+        yield f"  {duplicates} more are the same as others to every policy and count once, as in Rasa."
+    actions = [step for story in judged for step in story.steps if step.kind == "action"]
+    yield f"Actions: {sum(step.passed for step in actions)} of {len(actions)} right"
+    yield f"  accuracy  {core.accuracy:.3f}"
+    yield f"  precision {core.precision:.3f}"
+    yield f"  f1        {core.f1:.3f}"
+    for substitution in engine.substitutions if engine else ():
+        used = f"replaced by {text(substitution.used)}" if substitution.used else "left out"
+        yield f"  {text(substitution.component)} is {used}: {text(substitution.reason)}"
+    for remark in core.remarks:
+        yield f"  {text(remark, 400)}"
+
+
+def _failed(core: Core) -> Iterator[str]:
+    for story in core.stories:
+        if not story.passed and not story.duplicate:
+            yield ""
+            yield f"Failed: {text(story.name)} ({text(str(story.location))})"
+            yield from _side_by_side(story)
+
+
+def _side_by_side(story: StoryResult) -> Iterator[str]:
+    yield f"    {'expected':<{_WIDTH}}  predicted"
+    for step in story.steps:
+        mark = " " if step.passed else "✗"
+        expected = text(step.expected, _WIDTH)
+        if step.passed:
+            yield f"  {mark} {expected:<{_WIDTH}}  {expected}"
+            continue
+        yield f"  {mark} {expected:<{_WIDTH}}  {text(step.predicted, _WIDTH)}{_who(step)}"
+        yield from _circumstances(step)
+
+
+def _who(step: StoryStep) -> str:
+    if step.policy is None or step.confidence is None:
+        return ""
+    return f"  [{text(step.policy)} {step.confidence:.2f}]"
+
+
+def _circumstances(step: StoryStep) -> Iterator[str]:
+    place = f"at {text(str(step.location))}" if step.location else ""
+    others = ", ".join(f"{text(other.action)} {other.confidence:.2f}" for other in step.alternatives)
+    slots = ", ".join(f"{text(name)}={text(repr(value), 40)}" for name, value in step.slots.items())
+    parts = [
+        place,
+        f"also considered: {others}" if others else "",
+        f"slots: {slots}" if slots else "",
+        f"active loop: {text(step.active_loop)}" if step.active_loop else "",
+        f"said: {text(step.text)}" if step.text else "",
+    ]
+    for part in parts:
+        if part:
+            yield f"      {part}"
+
+
+def _not_reached(coverage: Mapping[str, KindCoverage]) -> Iterator[str]:
+    first = True
+    for kind in ("intents", "actions", "responses", "forms", "rules", "stories"):
+        found = coverage.get(kind)
+        if found is None or found.share is None or found.share == 1:
+            continue
+        if first:
+            yield ""
+            yield "No test story reaches"
+            first = False
+        yield f"  {kind}: {_names([item.name for item in found.items if not item.covered])}"
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(text(name, 60) for name in names[:_NAMES_AT_MOST])
+    more = len(names) - _NAMES_AT_MOST
+    return f"{shown} and {more} more" if more > 0 else shown
