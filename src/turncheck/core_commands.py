@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from turncheck import __version__
-from turncheck.engines.embedded.fingerprint import project_fingerprint
 from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.evaluation.coverage import coverage_of, reached_by_stories
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.files import write_all, write_file
-from turncheck.model_choice import DEFAULT_MODELS, fitting_core, load_core, named_model
+from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.project.reader import read_project, read_stories
 from turncheck.project.testfiles import TEST_STORY_PREFIX, find_test_stories
 from turncheck.render.story_files import story_files
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import NluEngine
     from turncheck.engines.embedded.policies.ensemble import Ensemble
-    from turncheck.model_choice import LoadedCore
+    from turncheck.model_choice import LoadedModel
     from turncheck.project.model import Project, Story
     from turncheck.screen import Screen
 
@@ -251,9 +250,10 @@ def ensure_readable(project: Project, parts: set[str]) -> None:
 
 def _subject(options: CoreTestOptions, project: Project, screen: Screen) -> Subject:
     if options.models:
-        return subject_of(load_core(named_model(options.models[0])), options, screen)
-    fitting = fitting_core(options.project / DEFAULT_MODELS, project_fingerprint(project))
-    if fitting is not None and (not options.end_to_end or "nlu" in fitting.model.parts):
+        return subject_of(load_model(named_model(options.models[0])), options, screen)
+    parts = ("core", "nlu") if options.end_to_end and project.nlu.examples else ("core",)
+    fitting = fitting_model(options.project / DEFAULT_MODELS, project, parts)
+    if fitting is not None:
         screen.detail(f"Using the model {fitting.path}")
         return subject_of(fitting, options, screen)
     screen.note("No model fits the project's files: training in memory.")
@@ -270,16 +270,15 @@ def _subject(options: CoreTestOptions, project: Project, screen: Screen) -> Subj
     return Subject(ensemble, nlu, _info(ensemble, nlu))
 
 
-def subject_of(loaded: LoadedCore, options: CoreTestOptions, screen: Screen) -> Subject:
+def subject_of(loaded: LoadedModel, options: CoreTestOptions, screen: Screen) -> Subject:
     """Return what a model has to offer. A model of policies alone understands only ``/intent`` messages, as in Rasa."""
+    ensemble = loaded.ensemble()
     nlu = None
-    if options.end_to_end and "nlu" in loaded.model.parts:
-        from turncheck.engines.embedded.nlu.archive import read_nlu  # noqa: PLC0415 - heavy
-
-        nlu = read_nlu(loaded.model.reader, options.project)
+    if options.end_to_end and loaded.has_nlu:
+        nlu = loaded.nlu(options.project)
     elif options.end_to_end:
         screen.note(f"The model {loaded.path} has no NLU: of messages only /intent ones are understood.")
-    return Subject(loaded.ensemble, nlu, _info(loaded.ensemble, nlu, loaded.path.name))
+    return Subject(ensemble, nlu, _info(ensemble, nlu, loaded.path.name))
 
 
 def _info(ensemble: Ensemble, nlu: NluEngine | None, model: str | None = None) -> EngineInfo:

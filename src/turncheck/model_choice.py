@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Final
 from turncheck.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from turncheck.engines.embedded.model_archive import Model
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.project.model import Project
 
 DEFAULT_MODELS: Final = "models"
 SUFFIX: Final = ".tar.gz"
@@ -49,39 +52,68 @@ def named_model(path: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedCore:
-    """The policies of a model file, and the model itself for its other parts."""
+class LoadedModel:
+    """A model file that was read; its parts are made from it when they are asked for."""
 
     path: Path
     model: Model
-    ensemble: Ensemble
+
+    @property
+    def has_nlu(self) -> bool:
+        """Whether it understands sentences."""
+        return "nlu" in self.model.parts
+
+    def ensemble(self) -> Ensemble:
+        """Return its policies.
+
+        Raises:
+            UserError: it has none.
+        """
+        from turncheck.engines.embedded.policies.archive import read_ensemble  # noqa: PLC0415 - where it is needed
+
+        self._require("core", "policies")
+        return read_ensemble(self.model.reader)
+
+    def nlu(self, root: Path) -> EmbeddedNluEngine:
+        """Return its language understanding; ``root`` is where files that a tokenizer names are found.
+
+        Raises:
+            UserError: it has none.
+        """
+        from turncheck.engines.embedded.nlu.archive import read_nlu  # noqa: PLC0415 - heavy
+
+        self._require("nlu", "language understanding")
+        return read_nlu(self.model.reader, root)
+
+    def _require(self, part: str, name: str) -> None:
+        if part not in self.model.parts:
+            raise UserError(
+                f"the model {self.path} holds no {name}, only: {', '.join(self.model.parts)}",
+                remedy=f"Train one with turncheck train or turncheck train {part}.",
+            )
 
 
-def load_core(path: Path) -> LoadedCore:
-    """Read the policies of a model.
+def load_model(path: Path) -> LoadedModel:
+    """Read a model.
 
     Raises:
-        UserError: it cannot be read, or holds no policies.
+        UserError: it cannot be read.
     """
     from turncheck.engines.embedded.model_archive import read_model  # noqa: PLC0415 - where a model is read
-    from turncheck.engines.embedded.policies.archive import read_ensemble  # noqa: PLC0415
 
-    model = read_model(path)
-    if "core" not in model.parts:
-        raise UserError(
-            f"the model {path} holds no policies, only: {', '.join(model.parts)}",
-            remedy="Train one with turncheck train or turncheck train core.",
-        )
-    return LoadedCore(path, model, read_ensemble(model.reader))
+    return LoadedModel(path, read_model(path))
 
 
-def fitting_core(models: Path, fingerprint: str) -> LoadedCore | None:
-    """Return the newest model below ``models`` if it has policies and was trained from the same files."""
-    path = newest_model(models)
+def fitting_model(folder: Path, project: Project, parts: Iterable[str]) -> LoadedModel | None:
+    """Return the newest model of a folder, if the project's files have not changed since and it has these parts."""
+    from turncheck.engines.embedded.fingerprint import project_fingerprint  # noqa: PLC0415 - only for this
+
+    path = newest_model(folder)
     if path is None:
         return None
     try:
-        loaded = load_core(path)
+        loaded = load_model(path)
     except UserError:
-        return None  # nobody has named this model: one that is foreign or of another kind does not count
-    return loaded if loaded.model.fingerprint == fingerprint else None
+        return None  # nobody has named this model: one that is foreign or damaged does not count
+    fits = loaded.model.fingerprint == project_fingerprint(project) and set(parts) <= set(loaded.model.parts)
+    return loaded if fits else None

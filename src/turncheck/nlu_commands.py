@@ -12,6 +12,7 @@ from turncheck.errors import EXIT_OK, UserError
 from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
 from turncheck.evaluation.rasa_split import response_name, split_as_rasa
 from turncheck.files import write_all, write_file
+from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.project.nlu_writer import write_nlu_yaml, write_responses_yaml
 from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, read_nlu, read_nlu_responses, read_project
 from turncheck.render.nlu_text import nlu_text
@@ -131,9 +132,9 @@ def read_training_and_test(options: NluTestOptions, screen: Screen) -> tuple[Pro
         if path is not None and not path.exists():
             raise UserError(f"the path '{path}' of {name} does not exist", remedy="Correct the path.")
     project = read_project(options.project, domain=options.domain, config=options.config)
-    if project.config.pipeline is None and options.model is None:
+    if not project.config.keys and options.model is None:
         raise UserError(
-            f"there is no pipeline to train: '{options.config or options.project / DEFAULT_CONFIG}' has none",
+            f"there is no configuration to train by at '{options.config or options.project / DEFAULT_CONFIG}'",
             remedy="Name a configuration with --config.",
         )
     if options.nlu is None:
@@ -158,8 +159,15 @@ def trainer_for(seed: int) -> NluTrainer:
 
 
 def engine_for(project: Project, options: NluTestOptions) -> NluEngine:
-    """Train the project's engine."""
-    return trainer_for(options.seed).fit(project)
+    """Take the model that was named, else the newest that fits the project's files; else train.
+
+    Raises:
+        UserError: the named model is not there, cannot be read, or understands no sentences.
+    """
+    if options.model is not None:
+        return load_model(named_model(options.model)).nlu(options.project)
+    fitting = fitting_model(options.project / DEFAULT_MODELS, project, ("nlu",))
+    return trainer_for(options.seed).fit(project) if fitting is None else fitting.nlu(options.project)
 
 
 def write_test_files(report: Report, measured: NluMeasurement, output: NluOutput, screen: Screen) -> None:
