@@ -5,9 +5,10 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from turncheck.engines.embedded.nlu.tagging import TagColumn, name_of, repair_bilou
+from turncheck.engines.embedded.nlu.tagging import OUTSIDE, TagColumn, name_of, repair_bilou
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +22,8 @@ class SequenceTagger:
 
     content: bytes
     _tagger: Any = field(repr=False, compare=False)
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+    """CRFsuite's handle keeps the sentence it looks at."""
 
     @classmethod
     def of(cls, content: bytes) -> SequenceTagger:
@@ -41,20 +44,20 @@ class SequenceTagger:
         labels: list[str] = self._tagger.labels()
         return labels
 
-    def best(self, sequence: Any) -> list[str]:
-        """The most probable sequence of tags (Viterbi)."""
-        tags: list[str] = self._tagger.tag(sequence)
-        return tags
+    def best(self, sequence: Any) -> tuple[list[str], list[float]]:
+        """The most probable sequence of tags (Viterbi), and the probability of each (1 where all are outside)."""
+        with self._lock:
+            tags: list[str] = self._tagger.tag(sequence)
+            if tags.count(OUTSIDE) == len(tags):
+                return tags, [1.0] * len(tags)
+            return tags, [self._tagger.marginal(tag, index) for index, tag in enumerate(tags)]
 
     def marginals(self, sequence: Any) -> list[dict[str, float]]:
         """For each token the probability of each tag."""
-        self._tagger.set(sequence)
-        labels, marginal = self.labels, self._tagger.marginal
-        return [{label: marginal(label, index) for label in labels} for index in range(len(sequence))]
-
-    def marginals_of(self, tags: Sequence[str]) -> list[float]:
-        """The probability of each tag of the sequence that was tagged last."""
-        return [self._tagger.marginal(tag, index) for index, tag in enumerate(tags)]
+        with self._lock:
+            self._tagger.set(sequence)
+            labels, marginal = self.labels, self._tagger.marginal
+            return [{label: marginal(label, index) for label in labels} for index in range(len(sequence))]
 
 
 def train_tagger(

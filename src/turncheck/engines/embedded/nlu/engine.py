@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from turncheck.engines.base import Parse, PredictedIntent
 from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch
 from turncheck.engines.embedded.nlu.message_handler import read_direct_message
+from turncheck.engines.embedded.nlu.model_parse import as_model_parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,8 @@ class EmbeddedNluEngine:
     components: tuple[tuple[Step, Component], ...]
     domain: Domain
     sentences: TrainingSentences
+    retrieval_intents: tuple[str, ...] = ()
+    """The intents whose examples have response keys, sorted."""
     trained: bool = True
     """``False`` for a project without NLU data: then only ``/intent`` messages are understood, as in Rasa."""
 
@@ -53,6 +56,10 @@ class EmbeddedNluEngine:
                 texts, batch.intents, batch.rankings, batch.entities, batch.responses, batch.tokens, strict=True
             )
         ]
+
+    def model_parse(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+        """Understand each text, and answer as a Rasa server's ``/model/parse`` does."""
+        return [as_model_parse(parse, self.domain.responses, self.retrieval_intents) for parse in self.parse(texts)]
 
     def neighbours(self, texts: Sequence[str], k: int = 3) -> list[tuple[Neighbour, ...]]:
         """For each text the ``k`` training sentences nearest to it, by the cosine of their n-gram features."""

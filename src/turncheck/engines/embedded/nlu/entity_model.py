@@ -152,13 +152,17 @@ class EntityModel:
         columns: dict[Attribute, TagColumn] = {}
         entity_tags: list[str] | None = None
         for attribute, tagger in self.taggers.items():
-            tags = tagger.best(self._words.sequence(tokens.words, intent, entity_tags))
+            tags, confidences = tagger.best(self._words.sequence(tokens.words, intent, entity_tags))
             if attribute == "entity":
                 if tags.count(OUTSIDE) == len(tags):
                     return []
                 entity_tags = tags
-            columns[attribute] = TagColumn(tags, tagger.marginals_of(tags))
+            columns[attribute] = TagColumn(tags, confidences)
         return read_entities(tokens, columns, split_by_comma)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        """Travel to a worker process without the words kept here."""
+        return EntityModel, (self.taggers,)
 
     def save(self, members: MemberWriter) -> None:
         """Write CRFsuite's files."""

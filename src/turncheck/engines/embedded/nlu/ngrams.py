@@ -136,6 +136,10 @@ class NgramFeatures:
         values /= np.sqrt(np.maximum(squares, 1e-30))[part]
         return SparseRows(counts.starts, counts.columns, values.astype(np.float32), self.width)
 
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        """Travel to a worker process without the words kept here."""
+        return NgramFeatures, (self.words, self.characters, self.idf)
+
     def save(self, members: MemberWriter) -> None:
         """Write the terms in the order of their columns, and the idf."""
         members.json("terms", {"words": list(self.words), "characters": list(self.characters)})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import io
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -40,6 +42,9 @@ class Tokenizer(Protocol):
 
     def tokenize(self, text: str) -> Tokens:
         """Split one text. There is at least one token; the empty text has one with borders (0, 0)."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What a model keeps of it; see :func:`load_tokenizer`."""
 
 
 @lru_cache(maxsize=1)
@@ -107,22 +112,59 @@ class WhitespaceTokenizer:
                 self._cache[text] = tokens
         return tokens
 
+    def to_json(self) -> dict[str, Any]:
+        """The pattern."""
+        return {"kind": "whitespace", "token_pattern": self.token_pattern and self.token_pattern.pattern}
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        """Travel to a worker process without the answers kept here."""
+        return WhitespaceTokenizer, (self.token_pattern,)
+
 
 _CACHED_TEXTS: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class JiebaTokenizer:
-    """Rasa's JiebaTokenizer: Chinese words by the ``jieba`` package, with the dictionaries of ``dictionary_path``."""
+    """Rasa's JiebaTokenizer: Chinese words by the ``jieba`` package, with own dictionaries (their files' text)."""
 
-    segmenter: Any
-    token_pattern: re.Pattern[str] | None = None
+    dictionaries: tuple[str, ...]
+    token_pattern: re.Pattern[str] | None
+    segmenter: Any = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, dictionaries: tuple[str, ...], token_pattern: re.Pattern[str] | None) -> JiebaTokenizer:
+        """Make the segmenter and teach it the words."""
+        import jieba
+
+        jieba.setLogLevel("WARNING")
+        segmenter = jieba.Tokenizer()
+        for dictionary in dictionaries:
+            segmenter.load_userdict(io.StringIO(dictionary))
+        return cls(dictionaries, token_pattern, segmenter)
 
     def tokenize(self, text: str) -> Tokens:
         """Split one text."""
         found = [(word, start, end) for word, start, end in self.segmenter.tokenize(text)] or [(text, 0, len(text))]
         tokens = Tokens(tuple(word for word, _, _ in found), tuple((start, end) for _, start, end in found))
         return split_further(tokens, self.token_pattern)
+
+    def to_json(self) -> dict[str, Any]:
+        """Pattern and dictionaries."""
+        pattern = self.token_pattern and self.token_pattern.pattern
+        return {"kind": "jieba", "token_pattern": pattern, "dictionaries": self.dictionaries}
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        """Travel to a worker process without the segmenter, which cannot."""
+        return JiebaTokenizer.of, (self.dictionaries, self.token_pattern)
+
+
+def load_tokenizer(shape: Mapping[str, Any]) -> Tokenizer:
+    """Make the tokenizer that a model describes."""
+    pattern = re.compile(shape["token_pattern"]) if shape["token_pattern"] else None
+    if shape["kind"] == "jieba":
+        return JiebaTokenizer.of(tuple(shape["dictionaries"]), pattern)
+    return WhitespaceTokenizer(pattern)
 
 
 def make_tokenizer(component: Component, parameters: Mapping[str, Any], root: Path) -> Tokenizer:
@@ -133,7 +175,7 @@ def make_tokenizer(component: Component, parameters: Mapping[str, Any], root: Pa
     """
     pattern = _compile_token_pattern(component, parameters.get("token_pattern"))
     if component.name == "JiebaTokenizer":
-        return JiebaTokenizer(_jieba_segmenter(component, parameters.get("dictionary_path"), root), pattern)
+        return JiebaTokenizer.of(_dictionaries(component, parameters.get("dictionary_path"), root), pattern)
     return WhitespaceTokenizer(pattern)
 
 
@@ -149,20 +191,24 @@ def _compile_token_pattern(component: Component, pattern: object) -> re.Pattern[
         ) from None
 
 
-def _jieba_segmenter(component: Component, dictionary_path: object, root: Path) -> Any:
-    import jieba
-
-    jieba.setLogLevel("WARNING")
-    segmenter = jieba.Tokenizer()
-    if dictionary_path is None:
-        return segmenter
-    folder = (root / str(dictionary_path)).resolve()
+def _dictionaries(component: Component, path: object, root: Path) -> tuple[str, ...]:
+    if importlib.util.find_spec("jieba") is None:
+        raise UserError(
+            "JiebaTokenizer needs the package jieba, which is not installed",
+            location=component.location,
+            remedy="Install turncheck[jieba].",
+        )
+    if path is None:
+        return ()
+    folder = (root / str(path)).resolve()
     if not folder.is_dir() or not folder.is_relative_to(root.resolve()):
         raise UserError(
-            f"the dictionary_path {str(dictionary_path)!r} of JiebaTokenizer is not a folder of the project",
+            f"the dictionary_path {str(path)!r} of JiebaTokenizer is not a folder of the project",
             location=component.location,
         )
-    for file in sorted(folder.iterdir()):
-        with file.open(encoding="utf-8") as words:
-            segmenter.load_userdict(words)
-    return segmenter
+    try:
+        return tuple(file.read_text(encoding="utf-8") for file in sorted(folder.iterdir()) if file.is_file())
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"a dictionary of JiebaTokenizer below {str(path)!r} cannot be read: {error}", location=component.location
+        ) from None

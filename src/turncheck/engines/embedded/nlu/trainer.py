@@ -73,6 +73,7 @@ class EmbeddedNluTrainer:
             components=tuple(components),
             domain=project.domain,
             sentences=TrainingSentences(tuple(texts)),
+            retrieval_intents=tuple(sorted({str(one.base_intent) for one in examples if "/" in (one.intent or "")})),
             trained=bool(examples),
         )
 
