@@ -27,14 +27,6 @@ class ScriptedEngine:
 
 
 @dataclass(frozen=True)
-class Near:
-    """A training sentence and how near it is."""
-
-    text: str
-    similarity: float
-
-
-@dataclass(frozen=True)
 class WordEngine:
     """Takes the intent of the training sentence that shares most words; finds the entity words it was shown."""
 
@@ -44,10 +36,6 @@ class WordEngine:
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         return [self._parse(text) for text in texts]
-
-    def neighbours(self, texts: Sequence[str], k: int) -> list[list[Near]]:
-        examples = self.project.nlu.examples
-        return [[Near(examples[index].text, near) for index, near in self._ranked(text)[:k]] for text in texts]
 
     def _ranked(self, text: str) -> list[tuple[int, float]]:
         words = set(text.split())

@@ -3,55 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
-
-from turncheck.evaluation.predictions import Judged
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from turncheck.engines.base import NluEngine, NluTrainer, Parse
+    from turncheck.engines.base import NluTrainer, Parse
     from turncheck.evaluation.splits import Folds
-    from turncheck.project.model import Example, Project
+    from turncheck.project.model import Project
     from turncheck.report.model import EngineInfo
-
-NEIGHBOURS: Final = 3
-"""How many near training sentences are shown for a wrong one."""
 
 _WORTH_WORKERS: Final = 4000
 """Below so many examples all folds are done before a second process has started (about two seconds)."""
 
-Neighbours = tuple[tuple[int, float], ...]
-"""Near training sentences: index into the project's examples, and similarity (0 to 1)."""
-
-
-class NearSentence(Protocol):
-    """A training sentence near to a text."""
-
-    @property
-    def text(self) -> str:
-        """The sentence."""
-
-    @property
-    def similarity(self) -> float:
-        """How near it is, 0 to 1."""
-
-
-@runtime_checkable
-class KnowsNeighbours(Protocol):
-    """An engine that can say which training sentences are near to a text."""
-
-    def neighbours(self, texts: Sequence[str], k: int) -> Sequence[Sequence[NearSentence]]:
-        """Return for each text the nearest sentences the engine was trained on, the nearest first."""
-
 
 @dataclass(frozen=True, slots=True)
 class FoldRun:
-    """What the engine of one fold said, in the order of ``Folds.judged``; ``neighbours`` by index of wrong examples."""
+    """What the engine of one fold said, in the order of ``Folds.judged``."""
 
     fold: int
     parses: tuple[Parse, ...]
-    neighbours: dict[int, Neighbours]
     info: EngineInfo
     extractors: tuple[str, ...]
 
@@ -98,29 +69,7 @@ def _run_fold(project: Project, trainer: NluTrainer, plan: Folds, fold: int) -> 
     with threadpool_limits(limits=1):
         engine = trainer.fit(share)
         parses = engine.parse([examples[index].text for index in judged])
-        wrong = [
-            index for index, parse in zip(judged, parses, strict=True) if not Judged(examples[index], parse).correct
-        ]
-        found = find_neighbours(engine, [examples[index].text for index in wrong], examples, trained)
-    return FoldRun(fold, tuple(parses), dict(zip(wrong, found, strict=True)), engine.info, engine.extractors)
-
-
-def find_neighbours(
-    engine: NluEngine, texts: Sequence[str], examples: Sequence[Example], trained: Sequence[int]
-) -> list[Neighbours]:
-    """Return the nearest training sentences of each text, none where the engine does not know them.
-
-    ``trained`` are the indexes in ``examples`` that the engine was trained on; of equal sentences the first is named.
-    """
-    if not texts or not isinstance(engine, KnowsNeighbours):
-        return [()] * len(texts)
-    place: dict[str, int] = {}
-    for index in trained:
-        place.setdefault(examples[index].text, index)
-    return [
-        tuple((place[one.text], one.similarity) for one in near if one.text in place)
-        for near in engine.neighbours(texts, NEIGHBOURS)
-    ]
+    return FoldRun(fold, tuple(parses), engine.info, engine.extractors)
 
 
 def _without_origins(project: Project) -> Project:

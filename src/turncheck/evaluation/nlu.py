@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from turncheck.evaluation.entities import PRETRAINED_EXTRACTORS, EntityCase, score_extractors, score_spans
-from turncheck.evaluation.fold_runs import FoldRun, Neighbours, find_neighbours, run_folds
+from turncheck.evaluation.fold_runs import FoldRun, run_folds
 from turncheck.evaluation.insights import find_insights
 from turncheck.evaluation.intents import score_intents
+from turncheck.evaluation.neighbours import Neighbours, find_neighbours
 from turncheck.evaluation.predictions import Judged, judge, judgement_of
 from turncheck.evaluation.responses import judged_selector, score_selectors
 from turncheck.evaluation.splits import Folds, stable_folds
@@ -98,10 +99,8 @@ def evaluate_held_out(
     parses = engine.parse([example.text for example in examples])
     known = {example.text for example in project.nlu.examples}
     judged = [Judged(example, parse) for example, parse in zip(examples, parses, strict=True)]
-    wrong = [entry.example.text for entry in judged if not entry.correct]
-    trained = project.nlu.examples
-    near = find_neighbours(engine, wrong, trained, range(len(trained)))
-    neighbours = dict(zip(_wrong_indexes(judged), near, strict=True))
+    wrong = {place: entry.example.text for place, entry in enumerate(judged) if not entry.correct}
+    neighbours = find_neighbours(project.nlu.examples, wrong, lambda _, __: True)
     return _measure(
         project,
         judged,
@@ -135,17 +134,15 @@ def cross_validate(
     plan = stable_folds(examples, folds, seed)
     runs = run_folds(project, trainer, plan, workers=workers, progress=progress)
     placed: dict[int, Judged] = {}
-    found: dict[int, Neighbours] = {}
     for run in runs:
         for index, parse in zip(plan.judged(run.fold), run.parses, strict=True):
             placed[index] = Judged(examples[index], parse, run.fold)
-        found |= run.neighbours
-    order = sorted(placed)
-    position = {index: place for place, index in enumerate(order)}
+    judged = [placed[index] for index in sorted(placed)]
+    wrong = {place: entry.example.text for place, entry in enumerate(judged) if not entry.correct}
     return _measure(
         project,
-        [placed[index] for index in order],
-        {position[index]: neighbours for index, neighbours in found.items()},
+        judged,
+        find_neighbours(examples, wrong, lambda place, index: plan.fold_of[index] != judged[place].fold),
         engine_info=runs[0].info,
         extractors=_all_extractors(runs),
         seen=_seen_in_training(examples, plan),
@@ -238,10 +235,6 @@ def _understood(judged: Sequence[Judged], config: Config) -> Understood | None:
             ambiguity = float(component.parameters.get("ambiguity_threshold", FALLBACK_AMBIGUITY_THRESHOLD))
             return score_understood(judgements, threshold=threshold, ambiguity_threshold=ambiguity)
     return score_understood(judgements, threshold=None, ambiguity_threshold=None)
-
-
-def _wrong_indexes(judged: Sequence[Judged]) -> list[int]:
-    return [place for place, entry in enumerate(judged) if not entry.correct]
 
 
 def _all_extractors(runs: Sequence[FoldRun]) -> list[str]:
