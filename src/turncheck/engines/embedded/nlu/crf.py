@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.embedded.nlu.tagging import OUTSIDE, TagColumn, name_of, repair_bilou
 
@@ -65,7 +66,8 @@ def train_tagger(
 ) -> SequenceTagger:
     """Train a CRF on ``(features of each token, tag of each token)`` pairs.
 
-    ``algorithm`` and ``parameters`` are CRFsuite's (``lbfgs``, ``pa`` …). Training is deterministic.
+    ``algorithm`` and ``parameters`` are CRFsuite's (``lbfgs``, ``pa`` …). The same input gives the same tagger:
+    CRFsuite's online algorithms shuffle by the C library's ``rand()``, which is therefore set back before.
     """
     import pycrfsuite
 
@@ -74,8 +76,14 @@ def train_tagger(
         trainer.append(features, tags)
     with tempfile.TemporaryDirectory(prefix="turncheck-crf-") as folder:  # CRFsuite writes to a path only
         path = Path(folder) / "model.crfsuite"
-        trainer.train(str(path))
+        with _TRAINING:
+            ctypes.CDLL(None).srand(1)
+            trainer.train(str(path))
         return SequenceTagger.of(path.read_bytes())
+
+
+_TRAINING: Final = Lock()
+"""One training at a time in a process: they would draw from the same random numbers."""
 
 
 def tags_by_marginals(marginals: Sequence[Mapping[str, float]], *, bilou: bool) -> TagColumn:
