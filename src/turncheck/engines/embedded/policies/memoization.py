@@ -110,8 +110,13 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
 
 
 def key_of(states: Sequence[State]) -> str:
-    """Return a digest of the states' texts: what is memorised may be long."""
-    return blake2b("\n".join(state.text for state in states).encode(), digest_size=16).hexdigest()
+    """Return under which key these states are memorised."""
+    return digest_of(f"[{', '.join(state.text for state in states)}]".replace('"', ""))
+
+
+def digest_of(text: str) -> str:
+    """Return a digest of Rasa's key, the states' JSON without its quotes: what is memorised may be long."""
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _examples(trackers: Iterable[StoryTracker], max_history: int) -> Iterator[tuple[str, str]]:
