@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.wording import count, difference
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison, GateResult
     from turncheck.report.model import Report
 
-_MOST_REASONS = 3
+_MOST_REASONS: Final = 2
 
 
 def summarize(
@@ -23,7 +23,7 @@ def summarize(
     reasons = [gate.reason for gate in gates if gate.outcome in failing]
     parts = reasons[:_MOST_REASONS]
     if len(reasons) > _MOST_REASONS:
-        parts.append(f"{len(reasons) - _MOST_REASONS} more")
+        parts.append(f"{count(len(reasons) - _MOST_REASONS, 'more gate')} failed")
     if not parts:
         parts = [_tested(report)]
     if comparison and comparison.judged:
@@ -57,11 +57,11 @@ def _changed(comparison: Comparison) -> str:
     told = []
     f1 = comparison.metric("nlu.intents.f1")
     if f1 and f1.delta is not None and f1.judgement in {"better", "worse", "noise"}:
-        word = {"better": "a real gain", "worse": "a real drop", "noise": "within noise"}[f1.judgement]
+        word = {"better": "real gain", "worse": "real drop", "noise": "within noise"}[f1.judgement]
         change = f1.shared.delta if f1.shared else f1.delta
-        told.append(f"intents {difference(change, 'score')} ({word})")
+        told.append(f"F1 of the intents {difference(change, 'score')} ({word})")
     cases = (comparison.examples, comparison.stories, comparison.e2e, comparison.batch)
     worse, better = sum(len(c.newly_failing) for c in cases), sum(len(c.better) for c in cases)
     if worse or better:
-        told.append(f"{worse} newly wrong, {better} newly right")
+        told.append(f"{count(worse, 'case')} newly wrong, {better:,} newly right")
     return ", ".join(told) or "nothing changed sides against the base"

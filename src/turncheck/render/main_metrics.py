@@ -16,6 +16,7 @@ Mark = Literal["real gain", "real drop", "within noise", "unchanged", "better", 
 
 MARKS: Final[dict[Mark, str]] = {"real gain": "🟢", "real drop": "🔴", "better": "🟢", "worse": "🔴"}
 """The signs beside the words: never instead of them."""
+_ONLY_IF_ANY: Final = frozenset({"validation.warnings"})
 _OF: Final = {"core.passed": "core.failed", "e2e.passed": "e2e.failed", "batch.passed": "batch.failed"}
 
 
@@ -37,48 +38,53 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
     current = metrics_of(report)
     deltas = {metric.name: metric for metric in comparison.metrics} if comparison and comparison.judged else {}
     rows = []
-    for label, subject, name in _named(report, comparison):
+    for label, subject, name in _named(report):
         metric, delta = current.get(name), deltas.get(name)
-        if metric is None and delta is None:
+        if (metric is None and delta is None) or (name in _ONLY_IF_ANY and not _any(metric, delta)):
             continue
         rows.append(
             MainMetric(
                 label=label,
                 subject=subject,
                 base=_base(delta, deltas),
-                now=_now(metric, delta, current),
+                now=_now(metric, current),
                 change=difference(delta.delta, delta.kind) if delta and delta.delta is not None else "",
                 mark=mark(delta) if delta else "",
                 name=name,
             )
         )
+    if comparison and comparison.changed_items:
+        items = comparison.changed_items
+        share = f"{sum(item.covered for item in items):,}/{len(items):,}"
+        rows.append(MainMetric("Changed parts under test", "", "–", share, "", "", COVERAGE_OF_CHANGES))
     return rows
 
 
-def _named(report: Report, comparison: Comparison | None) -> list[tuple[str, str, str]]:
+def _any(metric: Metric | None, delta: MetricDelta | None) -> bool:
+    return bool((metric and metric.value) or (delta and delta.base))
+
+
+def _named(report: Report) -> list[tuple[str, str, str]]:
     rows = [("Intents, F1", "", "nlu.intents.f1"), ("Intents, accuracy", "", "nlu.intents.accuracy")]
     if report.nlu:
         rows += [("Entities, F1", name, f"nlu.entities.{name}.f1") for name in report.nlu.entities]
         rows += [("Responses, F1", name, f"nlu.responses.{name}.f1") for name in report.nlu.responses]
     rows += [
         ("Stories passed", "", "core.passed"),
-        ("Story steps, accuracy", "", "core.accuracy"),
         ("End-to-end cases passed", "", "e2e.passed"),
         ("Batch cases passed", "", "batch.passed"),
         ("Errors in the data", "", "validation.errors"),
         ("Warnings in the data", "", "validation.warnings"),
     ]
-    if comparison and comparison.metric(COVERAGE_OF_CHANGES):
-        rows.append(("Changed parts under test", "", COVERAGE_OF_CHANGES))
     return rows
 
 
-def _now(metric: Metric | None, delta: MetricDelta | None, current: dict[str, Metric]) -> str:
+def _now(metric: Metric | None, current: dict[str, Metric]) -> str:
     if metric is None:
-        return figure(delta.value, delta.kind) if delta and delta.value is not None else "not run"
+        return "not run"
     shown = figure(metric.value, metric.kind)
     failed = current.get(_OF.get(metric.name, ""))
-    return f"{shown} of {figure(metric.value + failed.value, 'count')}" if failed else shown
+    return f"{shown}/{figure(metric.value + failed.value, 'count')}" if failed else shown
 
 
 def _base(delta: MetricDelta | None, deltas: dict[str, MetricDelta]) -> str:
@@ -86,7 +92,7 @@ def _base(delta: MetricDelta | None, deltas: dict[str, MetricDelta]) -> str:
         return "–"
     shown = figure(delta.base, delta.kind)
     failed = deltas.get(_OF.get(delta.name, ""))
-    return f"{shown} of {figure(delta.base + (failed.base or 0), 'count')}" if failed else shown
+    return f"{shown}/{figure(delta.base + (failed.base or 0), 'count')}" if failed else shown
 
 
 def mark(delta: MetricDelta) -> Mark:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.wording import count
 from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, trusted
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from turncheck.render.links import Links
     from turncheck.report.model import Skipped, Substitution
 
-_MOST_BEHIND: Final = 10
+_MOST_BEHIND: Final = 5
 """A failed gate names so many of the things that failed it; all of them stand in verdict.json."""
 _GATE_MARKS: Final = {"passed": "✅", "failed": "❌", "not judged": "➖"}
 _SEVERITY_MARKS: Final = {"error": "❌", "warning": "⚠️", "info": "💡"}
@@ -105,7 +106,8 @@ class Entries:
     def collision(self, collision: Collision) -> Markdown:
         """Two intents that began to collide, and which sentences did it."""
         one, other = collision.intents
-        head = [code(one), trusted(" and "), code(other), trusted(f" now collide: {collision.newly_wrong} newly wrong")]
+        wrong = count(collision.newly_wrong, "sentence")
+        head = [code(one), trusted(" and "), code(other), trusted(f" now collide ({wrong} newly wrong)")]
         if not collision.sentences:
             return join(head)
         these = _these(len(collision.sentences))
@@ -178,7 +180,7 @@ def row(cells: Sequence[Markdown]) -> Markdown:
 
 
 def _these(number: int) -> str:
-    return "this changed training sentence" if number == 1 else f"these {number} changed training sentences"
+    return "this training sentence of the change" if number == 1 else f"these {number} training sentences of the change"
 
 
 def _side(passed: bool | None) -> str:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import msgspec
+
 from turncheck.comparison.wording import count
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown_entries import Entries, bullets, row, skipped, substitution
@@ -95,9 +97,9 @@ class _Writer:
     def metrics(self, report: Report, comparison: Comparison | None) -> Section:
         rows = main_metrics(report, comparison)
         if comparison and comparison.judged:
-            header = trusted("| | base | now | change | |\n|---|---:|---:|---:|---|")
+            header = trusted("| | base | now | change |\n|---|---:|---:|:---|")
             built = [
-                row([_label(m.label, m.subject), *map(trusted, (m.base, m.now, m.change)), marked(m.mark)])
+                row([_label(m.label, m.subject), trusted(m.base), trusted(m.now), marked(m.change, m.mark)])
                 for m in rows[:BUILT]
             ]
         else:
@@ -123,6 +125,8 @@ class _Writer:
         title = f"Intents that began to collide ({len(collisions)})"
         yield self.listed("collisions", title, collisions, entries.collision)
         wrong = [(what, case) for what, cases in _sentences(compared) for case in cases.newly_failing]
+        told = {(case.name, case.location) for collision in compared.collisions for case in collision.like}
+        wrong = [(what, _without_reasons(case) if (case.name, case.location) in told else case) for what, case in wrong]
         yield self.listed("wrong", f"Sentences newly wrong ({len(wrong)})", wrong, self._sentence)
         found = compared.new_findings
         yield self.listed("findings", f"New in the data ({len(found)})", found, entries.finding)
@@ -178,6 +182,11 @@ class _Writer:
         replaced = report.engine.substitutions if report.engine else ()
         title = f"What the engine replaces ({len(replaced)})"
         yield self.listed("substituted", title, replaced, substitution, unfolded=0)
+
+
+def _without_reasons(case: CaseChange) -> CaseChange:
+    """A sentence of two colliding intents: the reasons stand there, once for all of them."""
+    return msgspec.structs.replace(case, because=())
 
 
 def _label(label: str, subject: str) -> Markdown:

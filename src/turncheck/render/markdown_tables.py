@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 _PREFIX, _SUFFIX = "nlu.intents[", "].f1"
 
 
-def marked(mark: Mark) -> Markdown:
-    """A mark's words, with its sign before them."""
-    return trusted(f"{MARKS[mark]} {mark}" if mark in MARKS else mark)
+def marked(change: str, mark: Mark) -> Markdown:
+    """A difference and what it is worth, in one cell: a fifth column would not show on a phone."""
+    if mark == "unchanged":
+        return trusted(mark)
+    return trusted(" ".join(part for part in (change, MARKS.get(mark, ""), mark) if part))
 
 
 def intent_table(report: Report, compared: Comparison | None, where: Markdown) -> Section:
@@ -30,15 +32,15 @@ def intent_table(report: Report, compared: Comparison | None, where: Markdown) -
         return _all_intents(report, where)
     changed = [m for m in compared.metrics if _is_intent(m.name) and (m.delta or m.judgement in {"better", "worse"})]
     changed.sort(key=lambda metric: (metric.judgement not in {"worse", "better"}, metric.delta or 0.0, metric.name))
-    header = trusted("| F1 of the intent | base | now | change | |\n|---|---:|---:|---:|---|")
+    header = trusted("| F1 of the intent | base | now | change |\n|---|---:|---:|:---|")
     rows = tuple(_changed_intent(metric) for metric in changed[:BUILT])
     title = trusted(f"Intents whose F1 changed ({len(changed)})")
     return Section("intents", title, rows, len(changed), where, 0, header)
 
 
 def _changed_intent(metric: MetricDelta) -> Markdown:
-    cells = (_score(metric.base), _score(metric.value), difference(metric.delta or 0.0, "score"))
-    return row([_name(metric.name), *map(trusted, cells), marked(mark(metric))])
+    change = marked(difference(metric.delta or 0.0, metric.kind), mark(metric))
+    return row([_name(metric.name), trusted(_score(metric.base)), trusted(_score(metric.value)), change])
 
 
 def _all_intents(report: Report, where: Markdown) -> Section:
