@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from sklearn.metrics import classification_report
 
 from turncheck.finding import Finding
 from turncheck.location import Location
@@ -178,13 +177,30 @@ def coverage(kind: str, **items: tuple[str, bool]) -> dict[str, KindCoverage]:
     return {kind: KindCoverage(items=listed, share=sum(i.covered for i in listed) / len(listed) if listed else None)}
 
 
+def intent_report(expected: Sequence[str | None], predicted: Sequence[str | None]) -> dict[str, Any]:
+    """Scores in the shape of Rasa's ``intent_report.json``."""
+    right = Counter(e for e, p in zip(expected, predicted, strict=True) if e == p)
+    support, taken = Counter(expected), Counter(predicted)
+    scores: dict[str, Any] = {}
+    for label in sorted(str(label) for label in support):
+        precision = right[label] / taken[label] if taken[label] else 0.0
+        recall = right[label] / support[label]
+        f1 = 2 * right[label] / (taken[label] + support[label])
+        scores[label] = {"precision": precision, "recall": recall, "f1-score": f1, "support": support[label]}
+    scores["weighted avg"] = {
+        key: sum(scores[str(label)][key] * number for label, number in support.items()) / len(expected)
+        for key in ("precision", "recall", "f1-score")
+    }
+    return scores
+
+
 def nlu(
     examples: Sequence[NluPrediction], sentences: Sequence[TrainingSentence] = (), entity_scores: float | None = None
 ) -> Nlu:
     """An evaluation with the scores that follow from its examples."""
     expected = [example.expected.intent for example in examples]
     predicted = [example.predicted.intent for example in examples]
-    scores = classification_report(expected, predicted, output_dict=True, zero_division=0)
+    scores = intent_report(expected, predicted)
     pairs = Counter((e, p) for e, p in zip(expected, predicted, strict=True) if e != p)
     weighted = scores["weighted avg"]
     entities = {}

@@ -64,7 +64,7 @@ FAMILIES: Final = (
     _family(r"validation\.infos", "validate", "neither", "count"),
     _family(r"nlu\.examples", "nlu", "neither", "count"),
     _family(rf"nlu\.intents\.(?:accuracy|{_SCORES})", "nlu", "higher"),
-    _family(rf"nlu\.intents\[.+\]\.{_SCORES}", "nlu", "higher"),
+    _family(rf"nlu\.intents\[.*\]\.{_SCORES}", "nlu", "higher"),
     _family(rf"nlu\.entities\..+\.{_SCORES}", "nlu", "higher"),
     _family(rf"nlu\.responses\..+\.(?:accuracy|{_SCORES})", "nlu", "higher"),
     _family(r"nlu\.understood\.right", "nlu", "higher", "count"),
@@ -77,7 +77,7 @@ FAMILIES: Final = (
     _family(r"e2e\.(?:failed|skipped)", "e2e", "lower", "count"),
     _family(r"batch\.passed", "batch", "higher", "count"),
     _family(r"batch\.failed", "batch", "lower", "count"),
-    _family(rf"batch\.suites\[.+\]\.(?:intent_success|entity_success|{_SCORES})", "batch", "higher"),
+    _family(rf"batch\.suites\[.*\]\.(?:intent_success|entity_success|{_SCORES})", "batch", "higher"),
     _family(rf"coverage\.(?:{'|'.join(COVERAGE_KINDS)}|changed)", "coverage", "higher"),
 )
 

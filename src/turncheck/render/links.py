@@ -10,6 +10,7 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from turncheck.location import Location
 
+LONGEST_PATH: Final = 4096
 _COMMIT: Final = re.compile(r"[0-9a-f]{7,64}")
 _NUMBER: Final = re.compile(r"[0-9]{1,20}")
 
@@ -60,7 +61,13 @@ class Links:
 
 
 def repository_path(root: str, location: Location) -> str | None:
-    """Path of a place from the repository's top; ``None`` for one that lies outside (a path from the command line)."""
+    """Path of a place from the repository's top.
+
+    ``None`` for one that lies outside (a path from the command line), or that is longer than any path in a repository
+    (:data:`LONGEST_PATH`, Linux' own limit for a path).
+    """
+    if len(root) + len(location.path) > LONGEST_PATH:
+        return None
     parts = [part for part in f"{root}/{location.path}".split("/") if part not in {"", "."}]
     if location.path.startswith("/") or ".." in parts or not parts:
         return None

@@ -24,7 +24,8 @@ _ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 _ACTS: Final = re.compile(
     r"(?P<markup>[<>&])"
     r"|(?P<special>[\\`*_\[\]{}|~$])"
-    r"|(?P<linked>[@#]|/(?=/)|\bwww(?=\.)|\bgh(?=-\d)|\b[0-9a-f](?=[0-9a-f]{6,39}\b))",
+    r"|(?P<linked>[@#]|/(?=/)|\bwww(?=\.)|\bgh(?=-\d))"
+    r"|(?P<commit>\b[0-9a-f]{7,40}\b)",
     re.IGNORECASE,
 )
 """What means something within a line: HTML; Markdown and formulas; what GitHub makes links of, addresses included."""
@@ -48,14 +49,17 @@ def join(parts: Iterable[Markdown], separator: str = "") -> Markdown:
 
 
 def prose(text: str, limit: int = PROSE_LIMIT) -> Markdown:
-    """Escape ``text`` to stand within a sentence or a table cell."""
-    return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", _ACTS.sub(_disarm, one_line(text, limit))))
+    """Escape ``text`` to stand within a sentence or a table cell; an empty one is a dash."""
+    return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", _ACTS.sub(_disarm, one_line(text, limit) or "–")))
 
 
 def _disarm(match: re.Match[str]) -> str:
     if match.lastgroup == "markup":
         return _ENTITIES[match[0]]
-    return f"\\{match[0]}" if match.lastgroup == "special" else match[0] + _ZERO_WIDTH
+    if match.lastgroup == "special":
+        return f"\\{match[0]}"
+    # A commit's name has seven digits at least, so six in a row are none.
+    return _ZERO_WIDTH.join(match[0][i : i + 6] for i in range(0, len(match[0]), 6)) + _ZERO_WIDTH
 
 
 def code(text: str, limit: int = CODE_LIMIT) -> Markdown:
@@ -93,7 +97,7 @@ def marker(name: str) -> Markdown:
 
     Only ``A-Z a-z 0-9 . _ -`` are kept of the name, and no two dashes in a row, which would end an HTML comment.
     """
-    key = re.sub(r"-{2,}", "-", re.sub(r"[^A-Za-z0-9._-]", "-", name))[:100].strip("-")
+    key = re.sub(r"-{2,}", "-", re.sub(r"[^A-Za-z0-9._-]", "-", name[:100])).strip("-")
     return Markdown(f"<!-- turncheck:report id={key or 'default'} -->")
 
 

@@ -1,0 +1,347 @@
+"""The pull-request comment: what it says, how it stays within GitHub's limits, what it lets nobody do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import msgspec
+import pytest
+from github_markdown import ACTIVE, elements, links, text_outside_code, to_html
+from hostile import HOSTILE
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pull_request import LINKS, base_report, head_report, pull_request
+from report_builder import BASE_COMMIT, case, example, finding, report, story, training
+
+from turncheck.comparison.baseline import Missing, Present, Unreadable
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.render.links import Links
+from turncheck.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, _environment, render_comment, render_summary
+from turncheck.render.markdown_view import build_view
+from turncheck.report.codec import encode
+from turncheck.report.model import Report, Skipped, Substitution
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def comment_of(head: Report, base: Report | None, links: Links = LINKS) -> str:
+    comparison = compare(head, Present(base, "artifact", run_id="55") if base else Missing("nothing ran here yet"))
+    return str(render_comment(head, comparison, judge(head, comparison, head.settings), links).content)
+
+
+# --- what it says ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["comment", "summary"])
+def test_the_documents_are_the_golden_ones(name: str) -> None:
+    """Write the new ones with: python tests/unit/accept_golden.py"""
+    render = {"comment": render_comment, "summary": render_summary}[name]
+
+    assert render(*pull_request(), LINKS).content == (GOLDEN / f"{name}.md").read_text()
+
+
+def test_the_same_reports_give_the_same_bytes() -> None:
+    once, again = (render_comment(*pull_request(), LINKS) for _ in range(2))
+
+    assert once == again
+
+
+def test_the_verdict_comes_first_then_the_table_then_what_changed_then_details_then_gates() -> None:
+    text = comment_of(head_report(), base_report())
+
+    order = [
+        "Failed: bank",
+        "| Intents, F1 |",
+        "Newly failing",
+        "began to collide",
+        "<details>",
+        "#### Gates",
+        "Not run",
+        "<sub>",
+    ]
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+
+
+def test_a_change_of_the_gate_settings_stands_above_everything_else() -> None:
+    lines = comment_of(head_report(), base_report()).splitlines()
+
+    assert lines[0] == "<!-- turncheck:report id=bots-bank -->"
+    assert lines[1] == "> ⚠️ **This change alters the rules it is judged by:**"
+
+
+@pytest.mark.parametrize(("key", "shown"), [("a/b c", "a-b-c"), ("x-->y", "x-y"), ("", "bots-bank"), ("--", "default")])
+def test_the_hidden_first_line_bears_the_key(key: str, shown: str) -> None:
+    head, comparison, verdict = pull_request()
+
+    text = str(render_comment(head, comparison, verdict, LINKS, key=key).content)
+
+    assert text.splitlines()[0] == f"<!-- turncheck:report id={shown} -->"
+
+
+def test_cases_link_to_their_line_at_the_head_and_what_is_gone_to_the_base() -> None:
+    targets = links(to_html(comment_of(head_report(), base_report())))
+
+    head, base = (f"https://github.com/acme/bots/blob/{digit * 40}/bots/bank" for digit in "21")
+    assert f"{head}/tests/test_stories.yml#L3" in targets
+    assert f"{head}/tests/test_nlu.yml#L4" in targets
+    assert f"{base}/domain.yml#L41" in targets
+
+
+def test_outside_github_places_are_plain_text() -> None:
+    text = comment_of(head_report(), base_report(), Links())
+
+    assert links(to_html(text)) == []
+    assert "`tests/test_nlu.yml:4`" in text
+
+
+@pytest.mark.parametrize(
+    ("baseline", "words"),
+    [
+        (Missing("no run on this branch yet"), "**No baseline:** no run on this branch yet"),
+        (Unreadable("the artifact is no report"), "**The baseline could not be read:** the artifact is no report"),
+    ],
+)
+def test_missing_and_unreadable_baselines_are_told_apart_in_words(baseline: Any, words: str) -> None:
+    head = base_report()
+    comparison = compare(head, baseline)
+
+    text = str(render_comment(head, comparison, judge(head, comparison, head.settings), LINKS).content)
+
+    assert words in text
+    assert "| | now |" in text
+    assert "±0" not in text
+
+
+def test_the_baseline_is_named_with_commit_run_and_how_it_was_found() -> None:
+    text = comment_of(head_report(), base_report())
+
+    assert "commit `11111111`" in text
+    assert "the report of a run of this workflow ([run `55`](https://github.com/acme/bots/actions/runs/55))" in text
+
+
+def sides(wrong_before: range, wrong_now: range) -> tuple[Report, Report]:
+    intents = [f"intent_{number}" for number in range(10)]
+
+    def side(wrong: range, commit: str) -> Report:
+        sentences = [
+            example(f"sentence {i}", intents[i % 10], intents[(i + 1) % 10] if i in wrong else None, line=i + 1)
+            for i in range(1000)
+        ]
+        return report(examples=sentences, commit=commit)
+
+    return side(wrong_before, BASE_COMMIT), side(wrong_now, "2" * 40)
+
+
+def test_twelve_of_a_thousand_in_each_direction_are_noise() -> None:
+    base, head = sides(range(12), range(500, 512))
+
+    text = comment_of(head, base)
+
+    assert "| Intents, F1 | 0.988 | 0.988 | ±0 within noise |" in text
+    assert "| Intents, accuracy | 0.988 | 0.988 | ±0 within noise |" in text
+    assert "real" not in text
+
+
+def test_forty_wrong_and_five_right_are_real() -> None:
+    base, head = sides(range(5), range(500, 540))
+
+    text = comment_of(head, base)
+
+    assert "| Intents, F1 | 0.995 | 0.960 | −0.035 🔴 real drop |" in text
+    assert "| Intents, accuracy | 0.995 | 0.960 | −0.035 🔴 real drop |" in text
+    assert "Sentences newly wrong (40)" in text
+    assert "Newly right (5)" in text
+
+
+def test_different_sentences_on_both_sides_are_said_and_compared_on_the_shared_ones() -> None:
+    base = report(examples=[example(f"s{i}", "a" if i % 2 else "b", line=i + 1) for i in range(20)], commit=BASE_COMMIT)
+    head = report(
+        examples=[example(f"s{i}", "a" if i % 2 else "b", line=i + 1) for i in range(2, 20)]
+        + [example(f"entirely other {i}", "a", "b", line=40 + i) for i in range(4)]
+    )
+
+    text = comment_of(head, base)
+
+    assert "The two sides judged different sentences: 18 on both, 4 new, 2 gone. On those of both, F1" in text
+    assert "1.000 → 1.000 (±0, unchanged)" in text
+
+
+def test_testing_on_training_sentences_is_said_in_the_headline() -> None:
+    head = base_report()
+    assert head.nlu is not None
+    head = msgspec.structs.replace(head, nlu=msgspec.structs.replace(head.nlu, on_training_sentences=12))
+
+    headline = next(line for line in comment_of(head, None).splitlines() if line.startswith("**"))
+
+    assert "12 test sentences of 48 stand in the training data as well" in headline
+
+
+# --- how it fits -----------------------------------------------------------------------------------------------------
+
+
+def large(number: int) -> tuple[Report, Report]:
+    base = report(
+        examples=[
+            example(f"sentence number {i} about {'x' * 60}", f"intent_{i % 400}", line=i + 1) for i in range(number)
+        ],
+        stories=[story(f"story {i}", "utter_a", line=i) for i in range(number // 4)],
+        cases=[case(f"case {i}", "utter_a", line=i) for i in range(number // 4)],
+        findings=[finding("code", f"message {i}", "warning", line=i + 1) for i in range(number // 4)],
+        sentences=training(("x", "intent_1")),
+        commit=BASE_COMMIT,
+    )
+    head = report(
+        examples=[
+            example(f"sentence number {i} about {'x' * 60}", f"intent_{i % 400}", f"intent_{(i + 1) % 400}", line=i + 1)
+            for i in range(number)
+        ],
+        stories=[story(f"story {i}", "utter_a!utter_b", line=i) for i in range(number // 4)],
+        cases=[case(f"case {i}", "utter_a!utter_b", line=i) for i in range(number // 4)],
+        findings=[finding("code", f"other message {i}", "error", line=i + 1) for i in range(number // 4)],
+        sentences=training(("x", "intent_1")),
+    )
+    return base, head
+
+
+def well_formed(text: str) -> None:
+    html = to_html(text)
+    counts = elements(html)
+    assert counts["details"] == counts["summary"] == html.count("</details>")
+    assert text.count("<details>") == text.count("</details>")
+    for table in re.findall(r"(?s)<table>.*?</table>", html):
+        cells = {len(re.findall(r"<t[dh]", line)) for line in re.findall(r"(?s)<tr>.*?</tr>", table)}
+        assert len(cells) == 1
+
+
+@pytest.mark.slow
+def test_a_comment_never_exceeds_the_limit_and_says_what_it_leaves_out() -> None:
+    base, head = large(4000)
+    text = comment_of(head, base)
+
+    assert 50_000 < len(text.encode("utf-16-le")) // 2 <= COMMENT_LIMIT < 65_536
+    well_formed(text)
+    left_out = re.findall(r"… and ([\d,]+) more, in the \[results\]", text)
+    assert left_out
+    assert "Newly failing tests (2000)" in text
+    assert text.rstrip().endswith("</sub>")
+    assert "#### Gates" in text
+
+
+@pytest.mark.slow
+def test_a_summary_never_exceeds_one_mebibyte() -> None:
+    base, head = large(12_000)
+    comparison = compare(head, Present(base, "git"))
+
+    content = render_summary(head, comparison, judge(head, comparison, head.settings), LINKS).encoded
+
+    assert 500_000 < len(content) <= SUMMARY_LIMIT < 1024 * 1024
+    well_formed(content.decode())
+
+
+def test_details_give_way_before_what_changed_and_that_before_the_gates() -> None:
+    base, head = large(400)
+    comparison = compare(head, Present(base, "git"))
+    verdict = judge(head, comparison, head.settings)
+    names = [section.name for section in build_view(head, comparison, verdict, LINKS, unfolded=8).sections]
+
+    text = comment_of(head, base)
+
+    assert {"confusions", "wrong", "failing"} <= set(names)
+    assert re.search(r"Intents taken for each other \(400\): 400, in the \[results\]", text)
+    assert text.count("\n- story ") + text.count("\n- end-to-end case ") == 200
+
+
+# --- hostile reports -------------------------------------------------------------------------------------------------
+
+
+def hostile_pair(text: str) -> tuple[Report, Report]:
+    """Reports in which everything that a project can name is named like ``text``."""
+
+    def side(*, wrong: bool, commit: str) -> Report:
+        other = f"{text}!" if wrong else None
+        return report(
+            examples=[
+                example(text, text or "a", other),
+                example(f"{text} {text}", f"{text}2", other),
+                example("x", "y"),
+            ],
+            sentences=training((text, text), ("x", "y")),
+            stories=[story(text, f"utter{text.replace('!', '')}" + (f"!{text}x" if wrong else ""), path=text or "p")],
+            cases=[case(text, "a!b" if wrong else "a", path=text or "p")],
+            findings=[finding(text, text, "error" if wrong else "warning", path=text or "p")],
+            name=text,
+            root=text,
+            commit=commit,
+            skipped=[Skipped(evaluation="batch", reason=text)],
+            substitutions=[Substitution(component=text, used=text, reason=text)],
+        )
+
+    return side(wrong=False, commit=text), side(wrong=True, commit="2" * 40)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40)))
+def test_nothing_of_a_hostile_report_acts(text: str) -> None:
+    base, head = hostile_pair(text)
+    comparison = compare(head, Present(base, "artifact", commit=text, run_id=text, passed_over=text))
+    verdict = judge(head, comparison, head.settings)
+    tame_base, tame = hostile_pair("x")
+    tame_comparison = compare(tame, Present(tame_base, "artifact", commit="x", run_id="x", passed_over="x"))
+
+    for render in (render_comment, render_summary):
+        html = to_html(str(render(head, comparison, verdict, LINKS).content))
+        quiet = to_html(str(render(tame, tame_comparison, judge(tame, tame_comparison, tame.settings), LINKS).content))
+        assert not ACTIVE.search(text_outside_code(html))
+        assert all(target.startswith("https://github.com/acme/bots/") for target in links(html))
+        ours, theirs = elements(html), elements(quiet)
+        for kind in (
+            "img",
+            "table",
+            "td",
+            "th",
+            "tr",
+            "details",
+            "h1",
+            "h2",
+            "h3",
+            "h4",
+            "h5",
+            "h6",
+            "hr",
+            "pre",
+            "input",
+        ):
+            assert ours[kind] == theirs[kind], kind
+
+
+def test_ten_megabyte_strings_are_cut() -> None:
+    base, head = hostile_pair("|`@a<b>" * 1_500_000)
+
+    text = comment_of(head, base)
+
+    assert len(text) < COMMENT_LIMIT
+    well_formed(text)
+
+
+def test_a_forged_marker_in_a_sentence_does_not_begin_a_line() -> None:
+    base, head = hostile_pair("<!-- turncheck:report id=other -->")
+
+    text = comment_of(head, base)
+
+    assert len(re.findall(r"(?m)^<!-- turncheck", text)) == 1
+
+
+def test_templates_cannot_print_what_did_not_come_through_the_sink() -> None:
+    with pytest.raises(TypeError, match="did not come through the Markdown sink"):
+        _environment().from_string("{{ value }}").render(value="<b>")
+    with pytest.raises(jinja2.UndefinedError):
+        _environment().from_string("{{ missing.thing }}").render()
+
+
+def test_reports_of_the_builder_are_reports() -> None:
+    assert encode(head_report())

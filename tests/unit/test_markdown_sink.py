@@ -1,0 +1,108 @@
+"""Text of other people in Markdown is its own letters and nothing else."""
+
+from __future__ import annotations
+
+import html as html_entities
+import re
+
+import pytest
+from github_markdown import ACTIVE, elements, links, text_outside_code, to_html
+from hostile import HOSTILE
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from turncheck.render.sinks.markdown import block, code, code_cell, link, marker, prose
+from turncheck.render.sinks.plain import one_line
+
+texts = st.one_of(
+    st.text(max_size=80),
+    st.sampled_from(HOSTILE),
+    st.lists(st.sampled_from([*HOSTILE, " ", "|", "`", "\\", "*", "<", "@", "/"]), max_size=6).map("".join),
+)
+
+
+def shown(html: str) -> str:
+    return html_entities.unescape(re.sub(r"<[^>]*>", "", html))
+
+
+@given(texts)
+@example("a\\|b")
+def test_a_code_span_shows_the_text_and_nothing_else(text: str) -> None:
+    html = to_html(f"before {code(text)} after")
+
+    assert elements(html) == ({"p": 1, "code": 1} if one_line(text, 160) else {"p": 1})
+    assert shown(html).strip() == f"before {one_line(text, 160) or '–'} after"
+    assert not ACTIVE.search(text_outside_code(html))
+
+
+@given(texts, texts)
+def test_a_cell_of_a_table_holds_the_text_and_the_table_keeps_its_shape(one: str, other: str) -> None:
+    table = f"| a | b |\n|---|---|\n| {code_cell(one)} | {code_cell(other)} |\n| x | y |\n"
+
+    html = to_html(table)
+
+    plain = elements(to_html("| a | b |\n|---|---|\n| x | x |\n| x | y |\n"))
+    assert elements(html) - elements("<code><code>") == plain
+    cells = re.findall(r"<td>(.*?)</td>", html, re.DOTALL)
+    assert [shown(cell) for cell in cells[:2]] == [one_line(one, 80) or "–", one_line(other, 80) or "–"]
+
+
+@given(texts)
+@example("- ")
+@example("1)")
+@example("=")
+def test_prose_has_no_markup_no_link_no_mention(text: str) -> None:
+    html = to_html(f"{prose(text)}\n")
+
+    assert set(elements(html)) <= {"p"}
+    assert not ACTIVE.search(text_outside_code(html))
+    assert shown(html).replace("\u200b", "").strip() == (one_line(text, 400) or "–")
+
+
+@given(texts)
+def test_prose_within_emphasis_and_list_stays_there(text: str) -> None:
+    html = to_html(f"- **said: {prose(text)}**\n- next\n")
+
+    assert elements(html) == {"ul": 1, "li": 2, "strong": 1}
+
+
+@given(texts, texts)
+def test_a_block_is_closed_by_nothing_within(one: str, other: str) -> None:
+    html = to_html(f"{block(one + chr(10) + other)}\n\nafter\n")
+
+    assert elements(html) - elements("<code>") == {"pre": 1, "p": 1}
+
+
+@given(texts, texts)
+def test_a_link_leads_where_it_should(text: str, path: str) -> None:
+    html = to_html(f"{link(code(text), 'https://github.com/a/b/' + path)}\n")
+
+    (target,) = links(html)
+    assert target.startswith("https://github.com/a/b/")
+    assert elements(html) - elements("<code>") == {"p": 1, "a": 1}
+
+
+@given(texts)
+def test_a_marker_is_one_hidden_comment(text: str) -> None:
+    line = marker(text)
+
+    assert re.fullmatch(r"<!-- turncheck:report id=[A-Za-z0-9._-]+ -->", line)
+    assert "--" not in line[4:-3].strip()
+    assert to_html(line).strip() == ""
+
+
+def test_ten_megabytes_cost_nothing_and_are_cut() -> None:
+    text = "`|@" * 3_500_000
+
+    assert len(code(text)) < 1000
+    assert len(prose(text)) < 4000
+    assert len(block(text)) < 10_000
+
+
+@pytest.mark.parametrize("text", ["\u202eevil\u202c", "a\u2066b\u2069", "\u200f", "\ufeff", "\U000e0041"])
+def test_invisible_characters_that_turn_text_around_are_dropped(text: str) -> None:
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\u200e\u200f\ufeff\U000e0000-\U000e007f]", code(text))
+
+
+def test_letters_that_need_joiners_and_emoji_stay_whole() -> None:
+    assert code("می‌خواهم 👩‍👩‍👧") == "`می‌خواهم 👩‍👩‍👧`"
