@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH: Final = 200
 """How deep collections may nest, aliases followed. Real projects stay below twenty."""
-MAX_NODES: Final = 3_000_000
+MAX_NODES: Final = 2_000_000
 """How many nodes a file may have, aliases followed; stops alias bombs ("billion laughs")."""
 
 MAX_DUPLICATES: Final = 200
