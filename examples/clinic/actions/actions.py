@@ -36,14 +36,10 @@ class ValidateAppointmentForm(FormValidationAction):
             return {"specialty": None}
         return {"specialty": doctor.specialty}
 
-    def validate_day(
-        self, value: Any, dispatcher: CollectingDispatcher, tracker: Tracker, domain: Slots
-    ) -> Slots:
+    def validate_day(self, value: Any, dispatcher: CollectingDispatcher, tracker: Tracker, domain: Slots) -> Slots:
         return {"day": open_day(value, dispatcher)}
 
-    def validate_time(
-        self, value: Any, dispatcher: CollectingDispatcher, tracker: Tracker, domain: Slots
-    ) -> Slots:
+    def validate_time(self, value: Any, dispatcher: CollectingDispatcher, tracker: Tracker, domain: Slots) -> Slots:
         time = clinic.normal_time(str(value))
         if time is None or not clinic.is_open_at(time):
             dispatcher.utter_message(text="We see patients between 8:00 and 18:00 only.")
@@ -62,9 +58,7 @@ class ValidateMoveForm(FormValidationAction):
     def name(self) -> str:
         return "validate_move_form"
 
-    def validate_new_day(
-        self, value: Any, dispatcher: CollectingDispatcher, tracker: Tracker, domain: Slots
-    ) -> Slots:
+    def validate_new_day(self, value: Any, dispatcher: CollectingDispatcher, tracker: Tracker, domain: Slots) -> Slots:
         return {"new_day": open_day(value, dispatcher)}
 
     def validate_patient_number(
@@ -245,7 +239,8 @@ class SuggestSpecialty(Action):
     def run(self, dispatcher: CollectingDispatcher, tracker: Tracker, domain: Slots) -> list[EventType]:
         specialty = clinic.specialty_for(tracker.get_slot("symptom") or [])
         doctor = clinic.BY_SPECIALTY[specialty.lower()]
-        dispatcher.utter_message(text=f"That sounds like something for {specialty}; Dr {doctor.surname} can have a look.")
+        text = f"That sounds like something for {specialty}; Dr {doctor.surname} can have a look."
+        dispatcher.utter_message(text=text)
         return [SlotSet("specialty", specialty), SlotSet("doctor", None)]
 
 
