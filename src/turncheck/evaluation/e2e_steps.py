@@ -10,7 +10,7 @@ import difflib
 import json
 import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.report.model import CaseStep
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from turncheck.project.e2e_model import Expectation
 
 SlotOrder = Literal["any", "strict"]
+
+NEAR: Final = 0.75
+"""From this likeness on (0 to 1, of :mod:`difflib`) the places where two texts differ are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +240,11 @@ def one_line(text: str) -> str:
 
 
 def compared_lines(actual: str, expected: str) -> list[str]:
-    """Return ``- actual`` and ``+ expected``, with a ``?`` line under each that shows where they differ a little."""
-    return [line.rstrip("\n") for line in difflib.ndiff([actual], [expected])]
+    """Return ``- actual`` and ``+ expected``; where they differ but a little, a ``?`` line under each shows where."""
+    likeness = difflib.SequenceMatcher(None, actual.partition(": ")[2], expected.partition(": ")[2]).ratio()
+    if likeness < NEAR:
+        return [f"- {actual}", f"+ {expected}"]
+    return [line.rstrip() for line in difflib.ndiff([actual], [expected])]
 
 
 def passed(expectation: Expectation) -> Judged:

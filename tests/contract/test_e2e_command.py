@@ -1,0 +1,184 @@
+"""``turncheck test e2e`` and ``turncheck shell`` as whole commands, with a real rasa-sdk server."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from action_servers import free_port, rasa_sdk_python
+
+from turncheck.cli import run_command_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = {
+    "domain.yml": """
+version: "3.1"
+intents: [greet, order, give]
+entities: [size]
+slots:
+  size: {type: text, mappings: [{type: from_entity, entity: size}]}
+  price: {type: float, influence_conversation: false, mappings: [{type: custom}]}
+forms:
+  order_form: {required_slots: [size]}
+responses:
+  utter_greet: [{text: "Hello"}]
+  utter_ask_size: [{text: "What size?"}]
+  utter_price: [{text: "That is {price}"}]
+actions: [action_price, validate_order_form]
+""",
+    "config.yml": "recipe: default.v1\nlanguage: en\npipeline: [{name: KeywordIntentClassifier}]\n"
+    "policies: [{name: MemoizationPolicy}, {name: RulePolicy}]\n",
+    "data/nlu.yml": 'version: "3.1"\nnlu:\n- intent: greet\n  examples: |\n    - hi\n    - hello\n',
+    "data/rules.yml": """
+version: "3.1"
+rules:
+- {rule: greet, steps: [{intent: greet}, {action: utter_greet}]}
+- {rule: order, steps: [{intent: order}, {action: order_form}, {active_loop: order_form}]}
+- rule: ordered
+  condition: [{active_loop: order_form}]
+  steps: [{action: order_form}, {active_loop: null}, {action: action_price}, {action: utter_price}]
+""",
+    "actions.py": """
+from rasa_sdk import Action, FormValidationAction
+from rasa_sdk.events import SlotSet
+
+
+class Price(Action):
+    def name(self):
+        return "action_price"
+
+    def run(self, dispatcher, tracker, domain):
+        return [SlotSet("price", {"small": 5.5, "large": 8}[tracker.get_slot("size")])]
+
+
+class Validate(FormValidationAction):
+    def name(self):
+        return "validate_order_form"
+
+    def validate_size(self, value, dispatcher, tracker, domain):
+        return {"size": value if value in ("small", "large") else None}
+""",
+    "tests/e2e_test_cases.yml": """
+fixtures:
+- known: [{size: large}]
+test_cases:
+- test_case: greets
+  steps:
+  - user: hello
+  - utter: utter_greet
+- test_case: orders
+  steps:
+  - user: /order
+  - bot: What size?
+  - user: '/give{"size": "purple"}'
+  - slot_was_set: [{size: null}]
+  - user: '/give{"size": "small"}'
+  - slot_was_set: [{price: 5.5}]
+  - bot: That is 5.5
+- test_case: knows the size
+  fixtures: [known]
+  steps:
+  - user: /order
+    assertions:
+    - slot_was_set: [{name: price, value: 8}]
+    - action_executed: action_price
+    - bot_uttered: {utter_name: utter_price, text_matches: "8"}
+""",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def sdk(port: int) -> list[str]:
+    command = f"{rasa_sdk_python()} -m rasa_sdk --actions actions --port {port}"
+    return ["--action-server", command, "--action-endpoint", f"http://127.0.0.1:{port}/webhook"]
+
+
+@pytest.mark.usefixtures("project")
+def test_without_a_server_cases_that_need_an_action_are_skipped_with_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_command_line(["test", "e2e", "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert "tests/e2e_test_cases.yml .ss [100%]" in shown
+    assert "SKIPPED tests/e2e_test_cases.yml:9::orders - 'validate_order_form' was not run: no action server" in shown
+    assert " 1 passed, 2 skipped in " in shown
+
+
+def test_with_a_started_server_they_pass(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["test", "e2e", "-o", "results.yml", "--json", "report.json", *sdk(free_port())]
+    assert run_command_line(arguments) == 0
+    shown = capsys.readouterr().out
+    assert " 3 passed in " in shown
+    assert "bot_uttered                      100% (1 of 1)" in shown
+    results = yaml.safe_load((project / "results.yml").read_text())["test_results"]
+    assert [entry["pass_status"] for entry in results] == [True, True, True]
+    e2e = json.loads((project / "report.json").read_text())["e2e"]
+    assert e2e["cases"][1]["actions"] == {"validate_order_form": "real", "action_price": "real"}
+    assert e2e["exercised"]["forms"] == ["order_form"]
+
+
+def test_a_failed_case_ends_with_1_and_shows_its_difference(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = project / "tests" / "e2e_test_cases.yml"
+    path.write_text(path.read_text().replace("utter: utter_greet", "bot: Hallo"))
+    assert run_command_line(["test", "e2e", f"{path}::greets"]) == 1
+    shown = capsys.readouterr().out
+    assert "- bot: Hello\n?       ^\n+ bot: Hallo\n" in shown
+    assert "FAILED tests/e2e_test_cases.yml:8::greets - bot: Hallo" in shown
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["missing.yml"], "There are no test cases at 'missing.yml'"),
+        (["tests/e2e_test_cases.yml::gretes"], "Did you mean 'greets'?"),
+        (["--domain", "missing.yml"], "'missing.yml' of --domain does not exist"),
+        (["--action-endpoint", "nowhere"], "no address of an action server"),
+        (["--repeat", "0"], "no whole number from 1 on"),
+        (["--timeout", "soon"], "no number of seconds"),
+    ],
+)
+def test_what_cannot_be_done_ends_with_2_and_says_why(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["test", "e2e", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_mistakes_are_named_before_anything_runs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = project / "tests" / "e2e_test_cases.yml"
+    path.write_text(
+        path.read_text().replace("- bot: What size?", "- bott: What size?").replace("{price: 5.5}", "{prize: 5}")
+    )
+    assert run_command_line(["test", "e2e"]) == 2
+    shown = capsys.readouterr()
+    assert "tests/e2e_test_cases.yml:12:5: error: 'bott' is no key of a step." in shown.err
+    assert "The domain has no slot 'prize', which a step names." in shown.err
+    assert shown.out == ""
+
+
+@pytest.mark.usefixtures("project")
+def test_the_shell_talks_through_a_pipe(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("/order\nhello\n"))
+    arguments = ["shell", "--format", "jsonl", "--fixture", "size=large", *sdk(free_port())]
+    assert run_command_line(arguments) == 0
+    first, second = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert first["responses"] == [{"text": "That is 8"}]
+    assert first["slots"]["price"] == 8
+    assert first["events"][0]["name"] == "action_session_start"
+    assert {"event": "slot", "metadata": {}, "name": "size", "value": "large"} in first["events"]
+    assert (second["user"], second["responses"]) == ("hello", [{"text": "Hello"}])

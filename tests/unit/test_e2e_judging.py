@@ -1,0 +1,442 @@
+"""How the turns of an end-to-end case are judged, with a scripted engine."""
+
+from __future__ import annotations
+
+import io
+import random
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turncheck.e2e_command import Progress, results_yaml
+from turncheck.engines.base import CustomAction, Turn
+from turncheck.errors import UserError
+from turncheck.evaluation.e2e import CaseRun, evaluate_cases
+from turncheck.evaluation.e2e_assertions import judge_assertions
+from turncheck.evaluation.e2e_steps import judge_steps, same
+from turncheck.location import Location
+from turncheck.project.e2e_model import Assertion, CaseTurn, E2ECase, Expectation
+from turncheck.render.e2e_text import e2e_text
+from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PLACE = Location("tests/cases.yml", 3)
+
+
+def bot(text: str, response: str | None = None, **data: Any) -> dict[str, Any]:
+    return {"event": "bot", "text": text, "data": data, "metadata": {"utter_action": response} if response else {}}
+
+
+def slot(name: str, value: Any) -> dict[str, Any]:
+    return {"event": "slot", "name": name, "value": value, "metadata": {}}
+
+
+def ran(name: str) -> dict[str, Any]:
+    return {"event": "action", "name": name, "policy": "RulePolicy"}
+
+
+def heard(intent: str) -> dict[str, Any]:
+    return {"event": "user", "parse_data": {"intent": {"name": intent}, "entities": []}}
+
+
+def turn(*events: dict[str, Any], **more: Any) -> Turn:
+    return Turn("hi", (), {}, None, events, **more)
+
+
+def step(kind: Any, name: str, *value: Any) -> Expectation:
+    return Expectation(kind, name, PLACE, value[0] if value else None, has_value=bool(value))
+
+
+def outcomes(expected: Sequence[Expectation], happened: Turn, order: Any = "any") -> list[str]:
+    return [judged.step.outcome for judged in judge_steps(expected, happened, order)]
+
+
+def lines(expected: Sequence[Expectation], happened: Turn) -> list[str]:
+    return [line for judged in judge_steps(expected, happened) for line in judged.lines]
+
+
+def reason(expected: Expectation, happened: Turn) -> str | None:
+    return judge_steps([expected], happened)[0].step.reason
+
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+
+
+def test_order_does_not_matter_and_more_than_expected_never_fails() -> None:
+    happened = turn(bot("a", "utter_a"), slot("x", 1), bot("b", "utter_b"), slot("y", 2))
+    expected = [step("slot_was_set", "y"), step("utter", "utter_b"), step("slot_was_set", "x", 1), step("bot", "a")]
+    assert outcomes(expected, happened) == ["passed"] * 4
+
+
+def test_each_message_meets_one_step_of_a_kind() -> None:
+    assert outcomes([step("bot", "a"), step("bot", "a")], turn(bot("a"))) == ["passed", "failed"]
+    assert outcomes([step("bot", "a"), step("utter", "utter_a")], turn(bot("a", "utter_a"))) == ["passed", "passed"]
+
+
+def test_line_ends_and_blanks_at_the_ends_are_no_difference() -> None:
+    assert outcomes([step("bot", " a\r\nb ")], turn(bot("a\nb"))) == ["passed"]
+    assert outcomes([step("bot", "a")], turn(bot("A"))) == ["failed"]
+
+
+def test_what_was_said_instead_stands_above_what_was_expected() -> None:
+    assert lines([step("bot", "Hi"), step("bot", "Bye bye")], turn(bot("Hi"), bot("Bye  by"))) == [
+        "  bot: Hi",
+        "- bot: Bye  by",
+        "?          -",
+        "+ bot: Bye bye",
+        "?            +",
+    ]
+
+
+def test_a_missing_message_has_nothing_beside_it() -> None:
+    assert lines([step("utter", "utter_a")], turn()) == ["+ bot: utter_a"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "words"),
+    [
+        ("a  b", "a b", "white space alone"),
+        ("Hello", "hello", "capital letters alone"),
+        ("a\u00a0b", "a b", "white space alone"),
+        ("ﬁne", "fine", "capital letters alone"),
+        ("①", "1", "look alike"),
+        ("5\u2126", "5\u03a9", "capital letters alone"),
+    ],
+)
+def test_a_difference_that_nobody_sees_is_put_into_words(expected: str, actual: str, words: str) -> None:
+    found = reason(step("bot", expected), turn(bot(actual)))
+    assert found is not None
+    assert words in found
+
+
+def test_a_slot_is_compared_with_its_type() -> None:
+    assert outcomes([step("slot_was_set", "a", "150")], turn(slot("a", 150))) == ["failed"]
+    found = reason(step("slot_was_set", "a", "150"), turn(slot("a", 150)))
+    assert found == "only the type differs: expected a text, actual a number"
+
+
+def test_a_slot_set_to_nothing_counts_as_set() -> None:
+    happened = turn(slot("a", None))
+    assert outcomes([step("slot_was_set", "a"), step("slot_was_set", "a", None)], happened) == ["passed", "passed"]
+    assert outcomes([step("slot_was_set", "a", None)], turn(slot("a", 1))) == ["failed"]
+
+
+def test_a_slot_that_must_not_be_set() -> None:
+    happened = turn(slot("a", 1))
+    expected = [step("slot_was_not_set", "b"), step("slot_was_not_set", "a", 2), step("slot_was_not_set", "a")]
+    assert outcomes(expected, happened) == ["passed", "passed", "failed"]
+    assert lines(expected[2:], happened) == ["- slot_was_set: a: 1", "+ slot_was_not_set: a"]
+
+
+def test_the_strict_order_of_slots_is_that_of_the_events() -> None:
+    happened = turn(slot("a", 1), slot("b", 2))
+    assert outcomes([step("slot_was_set", "a"), step("slot_was_set", "b")], happened, "strict") == ["passed", "passed"]
+    assert outcomes([step("slot_was_set", "b"), step("slot_was_set", "a")], happened, "strict") == ["passed", "failed"]
+    assert outcomes([step("slot_was_set", "b"), step("slot_was_set", "a")], happened, "any") == ["passed", "passed"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda below: st.lists(below) | st.dictionaries(st.text(), below),
+)
+
+
+@given(JSON)
+def test_every_value_is_the_same_as_itself(value: Any) -> None:
+    assert same(value, value)
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, True), (0, False), ("1", 1), (None, False), ([], {}), ([1], [1, 2])])
+def test_values_of_different_types_are_not_the_same(one: Any, other: Any) -> None:
+    assert not same(one, other)
+    assert not same(other, one)
+
+
+# --- assertions -------------------------------------------------------------------------------------------------------
+
+
+def asserted(happened: Turn, *assertions: tuple[str, Any], ordered: bool = False) -> list[tuple[str, str | None]]:
+    written = [Assertion(kind, value, PLACE) for kind, value in assertions]
+    return [(j.step.outcome, j.step.reason) for j in judge_assertions(written, happened, ordered=ordered)]
+
+
+HAPPENED = turn(
+    ran("action_a"),
+    slot("x", 5),
+    bot("You have 1,250.00 left", "utter_left", buttons=[{"title": "A", "payload": "/a", "extra": 1}]),
+    slot("y", None),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "outcome"),
+    [
+        ("action_executed", "action_a", "passed"),
+        ("action_executed", "action_b", "failed"),
+        ("slot_was_set", [{"name": "x", "value": 5}, {"name": "y"}], "passed"),
+        ("slot_was_set", [{"name": "x", "value": "5"}], "failed"),
+        ("slot_was_not_set", [{"name": "y"}, {"name": "z"}, {"name": "x", "value": 6}], "passed"),
+        ("slot_was_not_set", [{"name": "x"}], "failed"),
+        ("slot_was_not_set", [{"name": "y", "value": None}], "failed"),
+        ("bot_uttered", {"utter_name": "utter_left", "text_matches": "1,250.00"}, "passed"),
+        ("bot_uttered", {"text_matches": r"\d,\d{3}"}, "passed"),
+        ("bot_uttered", {"text_matches": "(("}, "failed"),
+        ("bot_uttered", {"buttons": [{"title": "A", "payload": "/a"}]}, "passed"),
+        ("bot_uttered", {"buttons": [{"title": "A"}, {"title": "B"}]}, "failed"),
+        ("bot_did_not_utter", {"utter_name": "utter_other"}, "passed"),
+        ("bot_did_not_utter", {"text_matches": "left"}, "failed"),
+        ("flow_started", "order", "skipped"),
+        ("generative_response_is_grounded", {"threshold": 0.5}, "skipped"),
+    ],
+)
+def test_an_assertion_is_judged_by_the_turn(kind: str, value: Any, outcome: str) -> None:
+    assert asserted(HAPPENED, (kind, value))[0][0] == outcome
+
+
+def test_the_first_failed_assertion_ends_it() -> None:
+    found = asserted(HAPPENED, ("action_executed", "none"), ("action_executed", "action_a"))
+    assert [outcome for outcome, _ in found] == ["failed", "skipped"]
+
+
+def test_ordered_assertions_look_behind_the_one_before() -> None:
+    expected = (("slot_was_set", [{"name": "x"}]), ("action_executed", "action_a"))
+    assert [outcome for outcome, _ in asserted(HAPPENED, *expected)] == ["passed", "passed"]
+    assert [outcome for outcome, _ in asserted(HAPPENED, *expected, ordered=True)] == ["passed", "failed"]
+
+
+# --- cases ------------------------------------------------------------------------------------------------------------
+
+
+class Script:
+    """An assistant that answers by a table, and tells what it was given."""
+
+    def __init__(self, table: Mapping[str, Turn | Exception | list[Turn]], opening: Turn | None = None) -> None:
+        self.table = table
+        self.opening = opening or turn()
+        self.given: list[dict[str, Any]] = []
+        self.info = EngineInfo(name="script", version="1")
+
+    def conversation(self, **given: Any) -> ScriptedTalk:
+        self.given.append(given)
+        return ScriptedTalk(self, given["attempt"])
+
+
+class ScriptedTalk:
+    """One conversation with the script."""
+
+    def __init__(self, script: Script, attempt: int) -> None:
+        self.script = script
+        self.attempt = attempt
+
+    def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
+        return self.script.opening
+
+    def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
+        answer = self.script.table[text]
+        if isinstance(answer, Exception):
+            raise answer
+        time.sleep(random.random() / 500)
+        return answer[self.attempt] if isinstance(answer, list) else answer
+
+
+def case(name: str, *turns: CaseTurn, **more: Any) -> E2ECase:
+    return E2ECase(name, PLACE, turns, **more)
+
+
+def said(user: str | None, *expected: Expectation, **more: Any) -> CaseTurn:
+    return CaseTurn(user, PLACE, expected, **more)
+
+
+def run(script: Script, *cases: E2ECase, **options: Any) -> EndToEnd:
+    return evaluate_cases(script, cases, CaseRun(**options))
+
+
+def only(result: EndToEnd) -> CaseResult:
+    (one,) = result.cases
+    return one
+
+
+def test_after_a_failed_turn_the_conversation_goes_on() -> None:
+    script = Script({"a": turn(bot("x")), "b": turn(bot("y")), "c": turn(bot("z"))})
+    found = only(
+        run(script, case("n", said("a", step("bot", "1")), said("b", step("bot", "y")), said("c", step("bot", "3"))))
+    )
+    assert found.outcome == "failed"
+    assert found.difference == (
+        "  user: a",
+        "- bot: x",
+        "+ bot: 1",
+        "  user: b",
+        "  bot: y",
+        "  user: c",
+        "- bot: z",
+        "+ bot: 3",
+    )
+
+
+def test_steps_after_the_last_failure_are_left_out_of_the_difference() -> None:
+    script = Script({"a": turn(bot("x")), "b": turn(bot("y"))})
+    found = only(run(script, case("n", said("a", step("bot", "1")), said("b", step("bot", "y")))))
+    assert found.difference == ("  user: a", "- bot: x", "+ bot: 1")
+
+
+def test_a_case_may_begin_with_what_the_assistant_says_by_itself() -> None:
+    script = Script({"a": turn()}, opening=turn(bot("Welcome")))
+    assert only(run(script, case("n", said(None, step("bot", "Welcome")), said("a")))).outcome == "passed"
+
+
+def test_fixtures_and_stubs_reach_the_conversation() -> None:
+    script = Script({"a": turn(bot("x"))})
+    run(
+        script,
+        case("n", said("a", step("bot", "x")), slots={"s": 1}, stubs={"action_a": {}}),
+        turn_timeout=5,
+        channel="c",
+    )
+    assert script.given == [
+        {"channel": "c", "fixtures": {"s": 1}, "stubs": {"action_a": {}}, "turn_timeout": 5, "attempt": 0}
+    ]
+
+
+def test_a_case_without_the_action_it_needs_is_skipped_with_the_reason() -> None:
+    lacking = turn(custom_actions=(CustomAction("action_a", "unreachable", "no action server answers"),))
+    found = only(run(Script({"a": lacking}), case("n", said("a", step("bot", "x")))))
+    assert (found.outcome, found.reason, found.passed) == ("skipped", "no action server answers", False)
+    assert [s.outcome for s in found.steps] == ["skipped"]
+
+
+def test_what_had_failed_before_an_action_was_missing_stays_failed() -> None:
+    lacking = turn(custom_actions=(CustomAction("action_a", "no server", "none"),))
+    found = only(run(Script({"a": turn(), "b": lacking}), case("n", said("a", step("bot", "x")), said("b"))))
+    assert found.outcome == "failed"
+
+
+def test_how_actions_were_run_is_noted() -> None:
+    happened = turn(
+        bot("x"), custom_actions=(CustomAction("action_a", "stubbed"), CustomAction("action_b", "failed", "status 500"))
+    )
+    found = only(run(Script({"a": happened}), case("n", said("a", step("bot", "x")))))
+    assert found.actions == {"action_a": "stubbed", "action_b": "real"}
+    assert found.reason == "status 500"
+
+
+def test_a_turn_that_takes_too_long_fails_and_ends_the_case() -> None:
+    late = turn(bot("x"), stopped="the turn took longer than 5 seconds", timed_out=True)
+    found = only(run(Script({"a": late}), case("n", said("a", step("bot", "x")), said("b", step("bot", "y")))))
+    assert found.outcome == "failed"
+    assert [s.outcome for s in found.steps] == ["passed", "skipped"]
+    assert found.reason == "the turn took longer than 5 seconds"
+
+
+def test_an_engine_that_fails_is_an_error_of_that_case_alone() -> None:
+    script = Script({"a": UserError("connection lost"), "b": turn(bot("x"))})
+    result = run(script, case("one", said("a", step("bot", "x"))), case("two", said("b", step("bot", "x"))))
+    assert [c.outcome for c in result.cases] == ["error", "passed"]
+    assert (result.failed, result.passed) == (1, 1)
+
+
+def test_a_case_with_assertions_that_cannot_be_judged_is_skipped() -> None:
+    judged = CaseTurn("a", PLACE, assertions=(Assertion("flow_started", "f", PLACE),))
+    found = only(run(Script({"a": turn()}), case("n", judged)))
+    assert found.outcome == "skipped"
+    assert found.reason is not None
+    assert "flows" in found.reason
+
+
+def test_a_case_that_expects_nothing_is_skipped() -> None:
+    assert only(run(Script({}), case("n", said("a")))).outcome == "skipped"
+
+
+def test_fail_fast_leaves_out_what_comes_after() -> None:
+    script = Script({"a": turn(bot("x"))})
+    cases = [case(str(number), said("a", step("bot", "y" if number == 1 else "x"))) for number in range(4)]
+    for workers in (1, 4):
+        result = run(script, *cases, fail_fast=True, workers=workers)
+        assert [c.outcome for c in result.cases] == ["passed", "failed", "skipped", "skipped"]
+
+
+def test_any_number_of_workers_gives_the_same_result() -> None:
+    script = Script({"a": turn(heard("greet"), bot("x")), "b": turn(bot("y"))})
+    cases = [
+        case(str(n), said("a", step("bot", "x")), said("b", step("bot", "x" if n % 3 else "y"))) for n in range(20)
+    ]
+    assert run(script, *cases, workers=1) == run(script, *cases, workers=7)
+
+
+def test_repeating_finds_what_passes_only_sometimes() -> None:
+    script = Script({"a": [turn(bot("x")), turn(bot("y")), turn(bot("x"))]})
+    found = only(run(script, case("n", said("a", step("bot", "x"))), repeat=3))
+    assert found.attempts is not None
+    assert (found.attempts.passed, found.attempts.of, found.outcome) == (2, 3, "failed")
+    assert found.reason == "flaky: passed 2 of 3 times"
+
+
+def test_what_cases_come_by_is_collected() -> None:
+    happened = turn(
+        heard("greet"), ran("utter_hi"), bot("x", "utter_hi"), slot("s", 1), {"event": "active_loop", "name": "f"}
+    )
+    assert run(Script({"a": happened}), case("n", said("a", step("bot", "x")))).exercised == {
+        "intents": ("greet",),
+        "actions": ("utter_hi",),
+        "responses": ("utter_hi",),
+        "slots": ("s",),
+        "forms": ("f",),
+    }
+
+
+# --- what is shown ----------------------------------------------------------------------------------------------------
+
+
+def test_the_output_is_in_pytests_manner() -> None:
+    script = Script({"a": turn(bot("x"))})
+    cases = [
+        case("good", said("a", step("bot", "x"))),
+        case("bad", said("a", step("bot", "y"))),
+        case("none", said("a")),
+    ]
+    output = io.StringIO()
+    progress = Progress(output, 3)
+    result = evaluate_cases(script, cases, CaseRun(), progress.finished)
+    progress.end()
+    assert output.getvalue() == "tests/cases.yml .Fs [100%]\n"
+    shown = e2e_text(result, 0.5).splitlines()
+    assert shown[0] == " FAILURES ".center(80, "=")
+    assert "- bot: x" in shown
+    assert shown[-3:] == [
+        "SKIPPED tests/cases.yml:3::none - the case expects nothing",
+        "FAILED tests/cases.yml:3::bad - bot: y",
+        " 1 failed, 1 passed, 1 skipped in 0.50s ".center(80, "="),
+    ]
+
+
+def test_colours_stand_around_the_difference_and_nothing_else_can_colour() -> None:
+    script = Script({"a": turn(bot("\x1b[31mred"))})
+    shown = e2e_text(run(script, case("bad", said("a", step("bot", "y")))), 0.0, colour=True)
+    assert "\x1b[32m+ bot: y\x1b[0m" in shown
+    assert "\x1b[31mred" not in shown
+
+
+def test_the_results_are_written_as_rasa_pro_writes_them() -> None:
+    script = Script({"a": turn(bot("x"))})
+    cases = [
+        case("good", said("a", step("bot", "x")), source=[{"user": "a"}, {"bot": "x"}]),
+        case("bad", said("a", step("bot", "y")), source=[{"user": "a"}, {"bot": "y"}]),
+    ]
+    assert yaml.safe_load(results_yaml(cases, run(script, *cases))) == {
+        "test_results": [
+            {"name": "good", "pass_status": True, "expected_steps": [{"user": "a"}, {"bot": "x"}], "difference": []},
+            {
+                "name": "bad",
+                "pass_status": False,
+                "expected_steps": [{"user": "a"}, {"bot": "y"}],
+                "difference": ["  user: a", "- bot: x", "+ bot: y"],
+                "error_path": "tests/cases.yml:3",
+            },
+        ]
+    }
