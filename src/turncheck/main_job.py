@@ -65,6 +65,7 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
         root=_root_in_repository(folder),
         ignored=file.ignored,
         hosts=settings.allow_hosts if in_action else None,
+        environment=environment,
     )
     return Prepared(settings, inputs, links_of(context), context)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turncheck import __version__
 from turncheck.engine_choice import EmbeddedEngines
 from turncheck.errors import UserError
+from turncheck.project.e2e_cases import read_cases
 from turncheck.project.model import UserStep
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
@@ -25,8 +26,9 @@ from turncheck.report.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from turncheck.assistants import AssistantOptions
     from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.finding import Finding
     from turncheck.location import Location
@@ -41,7 +43,8 @@ class Inputs:
     """All that decides what is measured.
 
     ``root`` is the project's path in its repository; ``ignored`` the codes to leave out and where they stand; ``hosts``
-    the hosts that addresses in the project's files may name beside loopback (``None``: any).
+    the hosts that addresses in the project's files may name beside loopback (``None``: any); ``environment`` what
+    ``endpoints.yml`` may refer to and child processes get.
     """
 
     settings: Settings
@@ -49,6 +52,7 @@ class Inputs:
     root: str = ""
     ignored: tuple[tuple[str, Location], ...] = ()
     hosts: tuple[str, ...] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,7 @@ class _Run:
         self.engines = EmbeddedEngines(project, inputs.settings.seed)
         self.screen = screen
         self.skipped: dict[str, str] = {}
+        self.case_findings: tuple[Finding, ...] = ()
 
     def nlu(self) -> NluMeasurement | None:
         """Language understanding: held-out where there are test sentences, else by cross-validation."""
@@ -192,14 +197,37 @@ class _Run:
                 return None
 
     def e2e(self) -> EndToEnd | None:
-        """The end-to-end test cases."""
+        """The end-to-end test cases, custom actions by the action server that the settings or the project name."""
+        from turncheck.assistants import running_server  # noqa: PLC0415 - see `nlu`
+        from turncheck.dialogue.domain import DialogueDomain  # noqa: PLC0415
+        from turncheck.e2e_command import check_cases  # noqa: PLC0415
+        from turncheck.evaluation.e2e import CaseRun, evaluate_cases  # noqa: PLC0415
+
         reason = self._why_not("e2e", {"domain", "stories", "config"})
-        self._skip("e2e", reason or "the project has no end-to-end cases")
-        return None
+        if reason is None and not self.tests.e2e:
+            reason = "the project has no end-to-end cases"
+        if reason:
+            self._skip("e2e", reason)
+            return None
+        read = read_cases(self.project.root, [Path(path) for path in self.tests.e2e])
+        faults = (*read.findings, *check_cases(read.cases, DialogueDomain.of(self.project)))
+        self.case_findings = faults
+        if any(fault.severity == "error" for fault in faults) or not read.cases:
+            self._skip("e2e", "the end-to-end cases are faulty (see the findings)" if faults else "there are no cases")
+            return None
+        with self.screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"):
+            try:
+                with running_server(self._assistant(), self.project, self.inputs.environment) as server:
+                    engine = self.engines.assistant(server).for_threads()
+                    return evaluate_cases(engine, read.cases, CaseRun(workers=max(1, self.settings.workers)))
+            except UserError as error:
+                self._skip("e2e", _refused(error))
+                return None
 
     def validation(self) -> Validation | None:
         """The data: what Rasa checks, and what it passes in silence."""
-        from turncheck.validation.validate import validate  # noqa: PLC0415 - see `nlu`
+        from turncheck.validation.suppressions import suppress  # noqa: PLC0415 - see `nlu`
+        from turncheck.validation.validate import validate  # noqa: PLC0415
 
         if "validate" not in (self.settings.evaluations or EVALUATIONS):
             self._skip("validate", self._not_asked())
@@ -212,13 +240,25 @@ class _Run:
                 tests=self.tests.stories,
                 test_examples=self.tests.nlu.examples if self.tests.nlu else (),
             )
-        findings = tuple(sorted({*found.findings, *self.tests.findings}, key=_by_place))
+            kept = suppress(found, self.project, self.inputs.ignored, strict=self.settings.strict)
+        findings = tuple(sorted({*kept.findings, *self.tests.findings, *self.case_findings}, key=_by_place))
         severities = [finding.severity for finding in findings]
         return Validation(
             findings=findings,
             counts=FindingCounts(
                 error=severities.count("error"), warning=severities.count("warning"), info=severities.count("info")
             ),
+        )
+
+    def _assistant(self) -> AssistantOptions:
+        from turncheck.assistants import AssistantOptions  # noqa: PLC0415 - see `nlu`
+
+        return AssistantOptions(
+            project=self.project.root,
+            action_endpoint=self.settings.action_endpoint,
+            action_server=self.settings.action_server,
+            allowed_hosts=self.inputs.hosts,
+            child_variables=self.settings.env,
         )
 
     def _why_not(self, evaluation: str, needed: set[str]) -> str | None:

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add every command."""
-    from turncheck.commands import both, conversation, nlu, report, run  # noqa: PLC0415 - not before they are needed
+    from turncheck.commands import both, conversation, data, parse, report, run  # noqa: PLC0415 - not before they are needed
 
     run.add_parsers(subparsers)
-    data = subparsers.add_parser("data", help="check and split the project's data")
-    nlu.add_data_split(data.add_subparsers(title="what is done", metavar="WHAT", required=True))
+    data.add_parsers(subparsers)
     both.add_train(subparsers)
     both.add_test(subparsers)
+    parse.add_parsers(subparsers)
     conversation.add_shell(subparsers)
     report.add_parsers(subparsers)
