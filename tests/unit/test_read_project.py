@@ -404,3 +404,9 @@ def test_thousands_of_keys_that_stand_twice_end_the_reading_of_a_file(root: Path
     found = codes(read_project(root))
     assert {code for code, _, _ in found} == {"yaml-duplicate-key", "yaml-limit"}
     assert len(found) == 201
+
+
+def test_nlu_data_in_json_are_named_since_rasa_would_read_them(root: Path) -> None:
+    (root / "data" / "old.json").write_text('{"rasa_nlu_data": {"common_examples": []}}', encoding="utf-8")
+    (root / "data" / "other.json").write_text("{}", encoding="utf-8")
+    assert codes(read_project(root)) == [("format-not-read", "data/old.json", "error")]

@@ -53,22 +53,27 @@ class ProjectFolder:
     ) -> list[tuple[Path, Path]]:
         """Return the YAML files at and below the paths, each with its fence, in the order in which Rasa merges them.
 
-        Folders for which ``skip`` says so are left out. A path to a file that is no YAML is noted.
+        Folders for which ``skip`` says so are left out. Noted is a path to a file that is no YAML, and in folders NLU
+        data in Rasa's JSON format, which Rasa would read.
         """
         found: dict[str, tuple[Path, Path]] = {}
         for path in paths:
             fence = self._fence(path)
-            if path.is_dir():
-                files = [file for file in self._walk(path, fence, skip) if file.suffix in YAML_SUFFIXES]
-            elif path.suffix in YAML_SUFFIXES:
-                files = [path]
-            else:
-                files = []
-                message = f"'{self.name(path)}' is not read: its name does not end in .yml or .yaml."
-                self._note("format-not-read", Location(self.name(path)), message, "Convert it to Rasa's YAML format.")
-            for file in files:
-                found.setdefault(str(_absolute(file)), (file, fence))
+            for file in self._walk(path, fence, skip) if path.is_dir() else [path]:
+                if file.suffix in YAML_SUFFIXES:
+                    found.setdefault(str(_absolute(file)), (file, fence))
+                elif file == path or self._is_json_nlu(file, fence):
+                    name = self.name(file)
+                    message = f"'{name}' is not read: it is no YAML (.yml or .yaml)."
+                    self._note("format-not-read", Location(name), message, "Convert it to Rasa's YAML format.")
         return [found[key] for key in sorted(found)]
+
+    def _is_json_nlu(self, file: Path, fence: Path) -> bool:
+        if file.suffix != ".json" or not file.is_file() or not _leads_into(file, fence):
+            return False
+        if file.stat().st_size > MAX_FILE_BYTES:
+            return False
+        return b'"rasa_nlu_data"' in (self.read_bytes(file, fence=fence) or b"")
 
     def read(self, path: Path, *, fence: Path | None = None) -> YamlSource | None:
         """Return the text of a file, or ``None`` after noting the finding that says why not."""

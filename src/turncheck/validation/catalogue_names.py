@@ -253,6 +253,14 @@ UNUSED = (
         "data/nlu/",
     ),
     _check(
+        "format-not-read",
+        "error",
+        "A file of training data is no YAML",
+        "Nothing is read from it. Convert it to Rasa's YAML format.",
+        "data/nlu.json",
+        "data/nlu.yml",
+    ),
+    _check(
         "data-not-found",
         "warning",
         "A path of training data does not exist",
