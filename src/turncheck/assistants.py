@@ -6,11 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from turncheck.core_commands import ensure_readable, ensure_trainable
 from turncheck.engines.embedded.actions.endpoint import ActionEndpoint, choose_server, read_endpoint
+from turncheck.engines.embedded.actions.server import NoActionServer
 from turncheck.engines.embedded.actions.server_process import running_action_server
-from turncheck.engines.embedded.trainer import EmbeddedTrainer
+from turncheck.engines.embedded.conversation import Assistant
+from turncheck.engines.embedded.engine import EmbeddedEngine
+from turncheck.engines.embedded.trainer import EmbeddedTrainer, engine_info
 from turncheck.environment import for_child
 from turncheck.errors import UserError
+from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.engines.embedded.actions.server import ActionServer
-    from turncheck.engines.embedded.engine import EmbeddedEngine
+    from turncheck.model_choice import LoadedModel
     from turncheck.project.model import Project
     from turncheck.screen import Screen
 
@@ -26,6 +31,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class AssistantOptions:
     """Where the assistant comes from, and who runs its custom actions.
+
+    ``model``: a model file, or a folder of them; without one, the newest below ``models/`` if it fits the project's
+    files, else the assistant is trained in memory.
 
     ``action_endpoint`` overrides the address in ``endpoints.yml``; ``action_server`` is a command that starts one.
     ``allowed_hosts`` restricts what the project's files may name (``None``: any); ``child_variables`` are added to the
@@ -37,6 +45,7 @@ class AssistantOptions:
     data: tuple[Path, ...] = ()
     config: Path | None = None
     endpoints: Path | None = None
+    model: Path | None = None
     seed: int = 42
     action_endpoint: str | None = None
     action_server: str | None = None
@@ -69,20 +78,41 @@ def read_assistant(options: AssistantOptions) -> Project:
 def running_assistant(
     options: AssistantOptions, project: Project, environment: Mapping[str, str], screen: Screen
 ) -> Iterator[EmbeddedEngine]:
-    """Train the assistant, and have its action server run as long as it is talked to.
+    """Load or train the assistant, and have its action server run as long as it is talked to.
 
     Raises:
-        UserError: there is nothing to learn from, or the action server cannot be started.
+        UserError: there is nothing to learn from, a model that cannot be read, an action server that does not start.
     """
-    with screen.step("train", "Training"):
-        engine = EmbeddedTrainer(seed=options.seed).fit(project)
-    if engine.assistant is None:
-        raise UserError(
-            "the project has neither stories nor rules: nobody could answer",
-            remedy="Name its files with --data.",
-        )
+    engine = load_or_train(options, project, screen)
     with running_server(options, project, environment) as server:
         yield engine.with_action_server(server)
+
+
+def load_or_train(options: AssistantOptions, project: Project, screen: Screen) -> EmbeddedEngine:
+    """Return the assistant of the model that was named or that fits the project, else train one in memory.
+
+    Raises:
+        UserError: there is nothing to learn from, or a model that cannot be read.
+    """
+    if options.model is not None:
+        return _loaded(load_model(named_model(options.model)), options, project)
+    parts = ("core", "nlu") if project.nlu.examples else ("core",)
+    fitting = fitting_model(options.project / DEFAULT_MODELS, project, parts)
+    if fitting is not None:
+        screen.detail(f"Using the model {fitting.path}")
+        return _loaded(fitting, options, project)
+    ensure_readable(project, {"domain", "stories", "config", "nlu"})
+    ensure_trainable(project)
+    screen.note("No model fits the project's files: training in memory.")
+    with screen.step("train", "Training"):
+        return EmbeddedTrainer(seed=options.seed).fit(project)
+
+
+def _loaded(model: LoadedModel, options: AssistantOptions, project: Project) -> EmbeddedEngine:
+    ensemble = model.ensemble()
+    nlu = model.nlu(options.project) if model.has_nlu else None
+    assistant = Assistant(ensemble.domain, ensemble, nlu, NoActionServer(), options.seed)
+    return EmbeddedEngine(engine_info(project, nlu, assistant, model.path.name), assistant, nlu)
 
 
 @contextmanager

@@ -95,6 +95,7 @@ def _add_assistant(parser: argparse.ArgumentParser) -> None:
         "--data", type=Path, nargs="+", action="extend", default=[], metavar="PATH", help="(default: data)"
     )
     group.add_argument("-c", "--config", type=Path, metavar="PATH", help="the configuration (default: config.yml)")
+    group.add_argument("-m", "--model", type=Path, metavar="PATH", help="a trained model, or a folder of them")
     group.add_argument("--endpoints", type=Path, metavar="PATH", help="(default: endpoints.yml)")
     group.add_argument(
         "--action-endpoint", metavar="URL", help="the action server, instead of the one in endpoints.yml"
@@ -112,6 +113,7 @@ def _assistant(namespace: argparse.Namespace) -> AssistantOptions:
         data=tuple(namespace.data),
         config=namespace.config,
         endpoints=namespace.endpoints,
+        model=namespace.model,
         seed=namespace.seed,
         action_endpoint=namespace.action_endpoint,
         action_server=namespace.action_server,

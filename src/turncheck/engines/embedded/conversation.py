@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.engines.base import NluEngine
     from turncheck.engines.embedded.actions.server import ActionServer
+    from turncheck.report.model import Substitution
 
 ACTION_LIMIT: Final = 10
 """Actions in a turn before the circuit breaker ends it, as in Rasa."""
@@ -48,6 +49,10 @@ REST_CHANNEL: Final = ("collector", "rest")
 
 class Decider(Protocol):
     """Whatever decides on the next action: the policies' ensemble."""
+
+    @property
+    def substitutions(self) -> tuple[Substitution, ...]:
+        """What stands in for which policy."""
 
     def decide(self, tracker: Tracker) -> Decision:
         """Return the next action."""

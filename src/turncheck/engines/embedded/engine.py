@@ -12,6 +12,7 @@ from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversat
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
     from turncheck.engines.base import NluEngine, Parse
     from turncheck.engines.embedded.actions.server import ActionServer
@@ -36,6 +37,13 @@ class EmbeddedEngine:
             no_nlu=NO_NLU if self.nlu is None else None,
             no_conversation=NO_CORE if self.assistant is None else None,
         )
+
+    @property
+    def domain(self) -> DialogueDomain:
+        """The domain that conversations are held in."""
+        if self.assistant is None:
+            raise ValueError(NO_CORE)
+        return self.assistant.domain
 
     def with_action_server(self, server: ActionServer) -> EmbeddedEngine:
         """Return the same engine, with its custom actions run by this server."""

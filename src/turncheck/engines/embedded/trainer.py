@@ -35,7 +35,7 @@ class EmbeddedTrainer:
         """
         nlu = self._fit_nlu(project) if self.nlu and project.nlu.examples else None
         assistant = self._fit_core(project, nlu) if self.core and (project.stories or project.rules) else None
-        return EmbeddedEngine(_info(project, nlu, assistant), assistant, nlu)
+        return EmbeddedEngine(engine_info(project, nlu, assistant), assistant, nlu)
 
     def _fit_nlu(self, project: Project) -> NluEngine:
         from turncheck.engines.embedded.nlu.trainer import (  # noqa: PLC0415 - scikit-learn, where something is learnt
@@ -52,10 +52,13 @@ class EmbeddedTrainer:
         return Assistant(domain, ensemble, nlu, self.server, self.seed)
 
 
-def _info(project: Project, nlu: NluEngine | None, assistant: Assistant | None) -> EngineInfo:
+def engine_info(
+    project: Project, nlu: NluEngine | None, assistant: Assistant | None, model: str | None = None
+) -> EngineInfo:
+    """Return name and version, what stands in for what in the two parts, and the model's name where there is one."""
     substitutions = (
         *(nlu.info.substitutions if nlu is not None else ()),
-        *(getattr(assistant.decider, "substitutions", ()) if assistant is not None else ()),
+        *(assistant.decider.substitutions if assistant is not None else ()),
     )
     notes = (*(nlu.info.notes if nlu is not None else ()), *((NLG_NOTE,) if "nlg" in project.endpoints else ()))
-    return EngineInfo(name="embedded", version=__version__, substitutions=substitutions, notes=notes)
+    return EngineInfo(name="embedded", version=__version__, substitutions=substitutions, notes=notes, model=model)
