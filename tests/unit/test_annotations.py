@@ -1,120 +1,102 @@
-"""Annotated sentences; the recorded table of real Rasa is in tests/contract/test_reading_against_rasa.py."""
+"""Annotations as data, and the workflow commands made of them."""
 
 from __future__ import annotations
 
-import json
 import re
-import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pull_request import pull_request
+from report_builder import BASE_COMMIT, example, finding, report, story
 
-from turncheck.project.annotations import AnnotationError, parse_annotations
-from turncheck.project.model import EntityAnnotation
+from turncheck.comparison.baseline import Present
+from turncheck.comparison.compare import compare
+from turncheck.render.annotations import Annotation, find_annotations, within_limit, workflow_commands
+from turncheck.render.sinks.workflow_command import command, log_line
 
 
-def test_offsets_count_characters_of_the_plain_text() -> None:
-    text, entities = parse_annotations("😀 from [Zoë](name) to [NYC](city:New York) [x](y)")
-    assert text == "😀 from Zoë to NYC x"
-    assert entities == (
-        EntityAnnotation(7, 10, "name", "Zoë"),
-        EntityAnnotation(14, 17, "city", "New York"),
-        EntityAnnotation(18, 19, "y", "x"),
+def unescape(text: str) -> str:
+    """As the runner reads it back: the reverse of its toolkit's escaping, the percent sign last."""
+    for code, character in (("%3A", ":"), ("%2C", ","), ("%0D", "\r"), ("%0A", "\n"), ("%25", "%")):
+        text = text.replace(code, character)
+    return text
+
+
+def test_the_worst_come_first_with_their_places_in_the_repository() -> None:
+    report_, comparison, _ = pull_request()
+
+    found = find_annotations(report_, comparison)
+
+    assert [one.level for one in found] == ["error"] * 3 + ["warning"] * 9
+    assert found[0] == Annotation(
+        "error",
+        "missing-response",
+        "The response utter_fees_detail is used but not defined.",
+        "bots/bank/domain.yml",
+        52,
+    )
+    assert (found[1].path, found[1].line) == ("bots/bank/tests/test_stories.yml", 3)
+    assert found[3].message.startswith("'how much is on my account' is check_balance, now taken for transfer_money")
+    assert "how much can I move to my savings" in found[3].message
+
+
+def test_remarks_on_one_line_are_one_annotation_as_bad_as_the_worst() -> None:
+    found = find_annotations(
+        report(findings=[finding("a", "one", "warning"), finding("b", "two", "error"), finding("c", "x", line=2)]), None
     )
 
+    assert [(one.level, one.title, one.message, one.line) for one in found] == [
+        ("error", "2 remarks", "a: one\nb: two", 1),
+        ("error", "c", "x", 2),
+    ]
 
-def test_roles_groups_values_and_several_entities_on_one_text() -> None:
-    text, entities = parse_annotations(
-        'a [LA]{"entity": "city", "role": "to", "group": "1", "value": 5, "other": true} '
-        '[b][{"entity": "x", "role": "r"}, {"entity": "y"}]'
+
+def test_wrong_sentences_are_annotated_only_where_they_are_new() -> None:
+    base = report(examples=[example("a", "x", "y", line=1), example("b", "y", line=2)], commit=BASE_COMMIT)
+    head = report(examples=[example("a", "x", "y", line=1), example("b", "y", "x", line=2)])
+
+    assert find_annotations(head, None) == ()
+    assert [one.line for one in find_annotations(head, compare(head, Present(base, "git")))] == [2]
+
+
+def test_at_most_ten_of_a_level_are_shown_and_the_last_says_how_many_more() -> None:
+    found = find_annotations(
+        report(
+            findings=[finding("e", f"m{i}", line=i + 1) for i in range(47)]
+            + [finding("w", f"m{i}", "warning", line=100 + i) for i in range(10)],
+        ),
+        None,
     )
-    assert text == "a LA b"
-    assert entities == (
-        EntityAnnotation(2, 4, "city", 5, "to", "1"),
-        EntityAnnotation(5, 6, "x", "b", "r"),
-        EntityAnnotation(5, 6, "y", "b"),
-    )
+
+    shown, left = within_limit(found)
+
+    assert [one.level for one in shown] == ["error"] * 10 + ["warning"] * 10
+    assert shown[9].message == "and 38 more, see the job summary"
+    assert (len(left), shown[10].message) == (38, "m0")
 
 
-@pytest.mark.parametrize(
-    "text", ["[x]", "(y)", "[x] (y)", "[](y)", "[x]()", "[x]{}", "[x](y:)", r"[a\]b](c)", "a ] b [ c"]
-)
-def test_what_is_no_annotation_stays_as_it_is(text: str) -> None:
-    assert parse_annotations(text) == (text, ())
+def test_a_place_outside_the_repository_is_an_annotation_of_the_run() -> None:
+    (found,) = find_annotations(report(stories=[story("s", "a!b", path="/tmp/elsewhere.yml")]), None)  # noqa: S108
+
+    assert (found.path, found.line) == (None, None)
+    assert workflow_commands([found])[0].startswith("::error title=story failed%3A s::")
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "words", "offset"),
-    [
-        ("to [x]{'entity': 'e'}", "annotation-not-json", "{'entity': 'e'}", 3),
-        ('[x]{"entity": {"a": 1}}', "annotation-not-json", "not JSON", 0),
-        ('[x]{"value": "v"}', "annotation-invalid", "'entity'", 0),
-        ('[x]{"entity": 5}', "annotation-invalid", "5 as 'entity'", 0),
-        ('[x]{"entity": "e", "role": null}', "annotation-invalid", "null as 'role'", 0),
-        ('[x]{"entity": "e", "value": true}', "annotation-invalid", "true as 'value'", 0),
-        ('[a](b) [x][{"entity": "e"}, {"role": "r"}]', "annotation-invalid", "'entity'", 7),
-    ],
-)
-def test_what_rasa_refuses_is_an_error_with_its_place(text: str, code: str, words: str, offset: int) -> None:
-    with pytest.raises(AnnotationError) as raised:
-        parse_annotations(text)
-    assert (raised.value.code, raised.value.offset) == (code, offset)
-    assert words in str(raised.value)
+@given(st.text(), st.text(), st.text())
+def test_a_command_is_one_line_and_says_what_it_should(message: str, title: str, path: str) -> None:
+    line = command("error", message, title=title, file=path, line=3)
+
+    assert len(line.splitlines()) == 1
+    found = re.fullmatch(r"::error (?P<properties>.*?)::(?P<data>.*)", line)
+    assert found
+    properties = dict(pair.split("=", 1) for pair in found["properties"].split(","))
+    assert set(properties) <= {"title", "file", "line"}
+    assert properties["line"] == "3"
+    assert "\n::" not in unescape(found["data"])
+    assert "##[" not in line
 
 
-plain = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="[]"), max_size=10)
-entity_text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="[]"), min_size=1, max_size=10)
-names = st.text(alphabet="abc_ é", min_size=1, max_size=6)
-
-
-@given(st.lists(st.tuples(plain, entity_text, names, st.none() | names)), plain)
-def test_what_is_annotated_is_found_again(pieces: list[tuple[str, str, str, str | None]], tail: str) -> None:
-    written = expected = ""
-    entities = []
-    for before, text, name, role in pieces:
-        mark = f"({name})" if role is None else json.dumps({"entity": name, "role": role})
-        written += f"{before}[{text}]{mark}"
-        expected += before
-        entities.append(EntityAnnotation(len(expected), len(expected) + len(text), name, text, role))
-        expected += text
-    assert parse_annotations(written + tail) == (expected + tail, tuple(entities))
-
-
-@given(st.text(alphabet='[](){}":,ae \n\\', max_size=40))
-def test_entities_lie_in_the_text_whatever_is_written(written: str) -> None:
-    try:
-        text, entities = parse_annotations(written)
-    except AnnotationError as refused:
-        text, entities = written[refused.offset :], ()  # its place lies in the text, too
-        assert text.startswith("[")
-    for entity in entities:
-        assert 0 <= entity.start < entity.end <= len(text)
-
-
-PATTERN = re.compile(r"\[([^\]]+)\](?:\(([^:)]+)(?::([^)]+))?\)|\{([^}]+)\}|\[(.*?)\])")
-"""The grammar as one regular expression: simple to check by eye, but slow on hostile texts."""
-
-
-@given(st.text(alphabet="[](){}:a\n", max_size=60))
-def test_annotations_are_found_where_a_plain_regular_expression_finds_them(written: str) -> None:
-    try:
-        text, _ = parse_annotations(written)
-    except AnnotationError:
-        assert PATTERN.search(written)
-    else:
-        assert text == PATTERN.sub(lambda match: match[1], written)
-
-
-@pytest.mark.parametrize(
-    "piece", ["[", "[a](", "[a](b[", "[a]{", "[a][", "[a][{", "[]", "[a", "(", "[a]((", "[a](b:", "[a]{[a]("]
-)
-def test_no_text_takes_more_than_a_moment(piece: str) -> None:
-    text = piece * 100_000
-    begin = time.perf_counter()
-    for hostile in (text, text + ")", text + "}", text + "]", text + "}]"):
-        try:
-            parse_annotations(hostile)
-        except AnnotationError as refused:
-            assert refused.code  # noqa: PT017 - only the time counts
-    assert time.perf_counter() - begin < 10
+@given(st.text())
+def test_a_line_of_the_log_is_never_a_command(text: str) -> None:
+    assert "::" not in log_line(text)
+    assert "##[" not in log_line(text)

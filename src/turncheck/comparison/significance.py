@@ -102,7 +102,7 @@ def paired_scores(sentences: Iterable[Sequence[Judged]], seed: int) -> PairedSco
     sums, changed = _resampled_sums(cells, [counts[cell] for cell in cells], labels, seed)
     scores = _scores(sums)
     support = sums[:, 4]
-    share = support / support.sum(axis=0)
+    share = _ratio(support, np.broadcast_to(support.sum(axis=0), support.shape))  # a resample may expect no label
     moved = sum(counts[cell] for cell in cells if any(row[1:3] != row[3:5] for row in cell))
     overall = {
         name: _paired((before * share).sum(axis=0), (after * share).sum(axis=0), moved)

@@ -90,7 +90,7 @@ def _finding_remarks(report: Report) -> list[_Remark]:
     return [
         (
             _SEVERITIES[finding.severity],
-            f"{finding.code} in the data",
+            finding.code,
             _sentence(finding.message, finding.hint),
             finding.location,
         )

@@ -1,0 +1,416 @@
+"""What a comparison finds between two reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from pull_request import base_report, head_report
+from report_builder import BASE_COMMIT, case, coverage, example, finding, report, story, suite, training
+
+from turncheck.comparison.baseline import Missing, Present, Unreadable
+from turncheck.comparison.compare import compare
+from turncheck.comparison.model import Comparison, encode
+from turncheck.report.model import GateSettings, ResponseScores
+
+if TYPE_CHECKING:
+    from turncheck.comparison.model import CaseChange
+    from turncheck.report.model import Report
+
+
+def compared(head: Report, base: Report) -> Comparison:
+    return compare(head, Present(base, "git"))
+
+
+def names(cases: tuple[CaseChange, ...]) -> list[str]:
+    return [one.name for one in cases]
+
+
+# --- with and without a baseline -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("baseline", "status"), [(Missing("none"), "missing"), (Unreadable("broken"), "unreadable")])
+def test_without_a_baseline_there_are_values_and_no_differences(baseline: Any, status: str) -> None:
+    comparison = compare(base_report(), baseline)
+
+    assert comparison.baseline.status == status
+    assert not comparison.judged
+    metric = comparison.metric("nlu.intents.accuracy")
+    assert metric is not None
+    assert metric.value == pytest.approx(46 / 48)
+    assert (metric.base, metric.delta) == (None, None)
+
+
+def test_a_report_is_never_compared_with_itself() -> None:
+    comparison = compared(head_report(), head_report())
+
+    assert comparison.baseline.status == "missing"
+    assert comparison.baseline.reason == "the baseline is this very report"
+
+
+def test_two_equal_reports_of_different_commits_differ_in_nothing() -> None:
+    head = head_report()
+    base = msgspec.structs.replace(head, source=msgspec.structs.replace(head.source, commit=BASE_COMMIT))
+
+    comparison = compared(head, base)
+
+    assert comparison.judged
+    assert all(metric.delta == 0 for metric in comparison.metrics)
+    assert {metric.judgement for metric in comparison.metrics} <= {"same", "not judged"}
+    assert not comparison.examples.worse
+    assert not comparison.examples.edited
+    assert not comparison.new_findings
+
+
+def test_provenance_is_kept_and_found_in_the_report_where_it_is_not_given() -> None:
+    comparison = compare(head_report(), Present(base_report(), "artifact", passed_over="1 expired"))
+
+    used = comparison.baseline
+    assert (used.status, used.way, used.commit, used.run_id, used.passed_over) == (
+        "present", "artifact", BASE_COMMIT, "77", "1 expired",
+    )  # fmt: skip
+
+
+def test_another_engine_mode_or_seed_is_said() -> None:
+    head = head_report()
+    assert head.engine
+    assert head.nlu
+    other = msgspec.structs.replace(
+        base_report(),
+        seed=7,
+        engine=msgspec.structs.replace(head.engine, name="rasa", version="3.6.21"),
+        nlu=msgspec.structs.replace(head.nlu, mode="cross-validation", folds=5),
+    )
+
+    assert compared(head, other).warnings == (
+        "another engine on the base: rasa 3.6.21, now embedded 0.1.0",
+        "another mode of the NLU evaluation on the base: cross-validation with 5 folds, now held-out",
+        "another seed on the base: 7, now 42",
+    )
+
+
+def test_changed_gate_settings_are_listed() -> None:
+    base = report(settings=GateSettings(thresholds=("nlu.intents.f1 >= 0.9",)), commit=BASE_COMMIT)
+    head = report(settings=GateSettings(fail_on=("none",), not_judged="fail"))
+
+    changes = [(change.name, change.base, change.value) for change in compared(head, base).settings_changed]
+
+    assert changes == [
+        ("fail-on", "errors, test-failures", "none"),
+        ("thresholds", "nlu.intents.f1 >= 0.9", "none"),
+        ("not-judged", "pass", "fail"),
+    ]
+
+
+def test_the_document_reads_back_and_is_the_same_every_time() -> None:
+    one, other = (encode(compared(head_report(), base_report())) for _ in range(2))
+
+    assert one == other
+    assert msgspec.json.decode(one, type=Comparison) == compared(head_report(), base_report())
+
+
+# --- cases that changed sides ----------------------------------------------------------------------------------------
+
+
+def test_sentences_are_matched_by_what_they_are_not_by_their_order() -> None:
+    base = report(examples=[example("a", "x", line=1), example("b", "x", "y", line=2), example("c", "y", line=3)])
+    head = report(examples=[example("c", "y", "x", line=1), example("b", "x", line=8), example("a", "x", line=9)])
+
+    examples = compared(head, base).examples
+
+    assert (names(examples.worse), names(examples.better), examples.edited) == (["c"], ["b"], ())
+    assert (examples.worse[0].expected, examples.worse[0].actual, examples.worse[0].base_actual) == ("y", "x", "y")
+    assert (examples.shared, examples.added, examples.removed) == (3, 0, 0)
+
+
+def test_equal_sentences_are_paired_one_by_one() -> None:
+    base = report(examples=[example("a", "x", line=1), example("a", "x", line=2), example("b", "y", line=3)])
+    head = report(examples=[example("a", "x", line=1), example("b", "y", line=2)])
+
+    examples = compared(head, base).examples
+
+    assert (examples.shared, examples.removed) == (2, 1)
+
+
+def test_a_sentence_with_another_expectation_is_edited_not_gone_and_new() -> None:
+    base = report(examples=[example("a", "x", line=1), example("b", "y", line=2)])
+    head = report(examples=[example("a", "y", "x", line=1), example("b", "y", line=2)])
+
+    examples = compared(head, base).examples
+
+    assert (examples.worse, examples.added, examples.removed) == ((), 0, 0)
+    (edited,) = examples.edited
+    assert (edited.name, edited.edits, edited.passed, edited.base_passed) == ("a", ("edited",), False, True)
+    assert names(examples.newly_failing) == ["a"]
+
+
+def test_a_reworded_sentence_is_edited() -> None:
+    base = report(examples=[example("I want a large pizza", "order", line=4), example("hello", "greet", line=1)])
+    head = report(examples=[example("I want a very large pizza", "order", line=4), example("hello", "greet", line=1)])
+
+    examples = compared(head, base).examples
+
+    assert [one.edits for one in examples.edited] == [("edited",)]
+    assert (examples.added, examples.removed) == (0, 0)
+
+
+def test_a_sentence_that_moved_to_another_file_is_the_same_one() -> None:
+    base = report(examples=[example("a", "x", path="tests/one.yml"), example("b", "y")])
+    head = report(examples=[example("a", "x", "y", path="tests/two.yml"), example("b", "y")])
+
+    examples = compared(head, base).examples
+
+    assert (names(examples.worse), examples.worse[0].edits, examples.moved) == (["a"], ("moved",), 1)
+    assert examples.edited == ()
+    assert names(examples.newly_failing) == ["a"]
+
+
+def test_the_surest_errors_come_first() -> None:
+    base = report(examples=[example(text, "x", line=i) for i, text in enumerate("abc", 1)] + [example("d", "y")])
+    head = report(
+        examples=[
+            example(t, "x", "y", line=i, confidence=c)
+            for i, (t, c) in enumerate([("a", 0.3), ("b", 0.9), ("c", 0.5)], 1)
+        ]
+        + [example("d", "y")]
+    )
+
+    assert names(compared(head, base).examples.worse) == ["b", "c", "a"]
+
+
+@pytest.mark.parametrize("kind", ["stories", "e2e"])
+def test_stories_and_cases_are_known_by_name_then_by_their_steps(kind: str) -> None:
+    def side(*made: Any) -> Report:
+        return report(stories=made) if kind == "stories" else report(cases=made)
+
+    make: Any = story if kind == "stories" else case
+    base = side(
+        make("same", "a", "b", line=1), make("worse", "a", line=10), make("better", "a!b", line=20),
+        make("longer", "a", line=30), make("old name", "q", "r", line=40), make("gone", "z", line=50),
+    )  # fmt: skip
+    head = side(
+        make("new and failing", "n!m", line=1), make("same", "a", "b", line=11), make("worse", "a!c", line=12),
+        make("better", "a", line=22), make("longer", "a", "x!y", line=32), make("new name", "q", "r", line=42),
+    )  # fmt: skip
+
+    cases = getattr(compared(head, base), kind)
+
+    assert names(cases.worse) == ["worse"]
+    assert names(cases.better) == ["better"]
+    assert [(one.name, one.edits) for one in cases.edited] == [("longer", ("edited",)), ("new name", ("renamed",))]
+    assert names(cases.added_failing) == ["new and failing"]
+    assert names(cases.newly_failing) == ["worse", "longer", "new and failing"]
+    assert (cases.shared, cases.added, cases.removed) == (5, 1, 1)
+
+
+def test_batch_cases_are_known_by_suite_and_text() -> None:
+    base = report(suites=[suite("one", ("hi", True), ("bye", True)), suite("two", ("hi", True))])
+    head = report(suites=[suite("two", ("hi", False)), suite("one", ("bye", True), ("hi", True))])
+
+    batch = compared(head, base).batch
+
+    assert [(one.name, one.expected) for one in batch.worse] == [("hi", "intent: faq")]
+    assert batch.shared == 3
+
+
+def test_findings_are_new_gone_or_only_moved() -> None:
+    base = report(findings=[finding("a", "one", line=3), finding("b", "two"), finding("c", "three", path="x.yml")])
+    head = report(findings=[finding("a", "one", line=9), finding("c", "three", path="y.yml"), finding("d", "new")])
+
+    comparison = compared(head, base)
+
+    assert [one.code for one in comparison.new_findings] == ["d"]
+    assert [one.code for one in comparison.gone_findings] == ["b"]
+
+
+def test_entities_that_are_lost_make_the_sentence_newly_wrong() -> None:
+    base = report(
+        examples=[example("to Rome", "travel", entities=[(3, 7, "city")]), example("x", "y")], entity_scores=1.0
+    )
+    head = report(
+        examples=[example("to Rome", "travel", entities=[(3, 7, "city")], found=[(0, 2, "city")]), example("x", "y")],
+        entity_scores=0.0,
+    )
+
+    (worse,) = compared(head, base).entities.worse
+
+    assert (worse.name, worse.expected, worse.actual) == ("to Rome", "Rome (city)", "to (city)")
+
+
+def test_new_and_removed_intents_have_their_places() -> None:
+    base = report(covered=coverage("intents", greet=("a", True), bye=("b", True)))
+    head = report(covered=coverage("intents", greet=("a", True), order=("c", False)))
+
+    intents = compared(head, base).intents
+
+    assert [(one.name, str(one.location)) for one in intents.added] == [("order", "domain.yml:3:3")]
+    assert [(one.name, str(one.location)) for one in intents.removed] == [("bye", "domain.yml:3:3")]
+
+
+# --- metrics ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_metric_of_either_side_is_there() -> None:
+    base = report(examples=[example("a", "x"), example("b", "y")], stories=[story("s", "a")])
+    head = report(examples=[example("a", "x"), example("c", "z")])
+
+    metrics = {metric.name: metric for metric in compared(head, base).metrics}
+
+    assert (metrics["core.passed"].base, metrics["core.passed"].value, metrics["core.passed"].delta) == (
+        1.0,
+        None,
+        None,
+    )
+    assert metrics["nlu.intents[z].f1"].base is None
+    assert metrics["nlu.intents[x].f1"].delta == 0
+
+
+def test_stories_are_counted_not_sampled() -> None:
+    base = report(stories=[story("s", "a"), story("t", "a")])
+    head = report(stories=[story("s", "a"), story("t", "a!b")])
+
+    metric = compared(head, base).metric("core.conversation_accuracy")
+
+    assert metric is not None
+    assert (metric.delta, metric.judgement) == (-0.5, "worse")
+    assert metric.significance is not None
+    assert metric.significance.method == "counted"
+
+
+def test_where_the_examples_differ_the_shared_ones_are_compared_as_well() -> None:
+    base = report(examples=[example(f"s{i}", "x" if i % 2 else "y") for i in range(10)])
+    head = report(
+        examples=[example(f"s{i}", "x" if i % 2 else "y") for i in range(10)]
+        + [example(f"other {'abc' * i}", "x", "y", path="tests/new.yml") for i in range(10)]
+    )
+
+    metric = compared(head, base).metric("nlu.intents.accuracy")
+
+    assert metric is not None
+    assert (metric.base, metric.value) == (1.0, 0.5)
+    assert metric.shared is not None
+    assert (metric.shared.base, metric.shared.value) == (1.0, 1.0)
+    assert metric.judgement == "same"
+
+
+def test_entity_scores_have_an_interval() -> None:
+    def side(lost: int) -> Report:
+        examples = [
+            example(f"to Rome {i}", "travel", entities=[(3, 7, "city")], found=[] if i < lost else None, line=i + 1)
+            for i in range(60)
+        ]
+        return report(examples=[*examples, example("x", "y")], entity_scores=1 - lost / 60)
+
+    metric = compared(side(30), side(0)).metric("nlu.entities.DIETClassifier.spans.f1")
+
+    assert metric is not None
+    assert (metric.judgement, metric.significance and metric.significance.method) == ("worse", "bootstrap")
+
+
+def test_responses_are_tested_by_mcnemar() -> None:
+    scores = ResponseScores(report={}, accuracy=1.0, precision=1.0, recall=1.0, f1=1.0)
+
+    def side(wrong: int) -> Report:
+        examples = [example(f"q{i}", "faq", line=i + 1) for i in range(40)]
+        made = report(examples=[*examples, example("x", "y")])
+        assert made.nlu
+        predictions = tuple(
+            msgspec.structs.replace(
+                one,
+                expected=msgspec.structs.replace(one.expected, response="faq/a"),
+                predicted=msgspec.structs.replace(one.predicted, response="faq/b" if i < wrong else "faq/a"),
+            )
+            for i, one in enumerate(made.nlu.predictions)
+        )
+        return msgspec.structs.replace(
+            made,
+            nlu=msgspec.structs.replace(made.nlu, predictions=predictions, responses={"faq": scores}),
+        )
+
+    comparison = compared(side(20), side(0))
+
+    metric = comparison.metric("nlu.responses.faq.accuracy")
+    assert metric is not None
+    assert metric.significance is not None
+    assert (metric.significance.method, metric.significance.changed) == ("mcnemar", 20)
+    assert len(comparison.responses.worse) == 20
+
+
+# --- why -------------------------------------------------------------------------------------------------------------
+
+
+def test_two_intents_that_collide_are_explained_by_the_new_sentences_near_the_wrong_ones() -> None:
+    (collision,) = compared(head_report(), base_report()).collisions
+
+    assert collision.intents == ("check_balance", "transfer_money")
+    assert collision.newly_wrong == len(collision.like) == 9
+    assert [(change.change, change.text) for change in collision.sentences] == [
+        ("added", "how much can I move to my savings"),
+        ("added", "how much is left for the transfer"),
+    ]
+
+
+def test_one_sentence_alone_is_no_collision() -> None:
+    base = report(examples=[example("a", "x"), example("b", "y")])
+    head = report(examples=[example("a", "x", "y"), example("b", "y")])
+
+    assert compared(head, base).collisions == ()
+
+
+def test_a_sentence_that_left_its_intent_explains_what_it_held() -> None:
+    old = training(("book a table for two", "book"), ("hello", "greet"))
+    new = training(("hello", "greet"))
+    base = report(examples=[example("book a table for four", "book"), example("hi", "greet")], sentences=old)
+    head = report(examples=[example("book a table for four", "book", "greet"), example("hi", "greet")], sentences=new)
+
+    (worse,) = compared(head, base).examples.worse
+
+    assert [(change.change, change.text) for change in worse.because] == [("removed", "book a table for two")]
+
+
+def test_a_relabelled_sentence_explains_what_it_pulled() -> None:
+    old = training(("reserve a room", "book"), ("hello", "greet"))
+    new = training(("reserve a room", "greet"), ("hello", "greet"))
+    base = report(examples=[example("reserve rooms", "book"), example("hi", "greet")], sentences=old)
+    head = report(
+        examples=[example("reserve rooms", "book", "greet", near=[(0, 0.8)]), example("hi", "greet")], sentences=new
+    )
+
+    (worse,) = compared(head, base).examples.worse
+
+    assert [(c.change, c.intent, c.was, c.similarity) for c in worse.because] == [("relabelled", "greet", "book", 0.8)]
+
+
+def test_near_sentences_that_did_not_change_explain_nothing() -> None:
+    sentences = training(("a b", "y"), ("c", "x"))
+    base = report(examples=[example("a", "x"), example("b", "y")], sentences=sentences)
+    head = report(examples=[example("a", "x", "y", near=[(0, 0.9)]), example("b", "y")], sentences=sentences)
+
+    (worse,) = compared(head, base).examples.worse
+
+    assert worse.because == ()
+
+
+def test_neighbours_that_point_nowhere_are_passed_over() -> None:
+    base = report(examples=[example("a", "x"), example("b", "y")], sentences=training(("c", "x")))
+    head = report(
+        examples=[example("a", "x", "y", near=[(99, 0.9), (-5, 0.9)]), example("b", "y")],
+        sentences=training(("d", "x")),
+    )
+
+    assert compared(head, base).examples.worse[0].because == ()
+
+
+def test_what_changed_and_no_test_reaches_is_listed_and_counted() -> None:
+    comparison = compared(head_report(), base_report())
+
+    changed = [(item.kind, item.name, item.change, item.covered) for item in comparison.changed_items]
+    assert changed == [
+        ("intents", "transfer_money", "changed", True),
+        ("intents", "ask_fees", "added", False),
+        ("responses", "utter_fees", "changed", False),
+    ]
+    metric = comparison.metric("coverage.changed")
+    assert metric is not None
+    assert metric.value == pytest.approx(1 / 3)

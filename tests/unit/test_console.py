@@ -1,0 +1,75 @@
+"""The terminal summary."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from hostile import HOSTILE
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pull_request import LINKS, base_report, pull_request
+from report_builder import case, example, finding, report, story
+
+from turncheck.comparison.baseline import Missing
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.render.console import render_console
+from turncheck.render.links import Links
+from turncheck.report.model import Skipped
+
+GOLDEN = Path(__file__).parent / "golden" / "summary.txt"
+
+
+def test_the_plain_summary_is_the_golden_one() -> None:
+    assert render_console(*pull_request(), LINKS).content == GOLDEN.read_text()
+
+
+def test_the_verdict_is_the_last_line() -> None:
+    head = base_report()
+    comparison = compare(head, Missing("first run"))
+
+    lines = str(render_console(head, comparison, judge(head, comparison, head.settings), Links()).content).splitlines()
+
+    assert lines[-1] == "failed: 1 of 4 stories and 1 of 2 end-to-end cases failed"
+    assert "No baseline: first run" in lines
+
+
+def test_without_a_terminal_there_is_no_escape_and_no_wrapped_line() -> None:
+    text = str(render_console(*pull_request(), LINKS).content)
+
+    assert "\x1b" not in text
+    assert any(len(line) > 120 for line in text.splitlines())
+
+
+def test_on_a_terminal_lines_fit_and_words_are_coloured() -> None:
+    text = str(render_console(*pull_request(), LINKS, width=60).content)
+
+    assert "\x1b[" in text
+    assert all(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) <= 60 for line in text.splitlines())
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.one_of(st.sampled_from(HOSTILE), st.text()), st.sampled_from([None, 40]))
+def test_nothing_of_a_project_reaches_the_terminal_as_a_command(text: str, width: int | None) -> None:
+    made = report(
+        examples=[example(text, text or "a", f"{text}x"), example("b", "y")],
+        stories=[story(text, f"a!{text}" if text else "a", path=text or "p")],
+        cases=[case(text, f"a!{text}" if text else "a", path=text or "p")],
+        findings=[finding(text, text, path=text or "p")],
+        skipped=[Skipped(evaluation="batch", reason=text)],
+    )
+
+    shown = str(render_console(made, None, judge(made, None, made.settings), Links(), width=width).content)
+
+    bare = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]", bare)
+    assert not re.search(r"(?m)^\s*::|##\[", bare)
+
+
+def test_rich_is_imported_only_when_something_is_shown() -> None:
+    code = "import sys, turncheck.render.markdown, turncheck.render.annotations; sys.exit('rich' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,414 @@
+"""Gates: what fails a run, with which reason, and what is not judged."""
+
+from __future__ import annotations
+
+import doctest
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from pull_request import base_report, head_report, pull_request
+from report_builder import BASE_COMMIT, case, coverage, example, finding, report, story, suite
+
+from turncheck.comparison import significance, wording
+from turncheck.comparison.baseline import Missing, Present
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gate_rules import read_rules
+from turncheck.comparison.gates import judge
+from turncheck.comparison.metrics import find_metric, metrics_of
+from turncheck.comparison.model import GateResult, Verdict, encode
+from turncheck.errors import UserError
+from turncheck.report.model import EVALUATIONS, GateSettings, Nlu, Report, Skipped, UnjudgedIntent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TWO_SENTENCES = (example("a", "x"), example("b", "y"))
+
+
+def verdict_of(head: Report, base: Report | None = None, **settings: object) -> Verdict:
+    baseline = Present(base, "git") if base else Missing("nothing ran here yet")
+    return judge(head, compare(head, baseline), msgspec.convert(settings, GateSettings))
+
+
+def gate(verdict: Verdict, name: str) -> GateResult:
+    return next(one for one in verdict.gates if one.name == name)
+
+
+def threshold(made: Report, rule: str) -> GateResult:
+    return gate(verdict_of(made, thresholds=[rule]), f"threshold: {rule}")
+
+
+def regression(head: Report, base: Report, rule: str) -> GateResult:
+    return gate(verdict_of(head, base, max_regression=[rule]), f"max-regression: {rule}")
+
+
+def outcomes(gates: Sequence[GateResult]) -> dict[str, str]:
+    return {one.name: one.outcome for one in gates}
+
+
+# --- fail-on ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_clean_run_passes_and_says_what_was_tested() -> None:
+    verdict = verdict_of(report(examples=TWO_SENTENCES, stories=[story("s", "a")]))
+
+    assert verdict.passed
+    assert outcomes(verdict.gates) == {"errors": "passed", "test-failures": "passed", "something-was-tested": "passed"}
+    assert gate(verdict, "something-was-tested").reason == "tested: 2 sentences, 1 story"
+    assert verdict.summary == "1 of 1 story passed, 2 of 2 sentences understood"
+
+
+def test_an_error_in_the_data_fails_and_is_named_with_its_place() -> None:
+    verdict = verdict_of(report(examples=TWO_SENTENCES, findings=[finding("code", "bad thing", line=7)]))
+
+    failed = gate(verdict, "errors")
+    assert (failed.outcome, failed.reason) == ("failed", "1 error in the data")
+    assert [(cause.what, str(cause.location)) for cause in failed.failed_by] == [("code: bad thing", "domain.yml:7:1")]
+    assert verdict.outcome == "failed"
+
+
+def test_warnings_fail_only_where_it_is_asked_for() -> None:
+    made = report(examples=TWO_SENTENCES, findings=[finding("code", "odd", "warning"), finding("code", "fyi", "info")])
+
+    assert verdict_of(made).passed
+    failed = gate(verdict_of(made, fail_on_warnings=True), "fail-on-warnings")
+    assert (failed.outcome, failed.reason) == ("failed", "1 warning in the data")
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (report(stories=[story("s", "a!b"), story("t", "a")]), "1 of 2 stories failed"),
+        (report(cases=[case("c", "a!b"), case("d", "a")]), "1 of 2 end-to-end cases failed"),
+        (report(suites=[suite("s", ("u", False), ("v", True))]), "1 of 2 batch cases failed"),
+        (
+            report(stories=[story("s", "a!b")], cases=[case("c", "a!b"), case("d", "a")]),
+            "1 of 1 story and 1 of 2 end-to-end cases failed",
+        ),
+    ],
+)
+def test_failed_tests_fail_the_run(made: Report, reason: str) -> None:
+    failed = gate(verdict_of(made), "test-failures")
+
+    assert (failed.outcome, failed.reason) == ("failed", reason)
+    assert failed.failed_by
+
+
+def test_wrong_sentences_fail_no_run_by_themselves() -> None:
+    assert verdict_of(report(examples=[example("a", "x", "y"), example("b", "y")])).passed
+
+
+def test_none_only_looks() -> None:
+    made = report(stories=[story("s", "a!b")], findings=[finding("code", "bad")])
+
+    verdict = verdict_of(made, fail_on=["none"])
+
+    assert verdict.passed
+    assert outcomes(verdict.gates) == {"something-was-tested": "passed"}
+
+
+def test_only_new_failures_fail_where_that_is_asked_for() -> None:
+    base = report(stories=[story("old", "a!b"), story("s", "a")], findings=[finding("c", "old")], commit=BASE_COMMIT)
+    same = report(stories=[story("old", "a!b"), story("s", "a")], findings=[finding("c", "old")])
+    worse = report(stories=[story("old", "a!b"), story("s", "a!b"), story("n", "x!y")], findings=[finding("c", "new")])
+
+    assert verdict_of(same, base, fail_on=["new-failures"]).passed
+    failed = gate(verdict_of(worse, base, fail_on=["new-failures"]), "new-failures")
+    assert failed.reason == "3 failures that the base does not have"
+    assert [cause.what for cause in failed.failed_by] == ["story s", "story n", "c: new"]
+
+
+# --- something was tested, require -----------------------------------------------------------------------------------
+
+
+def test_a_run_that_tested_nothing_fails_even_if_it_only_looks() -> None:
+    nothing = report(skipped=[Skipped(evaluation="nlu", reason="no NLU data")])
+
+    verdict = verdict_of(nothing, fail_on=["none"])
+
+    failed = gate(verdict, "something-was-tested")
+    assert (failed.outcome, failed.reason) == ("failed", "nothing was tested")
+    assert [cause.what for cause in failed.failed_by] == ["nlu was skipped: no NLU data"]
+    assert not verdict.passed
+
+
+def test_what_is_required_and_did_not_run_fails_with_its_reason() -> None:
+    made = report(
+        examples=TWO_SENTENCES, skipped=[Skipped(evaluation="e2e", reason="no file tests/e2e_test_cases.yml")]
+    )
+
+    verdict = verdict_of(made, require=["nlu", "e2e", "core"])
+
+    assert gate(verdict, "require: nlu").outcome == "passed"
+    assert gate(verdict, "require: e2e").reason == "e2e was not run: no file tests/e2e_test_cases.yml"
+    assert gate(verdict, "require: core").outcome == "failed"
+
+
+@pytest.mark.parametrize("evaluation", EVALUATIONS)
+def test_every_evaluation_can_be_required(evaluation: str) -> None:
+    everything = report(
+        examples=TWO_SENTENCES, stories=[story("s", "a")], cases=[case("c", "a")], suites=[suite("s", ("u", True))]
+    )
+
+    assert gate(verdict_of(everything, require=[evaluation]), f"require: {evaluation}").outcome == "passed"
+
+
+# --- thresholds ------------------------------------------------------------------------------------------------------
+
+ONE_OF_FOUR_WRONG = report(examples=[example("a", "x"), example("b", "x"), example("c", "y"), example("d", "y", "x")])
+
+
+@pytest.mark.parametrize(
+    ("rule", "outcome"),
+    [
+        ("nlu.intents.accuracy >= 0.75", "passed"),
+        ("nlu.intents.accuracy > 0.75", "failed"),
+        ("nlu.intents.accuracy >= 75%", "passed"),
+        ("nlu.intents.accuracy>=0.76", "failed"),
+        ("nlu.intents[x].recall == 1", "passed"),
+        ("nlu.intents[y].recall >= .9", "failed"),
+        ("validation.warnings <= 0", "passed"),
+        ("validation.errors < 1e0", "passed"),
+    ],
+)
+def test_a_threshold_is_exact_at_its_border(rule: str, outcome: str) -> None:
+    assert threshold(ONE_OF_FOUR_WRONG, rule).outcome == outcome
+
+
+def test_a_failed_threshold_lists_what_is_behind_it() -> None:
+    failed = gate(
+        verdict_of(ONE_OF_FOUR_WRONG, thresholds=["nlu.intents[y].f1 >= 0.9"]), "threshold: nlu.intents[y].f1 >= 0.9"
+    )
+
+    assert failed.reason == "nlu.intents[y].f1 is 0.667, not >= 0.9"
+    assert failed.metric == "nlu.intents[y].f1"
+    assert [cause.what for cause in failed.failed_by] == ["d: y taken for x"]
+
+
+@pytest.mark.parametrize("rule", ["core.conversation_accuracy >= 1", "core.failed <= 0"])
+def test_thresholds_of_stories_list_the_stories(rule: str) -> None:
+    made = report(stories=[story("s", "a!b"), story("t", "a")])
+
+    assert [cause.what for cause in threshold(made, rule).failed_by] == ["story s"]
+
+
+def test_a_threshold_of_coverage_lists_what_is_not_reached() -> None:
+    made = report(examples=TWO_SENTENCES, covered=coverage("slots", city=("a", True), date=("b", False)))
+
+    failed = threshold(made, "coverage.slots >= 0.9")
+
+    assert [cause.what for cause in failed.failed_by] == ["date"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "known"),
+    [
+        ("nlu.intents.f2 >= 1", "nlu.intents.f1"),
+        ("nlu.intents[greeet].f1 >= 1", "nlu.intents[greet].f1"),
+        ("nlu.entities.DIETClasifier.f1 >= 1", "nlu.entities.DIETClassifier.f1"),
+        ("nonsense >= 1", "Known metrics: validation.errors"),
+        ("coverage.intent >= 1", "coverage.intents"),
+    ],
+)
+def test_an_unknown_metric_is_an_error_that_lists_those_near_to_it(rule: str, known: str) -> None:
+    made = report(examples=[example("hi", "greet"), example("b", "y")], entity_scores=1.0)
+
+    with pytest.raises(UserError, match="unknown metric") as caught:
+        verdict_of(made, thresholds=[rule])
+
+    assert known in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"thresholds": ["nlu.intents.f1"]}, "thresholds: cannot read 'nlu.intents.f1'"),
+        ({"thresholds": ["nlu.intents.f1 => 0.5"]}, "thresholds: cannot read"),
+        ({"thresholds": ["nlu.intents.f1 >= good"]}, "thresholds: cannot read"),
+        ({"thresholds": ["nlu" + " " * 1_000_000 + ">="]}, "thresholds: cannot read"),
+        ({"max_regression": ["nlu.intents.f1"]}, "max-regression: cannot read"),
+        ({"max_regression": ["nlu.intents.f1: -0.01"]}, "is negative"),
+        ({"max_regression": ["nlu.examples: 3"]}, "cannot become worse"),
+        ({"max_regression": ["nlu.intents.f9: 0.1"]}, "unknown metric 'nlu.intents.f9'"),
+        ({"fail_on": ["warnings"]}, "fail-on: unknown word 'warnings'"),
+        ({"require": ["nlg"]}, "require: unknown evaluation 'nlg'"),
+    ],
+)
+def test_a_rule_that_cannot_be_read_is_an_error_before_anything_runs(settings: dict[str, object], words: str) -> None:
+    with pytest.raises(UserError, match=words.replace("(", r"\(")):
+        read_rules(msgspec.convert(settings, GateSettings))
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        ("nlu.intents[greet].f1 >= 0.9", "no NLU data"),
+        ("e2e.passed >= 1", "no end-to-end cases were run"),
+        ("coverage.changed >= 1", "what changed is known only against a baseline"),
+        ("coverage.slots >= 1", "coverage was not measured"),
+    ],
+)
+def test_a_threshold_on_what_did_not_run_is_not_judged(rule: str, reason: str) -> None:
+    made = report(stories=[story("s", "a")], skipped=[Skipped(evaluation="nlu", reason="no NLU data")])
+
+    judged = gate(verdict_of(made, thresholds=[rule]), f"threshold: {rule}")
+
+    assert (judged.outcome, judged.reason) == ("not judged", reason)
+    assert verdict_of(made, thresholds=[rule]).passed
+    assert not verdict_of(made, thresholds=[rule], not_judged="fail").passed
+
+
+def test_a_threshold_on_an_intent_that_was_never_judged_says_why() -> None:
+    made = report(examples=TWO_SENTENCES)
+    nlu = msgspec.structs.replace(nlu_of(made), unjudged=(UnjudgedIntent(intent="rare", examples=2),))
+
+    judged = gate(
+        verdict_of(msgspec.structs.replace(made, nlu=nlu), thresholds=["nlu.intents[rare].f1 >= 1"]),
+        "threshold: nlu.intents[rare].f1 >= 1",
+    )
+
+    assert judged.reason == "the intent has 2 examples, fewer than there are folds"
+
+
+def nlu_of(made: Report) -> Nlu:
+    assert made.nlu
+    return made.nlu
+
+
+# --- max-regression --------------------------------------------------------------------------------------------------
+
+
+def sides(wrong: int) -> tuple[Report, Report]:
+    def side(number: int, commit: str) -> Report:
+        return report(
+            examples=[
+                example(f"s{i}", f"i{i % 4}", f"i{(i + 1) % 4}" if i < number else None, line=i + 1) for i in range(100)
+            ],
+            commit=commit,
+        )
+
+    return side(0, BASE_COMMIT), side(wrong, "2" * 40)
+
+
+@pytest.mark.parametrize(
+    ("rule", "wrong", "outcome"),
+    [
+        ("nlu.intents.accuracy: 0.05", 5, "passed"),
+        ("nlu.intents.accuracy: 0.05", 6, "failed"),
+        ("nlu.intents.accuracy: 5%", 6, "failed"),
+        ("nlu.intents.accuracy: 0 significant", 4, "passed"),
+        ("nlu.intents.accuracy: 0", 4, "failed"),
+        ("nlu.intents.accuracy: significant", 12, "failed"),
+        ("nlu.intents.f1: 0.2, significant", 12, "passed"),
+    ],
+)
+def test_a_regression_beyond_its_limit_fails_and_a_significant_one_only_if_it_is_real(
+    rule: str, wrong: int, outcome: str
+) -> None:
+    base, head = sides(wrong)
+
+    assert regression(head, base, rule).outcome == outcome
+
+
+def test_a_failed_regression_says_from_what_to_what_and_lists_the_newly_wrong_first() -> None:
+    _, comparison, verdict = pull_request()
+
+    failed = gate(verdict, "max-regression: nlu.intents.f1: 0.01 significant")
+
+    assert failed.reason == "nlu.intents.f1: 0.958 to 0.782 (−0.176), more than 0.01"
+    assert failed.failed_by[0].what == "how much is on my account: check_balance taken for transfer_money"
+    assert len(failed.failed_by) == len(comparison.examples.worse)
+
+
+def test_more_failures_are_a_regression_of_a_metric_whose_lower_values_are_better() -> None:
+    base = report(stories=[story("s", "a"), story("t", "a")], commit=BASE_COMMIT)
+    head = report(stories=[story("s", "a!b"), story("t", "a")])
+
+    failed = regression(head, base, "core.failed: 0")
+
+    assert (failed.outcome, failed.reason) == ("failed", "core.failed: 0 to 1 (+1), more than 0")
+
+
+def test_a_regression_is_measured_on_the_examples_both_sides_judged() -> None:
+    base = report(examples=[example(f"s{i}", "x" if i % 2 else "y") for i in range(10)], commit=BASE_COMMIT)
+    harder = [example(f"quite different {'ab' * i}", "x", "y", path="tests/new.yml") for i in range(10)]
+    head = report(examples=[*(example(f"s{i}", "x" if i % 2 else "y") for i in range(10)), *harder])
+
+    passed = gate(
+        verdict_of(head, base, max_regression=["nlu.intents.f1: 0.01"]), "max-regression: nlu.intents.f1: 0.01"
+    )
+
+    assert passed.outcome == "passed"
+    assert passed.reason == "nlu.intents.f1: 1.000 to 1.000 (±0) on the examples both sides judged"
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_without_a_baseline_gates_on_change_are_not_judged_and_say_why(*, asked: bool) -> None:
+    head = report(examples=TWO_SENTENCES, stories=[story("s", "a!b")])
+    settings = GateSettings(fail_on=("new-failures",), max_regression=("nlu.intents.f1: 0.01",))
+    comparison = compare(head, Missing("the base branch has no run yet")) if asked else None
+
+    verdict = judge(head, comparison, settings)
+
+    words = "the base branch has no run yet" if asked else "none was asked for"
+    for name in ("new-failures", "max-regression: nlu.intents.f1: 0.01"):
+        assert gate(verdict, name).outcome == "not judged"
+        assert gate(verdict, name).reason == f"no baseline: {words}"
+    assert verdict.passed
+    assert not judge(head, comparison, msgspec.structs.replace(settings, not_judged="fail")).passed
+
+
+def test_a_metric_that_one_side_lacks_is_not_judged() -> None:
+    base = report(examples=TWO_SENTENCES, commit=BASE_COMMIT)
+    head = report(examples=[example("a", "x"), example("c", "z")])
+
+    verdict = verdict_of(head, base, max_regression=["nlu.intents[y].f1: 0", "nlu.intents[z].f1: 0"])
+
+    assert gate(verdict, "max-regression: nlu.intents[y].f1: 0").reason == "it is measured on the base only"
+    assert gate(verdict, "max-regression: nlu.intents[z].f1: 0").reason == "the base has no such metric"
+
+
+def test_coverage_of_changes_can_be_a_gate() -> None:
+    verdict = verdict_of(head_report(), base_report(), thresholds=["coverage.changed >= 0.5"])
+
+    failed = gate(verdict, "threshold: coverage.changed >= 0.5")
+    assert (failed.outcome, failed.reason) == ("failed", "coverage.changed is 0.333, not >= 0.5")
+    assert [cause.what for cause in failed.failed_by] == ["intents: ask_fees", "responses: utter_fees"]
+
+
+# --- metrics, documents, words ---------------------------------------------------------------------------------------
+
+
+def test_every_metric_of_a_report_is_found_by_its_name() -> None:
+    for made in (base_report(), head_report()):
+        metrics = metrics_of(made)
+        assert len(metrics) > 20
+        for name, metric in metrics.items():
+            assert find_metric(made, metrics, name) == metric
+
+
+def test_names_with_brackets_dots_and_spaces_are_names() -> None:
+    made = report(examples=[example("a", "faq/a.b]"), example("b", "x y [z")])
+
+    for intent in ("faq/a.b]", "x y [z"):
+        assert threshold(made, f"nlu.intents[{intent}].f1 >= 1").outcome == "passed"
+
+
+def test_the_verdict_reads_back() -> None:
+    verdict = pull_request()[2]
+
+    assert msgspec.json.decode(encode(verdict), type=Verdict) == verdict
+
+
+@pytest.mark.parametrize("module", [wording, significance])
+def test_the_examples_in_the_docstrings_hold(module: ModuleType) -> None:
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(1.0, "1.000"), (0.99999, "0.999"), (0.0, "0.000"), (0.0001, "0.001"), (0.9994, "0.999")]
+)
+def test_what_is_not_exactly_one_or_zero_is_never_shown_as_such(value: float, shown: str) -> None:
+    assert wording.figure(value, "score") == shown
