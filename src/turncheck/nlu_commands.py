@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from turncheck.engines.base import NluEngine, NluTrainer
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.project.model import Example, NluData, Project, Response
     from turncheck.screen import Screen
 
@@ -102,12 +103,13 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
                 seed=options.seed,
                 workers=options.workers,
                 pretrained=options.pretrained,
+                progress=lambda done, total: screen.detail(f"{done} of {total} folds are done"),
             )
     else:
-        with screen.step("train", "Training"):
-            engine = engine_for(project, options)
+        engine = engine_for(project, options, screen)
+        trained = frozenset(engine.sentences.texts)
         with screen.step("nlu", f"Judging {len(data.examples)} sentences"):
-            measured = evaluate_held_out(project, engine, data, pretrained=options.pretrained)
+            measured = evaluate_held_out(project, engine, data, pretrained=options.pretrained, trained=trained)
     report = Report(
         tool=Tool(name="turncheck", version=__version__),
         project=ProjectInfo(name=project.name),
@@ -151,15 +153,15 @@ def read_training_and_test(options: NluTestOptions, screen: Screen) -> tuple[Pro
     return project, data
 
 
-def trainer_for(seed: int) -> NluTrainer:
+def trainer_for(seed: int) -> EmbeddedNluTrainer:
     """Return the trainer of the embedded engine."""
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - imports scikit-learn
 
     return EmbeddedNluTrainer(seed)
 
 
-def engine_for(project: Project, options: NluTestOptions) -> NluEngine:
-    """Take the model that was named, else the newest that fits the project's files; else train.
+def engine_for(project: Project, options: NluTestOptions, screen: Screen) -> EmbeddedNluEngine:
+    """Take the model that was named, else the newest that fits the project's files; else train, and say so.
 
     Raises:
         UserError: the named model is not there, cannot be read, or understands no sentences.
@@ -167,7 +169,11 @@ def engine_for(project: Project, options: NluTestOptions) -> NluEngine:
     if options.model is not None:
         return load_model(named_model(options.model)).nlu(options.project)
     fitting = fitting_model(options.project / DEFAULT_MODELS, project, ("nlu",))
-    return trainer_for(options.seed).fit(project) if fitting is None else fitting.nlu(options.project)
+    if fitting is not None:
+        screen.note(f"The model {fitting.path} fits the project's files and is used.")
+        return fitting.nlu(options.project)
+    with screen.step("train", "No model fits the project's files: training"):
+        return trainer_for(options.seed).fit(project)
 
 
 def write_test_files(report: Report, measured: NluMeasurement, output: NluOutput, screen: Screen) -> None:

@@ -13,13 +13,17 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import fsum, sqrt
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
+from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.evaluation.nlu import evaluate_held_out
 from turncheck.evaluation.pipelines import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
 from turncheck.files import write_all, write_file
+from turncheck.model_choice import SUFFIX
 from turncheck.nlu_commands import NluOutput, NluTestOptions, needed_responses, read_training_and_test, trainer_for
 from turncheck.project.model import NluData
 from turncheck.project.nlu_writer import write_nlu_yaml, write_responses_yaml
@@ -32,8 +36,8 @@ from turncheck.report.model import ProjectInfo, Report, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.project.model import Config, Project, Response
     from turncheck.screen import Screen
 
@@ -54,8 +58,13 @@ class Task:
     output: NluOutput
 
     @property
+    def model(self) -> str:
+        """Where its model goes, below the output folder: Rasa's path."""
+        return f"run_{self.run}/{self.percentage}%_exclusion/{self.pipeline}{SUFFIX}"
+
+    @property
     def folder(self) -> str:
-        """Where its report goes, below the output folder: Rasa's path."""
+        """Where its report goes: Rasa's path."""
         return f"run_{self.run}/{self.percentage}%_exclusion/{self.pipeline}_report"
 
 
@@ -264,7 +273,19 @@ def fit_and_judge(task: Task) -> Outcome:
         files += nlu_plots(report)
     correct = tuple(prediction.correct for prediction in section.predictions)
     score = Score(task.pipeline, task.run, task.percentage, section.intents.f1 if section.intents else 0.0, correct)
-    return Outcome(score, tuple(replace(file, name=f"{task.folder}/{file.name}") for file in files))
+    report_files = (replace(file, name=f"{task.folder}/{file.name}") for file in files)
+    return Outcome(score, (_model(engine, task), *report_files))
+
+
+def _model(engine: EmbeddedNluEngine, task: Task) -> Rendered:
+    from turncheck.engines.embedded.nlu.archive import write_nlu  # noqa: PLC0415 - heavy
+
+    writer = MemberWriter()
+    write_nlu(writer, engine, task.project.config)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        write_model(path, writer, fingerprint=task.key, parts=("nlu",))
+        return Rendered(task.model, "application/gzip", path.read_bytes())
 
 
 # --- results ---------------------------------------------------------------------------------------------------------

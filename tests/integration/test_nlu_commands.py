@@ -79,7 +79,7 @@ def test_a_path_that_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureF
     assert turncheck("test", "nlu", "--project", TRAVEL / "project", "--nlu", tmp_path / "nowhere.yml") == 2
     assert "nowhere.yml" in capsys.readouterr().err
     assert turncheck("test", "nlu", "--project", tmp_path) == 2
-    assert "no pipeline" in capsys.readouterr().err
+    assert "no configuration" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("folds", ["99", "1", "many"])

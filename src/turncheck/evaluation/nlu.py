@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.evaluation.entities import PRETRAINED_EXTRACTORS, EntityCase, score_extractors, score_spans
@@ -18,7 +18,7 @@ from turncheck.evaluation.understood import calibration_error, score_understood
 from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from turncheck.engines.base import NluEngine, NluTrainer
     from turncheck.project.model import Config, Example, NluData, Project
@@ -86,9 +86,22 @@ def evaluate_nlu(
 
 
 def evaluate_held_out(
-    project: Project, engine: NluEngine, test_data: NluData, *, pretrained: bool = False
+    project: Project,
+    engine: NluEngine,
+    test_data: NluData,
+    *,
+    pretrained: bool = False,
+    trained: Collection[str] | None = None,
 ) -> NluMeasurement:
-    """Judge test sentences with an engine that is already there; ``project`` is what it was trained on.
+    """Judge test sentences with an engine that is already there.
+
+    Args:
+        project: what it was trained on.
+        engine: what is judged.
+        test_data: the sentences.
+        pretrained: as in :func:`evaluate_nlu`.
+        trained: the sentences it was trained on, where that may have been another state of the project; the project's
+            examples that are not among them are no training sentences then.
 
     Raises:
         ValueError: there are no test sentences.
@@ -97,7 +110,10 @@ def evaluate_held_out(
         raise ValueError(reason)
     examples = test_data.examples
     parses = engine.parse([example.text for example in examples])
-    known = {example.text for example in project.nlu.examples}
+    if trained is not None:
+        kept = tuple(example for example in project.nlu.examples if example.text in trained)
+        project = replace(project, nlu=replace(project.nlu, examples=kept))
+    known = trained if trained is not None else {example.text for example in project.nlu.examples}
     judged = [Judged(example, parse) for example, parse in zip(examples, parses, strict=True)]
     wrong = {place: entry.example.text for place, entry in enumerate(judged) if not entry.correct}
     neighbours = find_neighbours(project.nlu.examples, wrong, lambda _, __: True)

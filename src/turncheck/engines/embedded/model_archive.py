@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
+from turncheck.engines.embedded.stable_skops import dump
 from turncheck.errors import UserError
 
 if TYPE_CHECKING:
@@ -52,15 +53,11 @@ class MemberWriter:
 
     def arrays(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Add NumPy arrays as ``name.skops``, without pickle."""
-        from skops.io import dumps
-
-        self.content(f"{name}.skops", dumps(dict(arrays)))
+        self.content(f"{name}.skops", dump(dict(arrays)))
 
     def estimator(self, name: str, estimator: Any) -> None:
         """Add a fitted scikit-learn estimator as ``name.skops``, without pickle."""
-        from skops.io import dumps
-
-        self.content(f"{name}.skops", dumps(estimator))
+        self.content(f"{name}.skops", dump(estimator))
 
 
 @dataclass(frozen=True, slots=True)
