@@ -37,6 +37,42 @@ def test_annotations_are_read_as_rasa_reads_them(row: dict[str, Any]) -> None:
         assert (text, [as_rasa(entity) for entity in entities]) == (row["plain_text"], row["entities"])
 
 
+def test_nlu_files_of_every_form_are_read_as_rasa_reads_them() -> None:
+    case = ORACLE / "reading" / "all_nlu_forms"
+    expected = json.loads((case / "expected.json").read_text("utf-8"))
+    project = read_project(case / "project")
+    assert project.findings == ()
+    assert [
+        {
+            "text": one.text,
+            "intent": one.intent,
+            "entities": [as_rasa(entity) for entity in one.entities],
+            "metadata": one.metadata,
+        }
+        for one in project.nlu.examples
+    ] == expected["examples"]
+    assert {one.synonym: one.value for one in project.nlu.synonyms} == expected["synonyms"]
+    assert sorted([one.name, one.pattern] for one in project.nlu.regexes) == expected["regexes"]
+    assert [[one.name, list(one.elements)] for one in project.nlu.lookups] == expected["lookups"]
+    domain = project.domain
+    responses = {
+        name: [dict(one.content) for one in domain.responses[name].variations] for name in expected["responses"]
+    }
+    assert responses == expected["responses"]
+    names = {
+        "intents": list(domain.intents),
+        "entities": sorted(domain.entities),
+        "slots": list(domain.slots),
+        "forms": list(domain.forms),
+        "actions": list(domain.actions),
+        "e2e_actions": list(domain.end_to_end_actions),
+    }
+    assert names == expected["domain"]
+    blocks = [(one.name, one.location.path) for one in (*project.stories, *project.rules)]
+    recorded = [(name, path) for name, path in expected["blocks"]]  # Rasa splits a story at "or" and checkpoints
+    assert blocks == list(dict.fromkeys(recorded))
+
+
 def healthy_projects(oracle: Path) -> list[Path]:
     """Return those on which real Rasa validates, trains and tests without refusing."""
     return [
