@@ -140,13 +140,13 @@ def read_training_and_test(options: NluTestOptions, screen: Screen) -> tuple[Pro
             remedy="Name a configuration with --config.",
         )
     if options.nlu is None:
-        data = project.nlu
-        faults = [finding for finding in project.findings if finding.severity == "error"]
+        data, findings = project.nlu, project.findings
     else:
         data, findings = read_nlu([options.nlu], options.project)
-        faults = [finding for finding in findings if finding.severity == "error"]
+    # Language understanding needs no domain.
+    faults = [one for one in findings if one.severity == "error" and one.code != "domain-not-found"]
     if faults:
-        screen.note(f"{len(faults)} faults in the files; `turncheck data validate` lists them. The rest is tested.")
+        screen.note(f"Faults in the files: {len(faults)}. `turncheck data validate` lists them; the rest is tested.")
     if not data.examples:
         place = options.nlu or options.project / DEFAULT_DATA
         raise UserError(f"there are no NLU examples at '{place}'", remedy="Name NLU data with --nlu.")
