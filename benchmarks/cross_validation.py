@@ -4,8 +4,9 @@
 
 Bare scikit-learn vectorises (word 1-2-grams beside character 3-grams, tf-idf), fits a linear SVM, fits it once more on
 nine tenths to find the temperature of the softmax on the last tenth, and predicts. turncheck does that, and all else
-that an evaluation is: reading, folds, scores, neighbours of wrong sentences, insights, the report. Both run in one process, on
-the same folds, in turns; CPU seconds, imports aside; the best round of each counts. Ends with 1 beyond the limit.
+that an evaluation is: reading, folds, scores, neighbours of wrong sentences, insights, the report. Both run in one
+process, on the same folds, in turns; CPU seconds, imports aside; the best round of each counts. Ends with 1 beyond the
+limit.
 """
 
 from __future__ import annotations
