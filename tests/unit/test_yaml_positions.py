@@ -81,7 +81,7 @@ def test_a_line_separator_of_unicode_ends_no_line() -> None:
     assert str(root.key_location("b")) == "data/x.yml:2:1"
 
 
-@pytest.mark.parametrize("text", ["", "# only a comment\n", "---\n", "null\n", "~", "''\n"])
+@pytest.mark.parametrize("text", ["", "# only a comment\n", "---\n", "null\n", "[]\n", "~", "''\n"])
 def test_an_empty_file_is_an_empty_mapping(text: str) -> None:
     document = parse(text)
     assert document.root is not None
