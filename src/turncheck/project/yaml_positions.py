@@ -133,7 +133,7 @@ def parse_yaml(source: YamlSource) -> YamlDocument:
     except yaml.YAMLError as error:
         return YamlDocument(source, None, (*builder.findings, describe_syntax_error(source, error)))
     root = builder.root
-    is_empty = isinstance(root, YamlScalar) and not root.value or isinstance(root, YamlSequence) and not root.items
+    is_empty = (isinstance(root, YamlScalar) and not root.value) or (isinstance(root, YamlSequence) and not root.items)
     if root is None or is_empty:  # as Rasa, which takes any empty value for an empty mapping
         root = YamlMapping(source, 0, 0)
     return YamlDocument(source, root, tuple(builder.findings))
