@@ -191,7 +191,7 @@ UNUSED = (
         "slot-unused",
         "warning",
         "A slot is used by nothing",
-        "No mapping fills it, no form, story, rule, response or condition names it. A custom action may set it; else remove it.",
+        "No form, story, rule, response or condition names it, and no mapping fills it so that policies see it. A custom action may use it; else remove it.",
         "slots:\n  left_over:\n    type: text\n    mappings:\n    - type: custom",
         "slots: {}",
     ),

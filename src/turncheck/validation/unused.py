@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from turncheck.dialogue.defaults import ACTION_VALIDATE_SLOT_MAPPINGS, DEFAULT_ACTIONS
+from turncheck.dialogue.slots import influences
 from turncheck.validation.components import DUCKLING_DIMENSIONS, SPACY_DIMENSIONS, is_custom, short_name
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
@@ -77,12 +78,13 @@ def _slots(facts: Facts) -> Iterator[Finding]:
             used.update(_PLACEHOLDER.findall(str(dict(variation.content))))
             used.update(str(condition.get("name")) for condition in variation.conditions if isinstance(condition, dict))
     for slot in facts.domain.slots.values():
-        if slot.name not in used and not _is_filled(slot):
+        if slot.name not in used and not _influences_by_itself(slot):
             yield found("slot-unused", f"The slot '{slot.name}' is used by nothing.", slot.location)
 
 
-def _is_filled(slot: Slot) -> bool:
-    return any(mapping.type != "custom" or mapping.action for mapping in slot.mappings)
+def _influences_by_itself(slot: Slot) -> bool:
+    """Whether a mapping fills the slot and policies see it, which is a use, though no file names the slot."""
+    return influences(slot) and any(mapping.type != "custom" or mapping.action for mapping in slot.mappings)
 
 
 def _forms(facts: Facts) -> Iterator[Finding]:

@@ -231,7 +231,7 @@ def _own_checks(
         yield from examples.check_values(nlu)
         yield from examples.check_synonyms(project)
         yield from examples.check_lookups(project)
-    if not unreadable & {"domain", "nlu", "stories"} and not calm:
+    if not unreadable & {"domain", "nlu", "stories"} and not calm and not facts.domain.is_empty:
         yield from check_undefined(facts)
         yield from check_buttons(facts)
         yield from check_unused(facts)

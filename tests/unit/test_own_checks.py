@@ -1,0 +1,258 @@
+"""Each check of our own finds its fault, at its place; and a project without faults has none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_project import DOMAIN, checked, places, read
+
+from turncheck.project.reader import read_nlu, read_stories
+from turncheck.validation import validate
+from turncheck.validation.registry import OWN_CHECKS
+
+D, N, S, R, C = "domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml", "config.yml"
+
+Edit = tuple[str, str, str]
+
+FAULTS: dict[str, tuple[list[Edit], str]] = {
+    "component-unknown": ([(C, "WhitespaceTokenizer", "WhitespaceTokeniser")], "config.yml:5"),
+    "policy-unknown": ([(C, "MemoizationPolicy", "MemoizationPolice")], "config.yml:11"),
+    "component-order": ([(C, "- name: WhitespaceTokenizer\n", "")], "config.yml:5"),
+    "recipe-unknown": ([(C, "default.v1", "defualt.v1")], "config.yml:1"),
+    "slot-undefined": ([(S, "    - size: large\n  - action: pizza", "    - sise: large\n  - action: pizza")], S),
+    "slot-value-undefined": ([(S, "    - size: large\n  - action: pizza", "    - size: huge\n  - action: pizza")], S),
+    "entity-undefined": ([(N, "[small](size)", "[small](sise)")], "data/nlu.yml:14"),
+    "entity-role-undefined": ([(N, '"role": "from"', '"role": "form"')], "data/nlu.yml:15"),
+    "action-undefined": ([(S, "- action: pizza_form", "- action: piza_form")], "data/stories.yml:12"),
+    "mapping-entity-undefined": ([(D, "      entity: size", "      entity: sise")], "domain.yml:20"),
+    "mapping-intent-undefined": (
+        [
+            (
+                D,
+                "    - type: from_entity",
+                "    - type: from_intent\n      intent: ordr\n      value: 1\n    - type: from_entity",
+            )
+        ],
+        "domain.yml:20",
+    ),
+    "used-entity-undefined": ([(D, "- order\n", "- order:\n    use_entities: [sise]\n")], "domain.yml:5"),
+    "ignored-intent-undefined": ([(D, "    required_slots:", "    ignored_intents: [gret]\n    required_slots:")], D),
+    "condition-slot-undefined": (
+        [
+            (
+                D,
+                '  - text: "Bye!"',
+                '  - text: "Bye!"\n    condition:\n    - type: slot\n      name: sise\n      value: 1',
+            )
+        ],
+        D,
+    ),
+    "button-payload-invalid": ([(D, '"large"}', '"large"')], D),
+    "button-intent-undefined": ([(D, "'/order{", "'/ordr{")], D),
+    "button-entity-undefined": ([(D, '{"size": "large"}', '{"sise": "large"}')], D),
+    "retrieval-response-missing": ([(N, "", "- intent: faq/price\n  examples: |\n    - what is the price\n")], N),
+    "retrieval-examples-missing": ([(D, "  utter_faq/hours:", "  utter_faq/x:\n  - text: x\n  utter_faq/hours:")], D),
+    "action-unused": ([(D, "- action_bake", "- action_bake\n- action_old")], "domain.yml:40"),
+    "slot-unused": ([(D, "slots:\n", "slots:\n  left_over:\n    type: text\n    mappings:\n    - type: custom\n")], D),
+    "form-unused": ([(D, "forms:\n", "forms:\n  old_form:\n    required_slots: []\n")], D),
+    "entity-unused": ([(D, "- size\n", "- size\n- color\n")], "domain.yml:9"),
+    "action-overrides-default": ([(D, "- action_bake", "- action_bake\n- action_restart")], D),
+    "key-unknown": ([(R, "", "stroies:\n- story: x\n")], "data/rules.yml:11"),
+    "type-unexpected": ([(D, "actions:", 'session_config:\n  session_expiration_time: "60"\nactions:')], D),
+    "importers-ignored": ([(C, "", "importers:\n- name: my.Importer\n")], C),
+    "regex-invalid": ([(N, "", "- regex: number\n  examples: |\n    - [0-9{5}\n")], "data/nlu.yml:22"),
+    "regex-backtracks": ([(N, "", "- regex: number\n  examples: |\n    - ([0-9]+)*x\n")], "data/nlu.yml:22"),
+    "annotation-misaligned": ([(N, "[large](size) pizza", "[larg](size)e pizza")], "data/nlu.yml:13"),
+    "example-duplicate": ([(N, "    - hello there\n", "    - hello there\n    - hello there\n")], "data/nlu.yml:6"),
+    "example-nearly-in-several-intents": ([(N, "- see you later", "- Hello, there!\n    - see you later")], N),
+    "example-differs-in-values-across-intents": (
+        [(N, "- see you later", "- I want a [small](size) pizza\n    - see you later")],
+        N,
+    ),
+    "example-differs-in-values-only": (
+        [
+            (
+                N,
+                "    - I want a [large](size) pizza\n",
+                "".join(
+                    f"    - I want a [{size}](size) pizza\n" for size in ("tiny", "small", "big", "large", "giant")
+                ),
+            )
+        ],
+        "data/nlu.yml:17",
+    ),
+    "intent-few-examples": (
+        [
+            (
+                N,
+                "",
+                "- intent: cancel\n  examples: |\n    - parcel delivery booking please\n- intent: book\n  examples: |\n"
+                + "".join(
+                    f"    - parcel delivery booking number {word}\n" for word in ("one", "two", "six", "ten", "red")
+                ),
+            ),
+            (D, "- greet\n", "- greet\n- cancel\n- book\n"),
+        ],
+        N,
+    ),
+    "class-imbalance": (
+        [(N, "    - hello there\n", "".join(f"    - hello number {number}\n" for number in range(60)))],
+        N,
+    ),
+    "value-not-annotated": ([(N, "- see you later", "- large is what I want\n    - see you later")], "data/nlu.yml:9"),
+    "value-in-several-entities": ([(N, "something [small](size)", "something [large](city)")], "data/nlu.yml:14"),
+    "synonym-unreached": ([(N, "", "- synonym: large\n  examples: |\n    - humongous\n")], "data/nlu.yml:22"),
+    "synonym-chain": (
+        [(N, "", "- synonym: big\n  examples: |\n    - large\n- synonym: giant\n  examples: |\n    - big\n")],
+        "data/nlu.yml:22",
+    ),
+    "lookup-entry-unseen": ([(N, "", "- lookup: city\n  examples: |\n    - Reykjavik\n")], N),
+    "slot-values-missing": ([(D, "    values:\n    - small\n    - large\n", "")], "domain.yml:14"),
+    "response-empty": ([(D, '  - text: "Bye!"\n', ""), (D, "  utter_goodbye:", "  utter_goodbye: []")], D),
+    "response-name-invalid": ([(D, "  utter_done:", "  utter_good-bye!:\n  - text: x\n  utter_done:")], D),
+    "rule-contradiction": (
+        [(S, "", "- story: against the rule\n  steps:\n  - intent: goodbye\n  - action: utter_greet\n")],
+        "data/stories.yml:20",
+    ),
+    "fallback-action-undefined": (
+        [(C, "- name: RulePolicy", "- name: RulePolicy\n  core_fallback_action_name: action_sory")],
+        D,
+    ),
+    "story-name-duplicate": (
+        [(S, "", "- story: greet and order\n  steps:\n  - intent: greet\n  - action: utter_greet\n")],
+        "data/stories.yml:17",
+    ),
+    "story-duplicate": (
+        [(R, "", "- rule: the same again\n  steps:\n  - intent: goodbye\n  - action: utter_goodbye\n")],
+        "data/rules.yml:11",
+    ),
+    "story-unreachable": (
+        [
+            (
+                S,
+                "",
+                (
+                    "- story: b\n  steps:\n  - checkpoint: c\n  - intent: greet\n  - action: utter_done\n"
+                    "  - checkpoint: c\n"
+                ),
+            )
+        ],
+        "data/stories.yml:17",
+    ),
+}
+"""By code: what to change in the faultless project, and where the finding stands (a path, or path:line)."""
+
+ELSEWHERE = {
+    "suppression-unused",  # test_suppressions.py
+    "hidden-by-load-error",
+    "file-without-data",
+    "file-is-folder",
+    "data-not-found",
+    "test-story-in-training",
+    "test-sentence-in-training",
+    "test-entity-not-extractable",
+}
+
+
+def test_a_project_without_faults_has_no_finding(tmp_path: Path) -> None:
+    assert checked(tmp_path).findings == ()
+
+
+def test_every_check_of_our_own_is_tested() -> None:
+    assert {check.code for check in OWN_CHECKS} == FAULTS.keys() | ELSEWHERE
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_finds_the_fault_at_its_place(code: str, tmp_path: Path) -> None:
+    edits, place = FAULTS[code]
+    found = places(checked(tmp_path, *edits), code)
+    assert any(where == place or where.startswith(f"{place}:") for where in found), found
+
+
+def test_names_near_ones_are_suggested(tmp_path: Path) -> None:
+    edits: list[Edit] = [(S, "utter_greet", "utter_gret")]
+    hints = [f.hint for f in checked(tmp_path, *edits).findings if f.code == "response-undefined"]
+    assert hints == ["Did you mean 'utter_greet'?"]
+
+
+def test_files_that_rasa_passes_by_are_named(tmp_path: Path) -> None:
+    (tmp_path / "data" / "folder.yml").mkdir(parents=True)
+    project = read(tmp_path, **{"data/typo.yml": "stroies:\n- story: x\n"})
+    found = validate(project, strict=True)
+    assert places(found, "file-without-data") == ["data/typo.yml"]
+    assert places(found, "file-is-folder") == ["data/folder.yml"]
+
+
+def test_tests_that_repeat_the_training_data_are_named(tmp_path: Path) -> None:
+    story = """\
+version: "3.1"
+stories:
+- story: copied
+  steps:
+  - user: |
+      hello there
+    intent: greet
+  - action: utter_greet
+- story: of its own
+  steps:
+  - user: on [Monday](time)
+    intent: order
+  - action: utter_greet
+"""
+    sentences = 'version: "3.1"\nnlu:\n- intent: greet\n  examples: |\n    - good morning to you\n    - hey hey\n'
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_stories.yml").write_text(story, encoding="utf-8")
+    (tmp_path / "tests" / "nlu.yml").write_text(sentences, encoding="utf-8")
+    project = read(tmp_path, (S, "", "- story: x\n  steps:\n  - intent: greet\n  - action: utter_greet\n"))
+    tests, _ = read_stories([tmp_path / "tests" / "test_stories.yml"], tmp_path)
+    nlu, _ = read_nlu([tmp_path / "tests" / "nlu.yml"], tmp_path)
+    found = validate(project, strict=True, tests=tests, test_examples=nlu.examples)
+    assert places(found, "test-story-in-training") == ["tests/test_stories.yml:3:3"]
+    assert [place.rpartition(":")[0] for place in places(found, "test-sentence-in-training")] == [
+        "tests/nlu.yml:5",
+        "tests/test_stories.yml:5",
+    ]
+    assert len(places(found, "test-entity-not-extractable")) == 1
+
+
+def test_our_own_are_only_noted_where_rasa_is_to_be_replaced(tmp_path: Path) -> None:
+    project = read(
+        tmp_path, (N, "", "- regex: number\n  examples: |\n    - [0-9{5}\n"), (D, "- size\n", "- size\n- color\n")
+    )
+    drop_in = validate(project, drop_in=True)
+    assert {finding.severity for finding in drop_in.findings} == {"info"}
+    assert drop_in.exit_code(fail_on_warnings=True) == 0
+    run = {finding.code: finding.severity for finding in validate(project).findings}
+    assert run == {"regex-invalid": "error", "entity-unused": "info"}
+    strict = validate(project, strict=True, drop_in=True)
+    assert {f.code: f.severity for f in strict.findings} == {"regex-invalid": "error", "entity-unused": "warning"}
+    assert strict.exit_code(fail_on_warnings=False) == 1
+
+
+def test_what_rasa_does_not_get_to_see_is_noted_and_strictly_shown(tmp_path: Path) -> None:
+    broken: Edit = (R, "- rule: say goodbye", "- rule: [say goodbye")
+    double: Edit = (N, "- see you later", "- hello there\n    - see you later")
+    project = read(tmp_path, broken, double)
+    drop_in = validate(project, drop_in=True)
+    assert [f.code for f in drop_in.findings if f.severity != "info"] == ["yaml-syntax"]
+    hidden = [f.message for f in drop_in.findings if f.code == "hidden-by-load-error"]
+    assert any("example-in-several-intents" in message for message in hidden)
+    assert places(validate(project), "example-in-several-intents") == places(
+        validate(project, strict=True, drop_in=True), "example-in-several-intents"
+    )
+
+
+def test_a_story_conflict_names_all_stories_and_where_they_part(tmp_path: Path) -> None:
+    more = "- story: {0}\n  steps:\n  - intent: greet\n  - action: {1}\n"
+    edits = [(S, "", more.format("second", "utter_done") + more.format("third", "utter_goodbye"))]
+    found = [f for f in checked(tmp_path, *edits).findings if f.code == "story-conflict"]
+    assert len(found) == 1
+    assert all(name in found[0].message for name in ("'greet and order'", "'second'", "'third'", "stories.yml:6"))
+    assert str(found[0].location) == "data/stories.yml:24:5"
+
+
+def test_an_empty_project_is_judged_without_a_traceback(tmp_path: Path) -> None:
+    project = read(tmp_path, **dict.fromkeys((D, N, S, R, C), ""))
+    assert "domain-empty" in {finding.code for finding in validate(project).findings}
+    assert DOMAIN

@@ -1,0 +1,75 @@
+"""Comments and the list in turncheck.yml leave findings out; those that suppress nothing are reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from small_project import places, read, write_project
+
+from turncheck.location import Location
+from turncheck.validate_command import Request, check_project
+from turncheck.validation import Validated, validate
+from turncheck.validation.suppressions import suppress
+
+D, N, R = "domain.yml", "data/nlu.yml", "data/rules.yml"
+
+
+def suppressed(folder: Path, *edits: tuple[str, str, str]) -> Validated:
+    project = read(folder, *edits)
+    return suppress(validate(project, strict=True), project, strict=True)
+
+
+def test_a_comment_on_the_line_leaves_its_finding_out(tmp_path: Path) -> None:
+    found = suppressed(tmp_path, (D, "- size\n", "- size\n- color  # turncheck: ignore entity-unused\n"))
+    assert found.findings == ()
+
+
+def test_a_comment_above_counts_for_the_next_line(tmp_path: Path) -> None:
+    comment = "# turncheck: ignore entity-unused, entity-undefined\n# why: it comes from Duckling\n- color\n"
+    found = suppressed(tmp_path, (D, "- size\n", f"- size\n{comment}"))
+    assert [(f.code, str(f.location)) for f in found.findings] == [("suppression-unused", "domain.yml:9:1")]
+
+
+def test_a_comment_where_a_block_opens_counts_for_the_block(tmp_path: Path) -> None:
+    double = (
+        N,
+        "- intent: goodbye\n  examples: |",
+        "- intent: goodbye\n  examples: |  # turncheck: ignore X\n    - hello there",
+    )
+    edit = (double[0], double[1], double[2].replace("X", "example-in-several-intents"))
+    more = (N, "    - hello there\n    - good", "    - good")
+    first = (N, "- intent: greet\n  examples: |\n", "- intent: greet\n  examples: |\n    - hello there\n")
+    found = suppressed(tmp_path, more, first, edit)
+    assert places(found, "example-in-several-intents") == ["data/nlu.yml:5:7"]
+    comment = "- intent: greet\n  # turncheck: ignore example-in-several-intents\n  examples: |\n"
+    found = suppressed(tmp_path, more, (N, "- intent: greet\n  examples: |\n", comment + "    - hello there\n"), edit)
+    assert places(found, "example-in-several-intents") == []
+
+
+def test_what_looks_like_a_comment_inside_a_block_is_none(tmp_path: Path) -> None:
+    found = suppressed(tmp_path, (N, "- see you later", "- see you # turncheck: ignore entity-unused"))
+    assert places(found, "suppression-unused") == []
+
+
+def test_an_unknown_code_is_reported_with_a_suggestion(tmp_path: Path) -> None:
+    found = suppressed(tmp_path, (D, "- size\n", "- size  # turncheck: ignore entity-unusd\n"))
+    assert [(f.code, f.hint) for f in found.findings] == [("suppression-unused", "Did you mean 'entity-unused'?")]
+
+
+def test_a_file_that_cannot_be_read_is_never_suppressed(tmp_path: Path) -> None:
+    found = suppressed(tmp_path, (D, "- greet\n", "- greet: {\n"))
+    project = read(tmp_path, (D, "- greet\n", "- greet: {\n"))
+    again = suppress(validate(project), project, [("yaml-syntax", Location("turncheck.yml", 1, 1))])
+    assert places(found, "yaml-syntax")
+    assert places(again, "yaml-syntax")
+    assert places(again, "suppression-unused") == ["turncheck.yml:1:1"]
+
+
+def test_turncheck_yml_leaves_a_code_out_everywhere_and_the_exit_code_follows(tmp_path: Path) -> None:
+    write_project(tmp_path, (R, "utter_goodbye", "action_nope"))
+    request = Request(project=tmp_path)
+    assert check_project(request).validated.exit_code(fail_on_warnings=False) == 1
+    (tmp_path / "turncheck.yml").write_text("ignore: [action-not-in-domain, response-unused, story-duplicate]\n")
+    validated = check_project(request).validated
+    assert validated.exit_code(fail_on_warnings=True) == 0
+    assert [f.message for f in validated.findings] == ["The suppression of 'story-duplicate' suppresses nothing."]
