@@ -88,11 +88,11 @@ def _result(finding: Finding, used: Sequence[str], root: str) -> dict[str, Any]:
     path = repository_path(root, finding.location)
     if path is not None:
         physical: dict[str, Any] = {"artifactLocation": {"uri": quote(path, errors="replace"), "uriBaseId": "SRCROOT"}}
-        if finding.location.line is not None:
-            region = {"startLine": max(1, finding.location.line)}
-            if finding.location.column is not None:
-                region["startColumn"] = max(1, finding.location.column)
-            physical["region"] = region
+        # Where only the file is known, its first line stands for it: code scanning wants a region.
+        region = {"startLine": max(1, finding.location.line or 1)}
+        if finding.location.line is not None and finding.location.column is not None:
+            region["startColumn"] = max(1, finding.location.column)
+        physical["region"] = region
         result["locations"] = [{"physicalLocation": physical}]
     return result
 

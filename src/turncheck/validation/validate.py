@@ -96,14 +96,16 @@ def validate(
         seen_domain = with_emptied_domain(project)
     found_here = [*read, *_loading(project, facts, emptied=emptied and mirror)]
     judged = gather(seen_domain) if seen_domain is not project else facts
-    found_here += _checks(judged, max_history=max_history, stories_only=stories_only, calm=project.calm is not None)
+    told = _tell(facts)
+    told_judged = told if judged is facts else _tell(judged)
+    found_here += _checks(judged, told_judged, max_history=max_history, stories_only=stories_only)
     consequences: set[Fails] = set()
     if emptied and mirror:
         found_here += references.check_story_intents(judged)
         about_empty = [finding for finding in found_here if finding.code in ABOUT_EMPTIED_DOMAIN]
         consequences = {_fails(f, f, facts.retrieval_intents, stories_only=stories_only) for f in about_empty}
         found_here = [finding for finding in found_here if finding.code not in ABOUT_EMPTIED_DOMAIN]
-    found_here += _own_checks(facts, tests, test_examples, stories_only=stories_only)
+    found_here += _own_checks(facts, told, tests, test_examples, stories_only=stories_only)
     hidden: list[Finding] = []
     if mirror:
         # Rasa has this check, and a filter of its own that lets nobody see the message.
@@ -172,10 +174,23 @@ def _has_domain(project: Project) -> bool:
     return any(file.role == "domain" for file in project.files)
 
 
-def _checks(facts: Facts, *, max_history: int | None, stories_only: bool, calm: bool) -> Iterator[Finding]:
+def _unreadable(project: Project) -> frozenset[str]:
+    return project.unreadable if _has_domain(project) else project.unreadable | {"domain"}
+
+
+def _tell(facts: Facts) -> Dialogues | None:
+    """Tell the stories and rules, if all that they are made of could be read."""
+    project = facts.project
+    if _unreadable(project) & {"domain", "stories"} or not facts.blocks:
+        return None
+    return Dialogues.of(project)
+
+
+def _checks(facts: Facts, told: Dialogues | None, *, max_history: int | None, stories_only: bool) -> Iterator[Finding]:
     """Rasa's checks proper. What needs a part that could not be read is left out: its file's finding says why."""
     project = facts.project
-    unreadable = project.unreadable if _has_domain(project) else project.unreadable | {"domain"}
+    unreadable = _unreadable(project)
+    calm = project.calm is not None
     if not stories_only and not unreadable & {"domain", "nlu"} and _is_empty(facts):
         yield found("domain-empty", "There is nothing in the domain.", project.domain.location)
     if not stories_only and not calm:
@@ -187,8 +202,7 @@ def _checks(facts: Facts, *, max_history: int | None, stories_only: bool, calm: 
             yield from references.check_repeated_examples(facts)
     if max_history is not None and max_history < 1:
         yield found("max-history-invalid", f"--max-history is {max_history}, not a positive integer.", Location(""))
-    elif not unreadable & {"domain", "stories"} and project.stories:
-        told = Dialogues.of(project)
+    elif told is not None and project.stories:
         yield from check_checkpoints(facts, told.trackers.unused)
         yield from check_story_conflicts(told, max_history)
     if "config" not in unreadable:
@@ -207,18 +221,26 @@ def _is_empty(facts: Facts) -> bool:
 
 
 def _own_checks(
-    facts: Facts, tests: Sequence[Story], test_examples: Sequence[Example], *, stories_only: bool
+    facts: Facts,
+    told: Dialogues | None,
+    tests: Sequence[Story],
+    test_examples: Sequence[Example],
+    *,
+    stories_only: bool,
 ) -> Iterator[Finding]:
     """The checks that Rasa does not have."""
     project = facts.project
-    unreadable = project.unreadable if _has_domain(project) else project.unreadable | {"domain"}
+    unreadable = _unreadable(project)
     nlu = project.nlu.examples
     calm = project.calm is not None
     if "config" not in unreadable:
         yield from configuration.check_names(project.config, calm=calm)
         yield from configuration.check_order(project.config)
-    if not unreadable & {"domain", "stories"}:
-        yield from _own_story_checks(facts)
+    if told is not None:
+        yield from dialogues.check_repeated_stories(facts.blocks)
+        yield from dialogues.check_reachability(project.stories)
+        if project.rules:
+            yield from check_rules(project, told)
     if stories_only:
         return
     if "nlu" not in unreadable:
@@ -241,13 +263,6 @@ def _own_checks(
     yield from dialogues.check_test_sentences(project, tests, test_examples)
     if not unreadable & {"nlu", "config"}:
         yield from dialogues.check_test_entities(project, tests, test_examples)
-
-
-def _own_story_checks(facts: Facts) -> Iterator[Finding]:
-    yield from dialogues.check_repeated_stories(facts.blocks)
-    yield from dialogues.check_reachability(facts.project.stories)
-    if facts.project.rules:
-        yield from check_rules(facts.project, Dialogues.of(facts.project))
 
 
 # --- severities and exit codes ---------------------------------------------------------------------------------------
