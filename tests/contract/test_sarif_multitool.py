@@ -14,7 +14,15 @@ from node_tools import npm_package
 from turncheck.validate_command import Request, run_data_validate
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "validate"
-HOSTILE = 'version: "3.1"\nnlu:\n- intent: "a\\u0000::error::x <b> & é 🙅 %0A"\n  examples: |\n    - [x](<y>)\n    x\ny z: 1\n'
+HOSTILE = """\
+version: "3.1"
+nlu:
+- intent: "a\\u0000::error::x <b> & é 🙅 %0A"
+  examples: |
+    - [x](<y>)
+    x
+y z: 1
+"""
 
 
 def multitool() -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,17 @@ def test_codes_levels_and_effects_are_those_recorded_of_rasa() -> None:
             assert not check.own
             assert check.severity == row["severity"]
             assert ORDER[check.fails] >= ORDER[row["fails"]]
+
+
+def test_every_code_that_the_reader_gives_is_registered() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src" / "turncheck" / "project").glob("*.py")]
+    given = {
+        code
+        for source in sources
+        for code in re.findall(r'(?:note|Finding|_error|_schema)\(\s*(?:\w+,\s*)?"([a-z0-9]+(?:-[a-z0-9]+)+)"', source)
+    }
+    assert {"schema-violation", "yaml-syntax", "file-not-utf8"} <= given
+    assert given <= CHECKS.keys()
 
 
 def test_checks_of_our_own_show_wrong_and_right() -> None:

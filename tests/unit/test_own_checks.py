@@ -148,6 +148,7 @@ ELSEWHERE = {
     "hidden-by-load-error",
     "file-without-data",
     "file-is-folder",
+    "format-not-read",  # test_read_project.py
     "data-not-found",
     "test-story-in-training",
     "test-sentence-in-training",

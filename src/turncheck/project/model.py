@@ -282,6 +282,11 @@ class UserStep:
     text: str | None = None
     entities: tuple[StoryEntity, ...] = ()
 
+    @property
+    def base_intent(self) -> str | None:
+        """The intent without its response key: ``faq`` for ``faq/ask_hours``."""
+        return None if self.intent is None else self.intent.partition("/")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class ActionStep:

@@ -126,7 +126,7 @@ def _read_intent(collected: _Collected, block: YamlMapping) -> None:
     intent = name.value.strip()
     metadata = block.items.get("metadata")
     shared = {"intent": metadata.data} if metadata is not None and metadata.data is not None else None
-    before = len(collected.examples)
+    before, notes_before = len(collected.examples), len(collected.findings)
     examples = block.items.get("examples")
     if isinstance(examples, YamlSequence):
         _read_list(collected, examples, intent, shared)
@@ -135,7 +135,8 @@ def _read_intent(collected: _Collected, block: YamlMapping) -> None:
     elif examples is not None and not (isinstance(examples, YamlScalar) and examples.value is None):
         _note_schema(collected, examples, f"the examples of intent '{intent}' must be a text block or a list")
         return
-    if len(collected.examples) == before:
+    refused = any(note.code.startswith("annotation-") for note in collected.findings[notes_before:])
+    if len(collected.examples) == before and not refused:
         collected.note(
             "intent-block-empty",
             "warning",

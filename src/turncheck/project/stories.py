@@ -233,6 +233,12 @@ def _active_loop(findings: _Findings, node: YamlMapping) -> list[Step]:
 def _checkpoint(findings: _Findings, node: YamlMapping) -> list[Step]:
     name = _text(findings, node.items["checkpoint"], "the name of a checkpoint") or ""
     slots = _slots(findings, node) if "slot_was_set" in node.items else []
+    if any(slot.named_only for slot in slots):
+        message = f"The checkpoint '{name}' names a slot without a value; it is skipped."
+        findings.note(
+            "checkpoint-slot-invalid", "warning", message, node.key_location("checkpoint"), "Write the value."
+        )
+        return []
     return [CheckpointStep(name, node.key_location("checkpoint"), tuple(slots))]
 
 

@@ -136,7 +136,57 @@ def parse_yaml(source: YamlSource) -> YamlDocument:
     is_empty = (isinstance(root, YamlScalar) and not root.value) or (isinstance(root, YamlSequence) and not root.items)
     if root is None or is_empty:  # as Rasa, which takes any empty value for an empty mapping
         root = YamlMapping(source, 0, 0)
+    tab = _tab_between_tokens(source, root)
+    if tab is not None:
+        return YamlDocument(source, None, (*builder.findings, tab))
     return YamlDocument(source, root, tuple(builder.findings))
+
+
+def _tab_between_tokens(source: YamlSource, root: YamlNode) -> Finding | None:
+    """Return the finding that a tab stands where only spaces may: LibYAML lets it pass, Rasa's parser does not.
+
+    PyYAML's own scanner is as strict as Rasa's (ruamel.yaml is descended from it). It is slow, so it is asked only
+    about files that have a tab outside of block scalars, where tabs are text.
+    """
+    if "\t" not in source.text or not _has_tab_outside(source.text, sorted(_block_scalars(root))):
+        return None
+    try:
+        for _ in yaml.scan(source.text, Loader=yaml.SafeLoader):
+            pass
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        if mark is not None and source.text[_offset(mark) : _offset(mark) + 1] == "\t":
+            return describe_syntax_error(source, error)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None  # what LibYAML has read is taken as read
+    return None
+
+
+def _block_scalars(root: YamlNode) -> set[tuple[int, int]]:
+    ranges: set[tuple[int, int]] = set()
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:  # an alias
+            continue
+        seen.add(id(node))
+        if isinstance(node, YamlScalar) and node.style in {"|", ">"}:
+            ranges.add((node.start, node.end))
+        elif isinstance(node, YamlMapping):
+            stack.extend(node.items.values())
+        elif isinstance(node, YamlSequence):
+            stack.extend(node.items)
+    return ranges
+
+
+def _has_tab_outside(text: str, ranges: list[tuple[int, int]]) -> bool:
+    done = 0
+    for start, end in ranges:
+        if text.find("\t", done, start) >= 0:
+            return True
+        done = max(done, end)
+    return text.find("\t", done) >= 0
 
 
 @dataclass(slots=True)

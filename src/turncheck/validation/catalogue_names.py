@@ -259,6 +259,7 @@ UNUSED = (
         "Nothing is read from it. Convert it to Rasa's YAML format.",
         "data/nlu.json",
         "data/nlu.yml",
+        matters_always=True,
     ),
     _check(
         "data-not-found",

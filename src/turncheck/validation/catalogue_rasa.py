@@ -313,6 +313,30 @@ STORY_LOADING = (
         "Only text and list slots may be given by name alone (“set to something”). Write the value.",
     ),
     _error(
+        "intent-name-invalid",
+        "load",
+        "The name of an intent has more than one slash",
+        "The one slash of a retrieval intent stands between intent and key: `faq/opening_hours`.",
+    ),
+    _error(
+        "step-list-empty",
+        "load",
+        "There is nothing behind a key of a step that takes a list",
+        "Rasa 3.6 ends with a traceback here. Write the list, or remove the key.",
+    ),
+    _warning(
+        "checkpoint-slot-invalid",
+        "load",
+        "A checkpoint names a slot without a value",
+        "The checkpoint is skipped. Write the value that the slot must have.",
+    ),
+    _warning(
+        "checkpoint-condition-ignored",
+        "load",
+        "A checkpoint in the middle or at the end of a story has conditions",
+        "Only those at the beginning may have some. Move the slots there.",
+    ),
+    _error(
         "slot-named-undefined",
         "load",
         "A story names a slot without a value, and the domain does not define it",

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from turncheck.dialogue.defaults import DEFAULT_ACTIONS, DEFAULT_INTENTS
+from turncheck.dialogue.defaults import (
+    ACTION_QUERY_KNOWLEDGE_BASE,
+    DEFAULT_ACTIONS,
+    DEFAULT_INTENTS,
+    KNOWLEDGE_BASE_SLOTS,
+    SLOT_REQUESTED,
+    SLOT_SESSION_METADATA,
+)
 from turncheck.project.model import (
     ActionStep,
     ActiveLoopStep,
@@ -21,9 +28,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from turncheck.location import Location
-    from turncheck.project.model import Domain, Example, Project, Step, Story
+    from turncheck.project.model import Domain, Project, Step, Story
 
 UTTER = "utter_"
+
+
+class Labelled(Protocol):
+    """A sentence with an intent; its place is computed when asked."""
+
+    @property
+    def text(self) -> str | None:
+        """The plain text."""
+
+    @property
+    def base_intent(self) -> str | None:
+        """The intent without its response key."""
+
+    @property
+    def location(self) -> Location:
+        """Where it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +56,8 @@ class Facts:
     ``blocks`` are all stories and rules as Rasa meets them: file by file, the stories of a file before its rules.
     ``steps`` are their steps with the block they stand in; conditions come first, alternatives are opened.
     ``intents``, ``actions`` and ``utterances`` are what Rasa counts as known: with the default ones, and with what
-    retrieval intents imply.
+    retrieval intents imply. ``labelled`` are all sentences with an intent: the NLU examples, and user steps of stories
+    that have both a text and an intent, which Rasa trains on as well.
     """
 
     project: Project
@@ -43,9 +67,18 @@ class Facts:
     intents: frozenset[str]
     actions: frozenset[str]
     utterances: frozenset[str]
-    nlu_intents: Mapping[str, Example]
+    labelled: tuple[Labelled, ...]
+    nlu_intents: Mapping[str, Location]
     story_intents: Mapping[str, UserStep]
     bot_texts: Mapping[str, Location]
+
+    @property
+    def default_slots(self) -> frozenset[str]:
+        """The slots that Rasa adds to the domain."""
+        added = {SLOT_SESSION_METADATA} | ({SLOT_REQUESTED} if self.domain.forms else set())
+        if ACTION_QUERY_KNOWLEDGE_BASE in self.actions:
+            added.update(KNOWLEDGE_BASE_SLOTS)
+        return frozenset(added)
 
     @property
     def has_nlu_responses(self) -> bool:
@@ -81,14 +114,11 @@ class Facts:
 def gather(project: Project) -> Facts:
     """Look through a project once, in linear time."""
     domain = project.domain
-    nlu_intents: dict[str, Example] = {}
-    retrieval: dict[str, None] = {}
-    for example in project.nlu.examples:
-        if example.intent:
-            base = example.base_intent or ""
-            nlu_intents.setdefault(base, example)
-            if base != example.intent:
-                retrieval[base] = None
+    retrieval = {
+        example.base_intent or "": example.location
+        for example in reversed(project.nlu.examples)
+        if example.intent and "/" in example.intent
+    }
     blocks = _in_reading_order(project)
     steps = tuple((block, step) for block in blocks for step in _opened((*block.condition, *block.steps)))
     bot_texts: dict[str, Location] = {}
@@ -99,6 +129,11 @@ def gather(project: Project) -> Facts:
     for _, step in steps:
         if isinstance(step, UserStep) and step.intent is not None:
             story_intents.setdefault(step.intent.partition("/")[0], step)
+    told = [step for _, step in steps if isinstance(step, UserStep) and step.text and step.intent]
+    labelled: tuple[Labelled, ...] = (*(e for e in project.nlu.examples if e.intent), *told)
+    nlu_intents: dict[str, Labelled] = {}
+    for sentence in labelled:
+        nlu_intents.setdefault(sentence.base_intent or "", sentence)
     named = (*domain.actions, *(UTTER + intent for intent in retrieval))
     return Facts(
         project=project,
@@ -110,7 +145,8 @@ def gather(project: Project) -> Facts:
             (*DEFAULT_ACTIONS, *named, *domain.responses, *domain.forms, *domain.end_to_end_actions, *bot_texts)
         ),
         utterances=frozenset(name.partition("/")[0] for name in domain.responses),
-        nlu_intents=nlu_intents,
+        labelled=labelled,
+        nlu_intents={intent: sentence.location for intent, sentence in nlu_intents.items()},
         story_intents=story_intents,
         bot_texts=bot_texts,
     )
@@ -118,7 +154,7 @@ def gather(project: Project) -> Facts:
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return ``Did you mean 'x'?`` for a name that is close to a known one, else an empty text."""
-    near = get_close_matches(name, sorted(known), n=1, cutoff=0.75) if name else []
+    near = get_close_matches(str(name), sorted(map(str, known)), n=1, cutoff=0.75) if name else []
     return f"Did you mean '{near[0]}'?" if near else ""
 
 

@@ -27,6 +27,8 @@ STOPPING: Final = frozenset(
             "annotation-not-json",
             "annotation-invalid",
             "slot-named-undefined",
+            "intent-name-invalid",
+            "step-list-empty",
             "required-slots-empty",
             "domain-empty",
             "max-history-invalid",
@@ -132,7 +134,15 @@ class LoadOrder:
 _STORY_CODES: Final = frozenset(
     {
         *("retrieval-intent-full-name", "story-name-empty", "story-without-steps", "step-without-intent"),
-        *("step-without-action", "slot-without-value", "slot-named-undefined", "story-intent-undefined"),
+        *(
+            "step-without-action",
+            "step-list-empty",
+            "checkpoint-slot-invalid",
+            "checkpoint-condition-ignored",
+            "slot-without-value",
+            "slot-named-undefined",
+            "story-intent-undefined",
+        ),
     }
 )
 

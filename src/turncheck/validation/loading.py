@@ -6,6 +6,9 @@ import re
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
+from turncheck.location import Location
+from turncheck.project.files import DOMAIN_KEYS
+from turncheck.project.model import CheckpointStep
 from turncheck.project.versions import SUPPORTED, parse_version
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
 from turncheck.validation import schemas
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from turncheck.finding import Finding
-    from turncheck.location import Location
     from turncheck.project.files import ProjectFile
     from turncheck.project.model import Project
     from turncheck.project.yaml_positions import YamlNode
@@ -41,6 +43,9 @@ def check_files(project: Project) -> Iterator[Finding]:
     for file in project.files:
         if file.document is None or file.document.root is None or file.document.findings:
             continue
+        if file.role == "domain" and not _is_domain_file(project, file):
+            yield found("file-without-data", f"'{file.path}' has no key of a domain.", Location(file.path))
+            continue
         faults = list(_schema_faults(file, file.document.root))
         yield from faults
         if file.mapping is not None and file.role in {"domain", "data"}:
@@ -48,6 +53,14 @@ def check_files(project: Project) -> Iterator[Finding]:
             yield from _top_keys(file.mapping, file)
             if file.role == "domain" and not faults:
                 yield from check_domain_file(file.mapping, project.root)
+
+
+def _is_domain_file(project: Project, file: ProjectFile) -> bool:
+    """In a folder, Rasa takes for the domain what has one of its keys; a single file is the domain anyway."""
+    if project.domain.location.path == file.path:
+        return True
+    data = file.document.root.data if file.document and file.document.root else ()
+    return isinstance(data, str | list | dict) and any(key in data for key in DOMAIN_KEYS)
 
 
 def _schema_faults(file: ProjectFile, root: YamlNode) -> Iterator[Finding]:
@@ -102,7 +115,7 @@ def check_merging(project: Project, facts: Facts) -> Iterator[Finding]:
         if file.has_nlu:
             data["responses"].update(_defined(file).get("responses", {}))
     for intent in facts.retrieval_intents:
-        data["actions"][UTTER + intent] = facts.nlu_intents[intent].location
+        data["actions"][UTTER + intent] = facts.nlu_intents[intent]
     for text, place in facts.bot_texts.items():
         data["e2e_actions"][text] = place
     for domain in domains:
@@ -168,14 +181,64 @@ def check_story_loading(facts: Facts) -> Iterator[Finding]:
     ):
         base = name.partition("/")[0]
         yield found("retrieval-intent-full-name", f"'{path}' names '{name}'; stories know '{base}'.", place)
+    yield from _ignored_conditions(facts)
     for name, _, place in _once((step.slot, "", step.location) for _, step in facts.slot_steps() if step.named_only):
         slot = domain.slots.get(name)
+        if slot is None and name in facts.default_slots:
+            continue
         if slot is None:
             message = f"The slot '{name}' is named without a value, and the domain does not define it."
             yield found("slot-named-undefined", message, place)
         elif slot.type in {"categorical", "bool", "float"} and slot.influence_conversation is not False:
             message = f"The slot '{name}' of type '{slot.type}' is named without a value."
             yield found("slot-without-value", message, place)
+
+
+def _ignored_conditions(facts: Facts) -> Iterator[Finding]:
+    for block in facts.blocks:
+        begun = False
+        for step in block.steps:
+            if not isinstance(step, CheckpointStep):
+                begun = True
+            elif begun and step.slots:
+                message = f"The conditions of the checkpoint '{step.name}' in '{block.name}' are ignored."
+                yield found("checkpoint-condition-ignored", message, step.location)
+
+
+def check_intent_names(facts: Facts) -> Iterator[Finding]:
+    """Intents with more than one slash, which Rasa cannot take apart."""
+    for example in facts.project.nlu.examples:
+        if example.intent and example.intent.count("/") > 1:
+            yield _two_slashes(example.intent, example.location)
+    for _, step in facts.user_steps():
+        if step.intent and step.intent.count("/") > 1:
+            yield _two_slashes(step.intent, step.location)
+
+
+def _two_slashes(intent: str, place: Location) -> Finding:
+    return found("intent-name-invalid", f"The name of the intent '{intent}' has more than one slash.", place)
+
+
+def check_empty_lists(project: Project) -> Iterator[Finding]:
+    """Keys of story steps with nothing behind them, where Rasa wants a list."""
+    for file in project.files:
+        root = file.mapping if file.has_stories else None
+        for key in ("stories", "rules"):
+            blocks = root.items.get(key) if root is not None else None
+            for block in blocks.items if isinstance(blocks, YamlSequence) else ():
+                if isinstance(block, YamlMapping):
+                    yield from _nothing_behind(block, ("condition",))
+                    steps = block.items.get("steps")
+                    for step in steps.items if isinstance(steps, YamlSequence) else ():
+                        if isinstance(step, YamlMapping):
+                            yield from _nothing_behind(step, ("slot_was_set", "entities", "or"))
+
+
+def _nothing_behind(node: YamlMapping, keys: Iterable[str]) -> Iterator[Finding]:
+    for key in keys:
+        value = node.items.get(key)
+        if isinstance(value, YamlScalar) and value.value is None:
+            yield found("step-list-empty", f"There is nothing behind the key '{key}'.", node.key_location(key))
 
 
 def _once(uses: Iterable[tuple[str, str, Location]]) -> Iterator[tuple[str, str, Location]]:

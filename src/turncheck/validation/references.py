@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.dialogue.defaults import DEFAULT_INTENTS
+from turncheck.project.model import OrStep, UserStep
 from turncheck.project.yaml_positions import YamlScalar
 from turncheck.validation.facts import UTTER, suggestion
 from turncheck.validation.findings import found
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.finding import Finding
+    from turncheck.project.model import Story
     from turncheck.validation.facts import Facts
 
 
@@ -36,17 +38,17 @@ def check_intents(facts: Facts) -> Iterator[Finding]:
                 place,
                 suggestion(name, facts.nlu_intents.keys() - listed.keys()),
             )
-    for name, example in facts.nlu_intents.items():
+    for name, place in facts.nlu_intents.items():
         if name not in facts.intents:
             yield found(
                 "intent-not-in-domain",
-                f"The NLU data have examples for the intent '{name}', which the domain does not list.",
-                example.location,
+                f"There are examples for the intent '{name}', which the domain does not list.",
+                place,
                 suggestion(name, facts.intents),
             )
     # A retrieval intent of the NLU data counts as listed.
     for name in sorted(facts.retrieval_intents - listed.keys() - set(DEFAULT_INTENTS)):
-        listed[name] = facts.nlu_intents[name].location
+        listed[name] = facts.nlu_intents[name]
     for name, place in listed.items():
         if name not in facts.story_intents:
             yield found("intent-unused", f"The intent '{name}' is used in no story or rule.", place)
@@ -55,14 +57,34 @@ def check_intents(facts: Facts) -> Iterator[Finding]:
 def check_story_intents(facts: Facts) -> Iterator[Finding]:
     """User steps whose intent the domain files do not list, once for each intent and file.
 
-    Rasa remarks on these while it loads the stories, when it does not know yet which intents the NLU data add.
+    Rasa remarks on these while it loads the stories, when it does not know yet which intents the NLU data add; it does
+    not look at alternatives then.
     """
     known = frozenset((*facts.domain.intents, *DEFAULT_INTENTS))
     seen: set[tuple[str, str]] = set()
-    for block, step in facts.user_steps():
-        name = None if step.intent is None else step.intent.partition("/")[0]
-        if not name or name in known or (name, step.location.path) in seen:
-            continue
+    for block in facts.blocks:
+        for step in (*block.condition, *block.steps):
+            if isinstance(step, UserStep):
+                yield from _unknown_intent(block, step, known, seen)
+
+
+def check_alternative_intents(facts: Facts) -> Iterator[Finding]:
+    """Intents of alternatives that nothing lists, which Rasa sees in its checks alone."""
+    seen: set[tuple[str, str]] = set()
+    named = {step.base_intent for block in facts.blocks for step in block.steps if isinstance(step, UserStep)}
+    for block in facts.blocks:
+        for step in block.steps:
+            for alternative in step.alternatives if isinstance(step, OrStep) else ():
+                for part in alternative:
+                    if isinstance(part, UserStep) and part.base_intent not in named:
+                        yield from _unknown_intent(block, part, facts.intents, seen)
+
+
+def _unknown_intent(
+    block: Story, step: UserStep, known: frozenset[str], seen: set[tuple[str, str]]
+) -> Iterator[Finding]:
+    name = step.base_intent
+    if name and name not in known and (name, step.location.path) not in seen:
         seen.add((name, step.location.path))
         yield found(
             "story-intent-undefined",
@@ -75,20 +97,20 @@ def check_story_intents(facts: Facts) -> Iterator[Finding]:
 def check_repeated_examples(facts: Facts) -> Iterator[Finding]:
     """The same plain text under several intents; keys of one retrieval intent do not count."""
     intents: dict[str, dict[str, None]] = {}
-    for example in facts.project.nlu.examples:
-        if example.base_intent:
-            intents.setdefault(example.text, {})[example.base_intent] = None
+    for sentence in facts.labelled:
+        intents.setdefault(sentence.text or "", {})[sentence.base_intent or ""] = None
     several = {text for text, names in intents.items() if len(names) > 1}
     if not several:
         return
-    for example in facts.project.nlu.examples:
-        if example.text in several and example.base_intent:
-            several.discard(example.text)
-            names = ", ".join(sorted(intents[example.text]))
+    for sentence in facts.labelled:
+        text = sentence.text or ""
+        if text in several:
+            several.discard(text)
+            names = ", ".join(sorted(intents[text]))
             yield found(
                 "example-in-several-intents",
-                f"The example '{example.text}' stands under several intents: {names}.",
-                example.location,
+                f"The example '{text}' stands under several intents: {names}.",
+                sentence.location,
             )
 
 
@@ -125,7 +147,7 @@ def check_listed_responses(facts: Facts) -> Iterator[Finding]:
         if name.startswith(UTTER) and name not in domain.responses and name not in parents:
             action = domain.actions.get(name)
             example = facts.nlu_intents.get(name.removeprefix(UTTER))
-            place = action.location if action else example.location if example else domain.location
+            place = action.location if action else example or domain.location
             yield found(
                 "listed-response-undefined",
                 f"The action '{name}' needs a response, but none is defined.",
@@ -184,7 +206,7 @@ def _required_slots(facts: Facts) -> Iterator[Finding]:
                 yield found("required-slots-empty", f"The form '{name}' has an empty 'required_slots'.", node.location)
     for form in facts.domain.forms.values():
         for slot in dict.fromkeys(form.required_slots):
-            if slot not in facts.domain.slots and slot not in _default_slots(facts):
+            if slot not in facts.domain.slots and slot not in facts.default_slots:
                 yield found(
                     "form-slot-undefined",
                     f"The form '{form.name}' requires the slot '{slot}', which the domain does not define.",
@@ -217,8 +239,3 @@ def _mapping_conditions(facts: Facts) -> Iterator[Finding]:
                 if (code, slot.name, name or "") not in seen:
                     seen.add((code, slot.name, name or ""))
                     yield found(code, message, mapping.location, suggestion(name or "", forms) if form is None else "")
-
-
-def _default_slots(facts: Facts) -> frozenset[str]:
-    """Slots that exist without being written: Rasa adds them before it checks the forms."""
-    return frozenset({"session_started_metadata"} | ({"requested_slot"} if facts.domain.forms else set()))

@@ -94,8 +94,8 @@ def validate(
     emptied = any(finding.code in EMPTYING for finding in read) or _domain_skipped(project)
     if emptied and mirror:
         seen_domain = with_emptied_domain(project)
-    found_here = [*read, *_loading(project, facts, emptied=emptied and mirror)]
     judged = gather(seen_domain) if seen_domain is not project else facts
+    found_here = [*read, *_loading(project, judged, emptied=emptied and mirror)]
     told = _tell(facts)
     told_judged = told if judged is facts else _tell(judged)
     found_here += _checks(judged, told_judged, max_history=max_history, stories_only=stories_only)
@@ -107,10 +107,14 @@ def validate(
         found_here = [finding for finding in found_here if finding.code not in ABOUT_EMPTIED_DOMAIN]
     found_here += _own_checks(facts, told, tests, test_examples, stories_only=stories_only)
     hidden: list[Finding] = []
+    if emptied and mirror and any(finding.code == "slot-named-undefined" for finding in found_here):
+        consequences.add("always")
     if mirror:
         # Rasa has this check, and a filter of its own that lets nobody see the message.
         found_here = [finding for finding in found_here if finding.code != "assistant-id-placeholder"]
         found_here, hidden = seen_by_rasa(LoadOrder(project), found_here)
+        if emptied:  # the slots are there, it is the domain that is not
+            found_here = [finding for finding in found_here if finding.code != "slot-named-undefined"]
     retrieval = facts.retrieval_intents
     pairs: list[tuple[Finding, Fails]] = []
     for finding in dict.fromkeys(found_here):
@@ -157,6 +161,8 @@ def _domain_skipped(project: Project) -> bool:
 def _loading(project: Project, facts: Facts, *, emptied: bool) -> Iterator[Finding]:
     """What Rasa remarks while loading, beyond single files."""
     yield from loading.check_importers(project)
+    yield from loading.check_empty_lists(project)
+    yield from loading.check_intent_names(facts)
     if "nlu" not in project.unreadable:
         yield from loading.check_synonym_merging(project)
     if "domain" in project.unreadable or not _has_domain(project):
@@ -197,6 +203,7 @@ def _checks(facts: Facts, told: Dialogues | None, *, max_history: int | None, st
         if not unreadable & {"domain", "nlu", "stories"}:
             yield from references.check_domain(facts)
             yield from references.check_intents(facts)
+            yield from references.check_alternative_intents(facts)
             yield from references.check_responses(facts)
         if "nlu" not in unreadable:
             yield from references.check_repeated_examples(facts)
