@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from turncheck import __version__
 from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
-from turncheck.evaluation.coverage import coverage_of, reached_by_stories
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.files import write_all, write_file
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
@@ -21,6 +20,7 @@ from turncheck.render.story_files import story_files
 from turncheck.render.story_text import story_text
 from turncheck.report.codec import encode
 from turncheck.report.model import EngineInfo, ProjectInfo, Report, Source, Tool
+from turncheck.validation.coverage import coverage, reached_by_stories
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +93,7 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
         seed=options.seed,
         engine=subject.info,
         core=core,
-        coverage=coverage_of(project, reached_by_stories(core)),
+        coverage=coverage(project, reached_by_stories(stories)),
         timings=dict(screen.timings),
     )
     write_core_files(report, output, screen)

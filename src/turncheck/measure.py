@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from turncheck.finding import Finding
     from turncheck.location import Location
     from turncheck.project.model import Config, NluData, Project, Story
-    from turncheck.report.model import Core, EndToEnd
+    from turncheck.report.model import Core, EndToEnd, KindCoverage
     from turncheck.screen import Screen
     from turncheck.settings import Settings
 
@@ -88,6 +88,7 @@ def measure(inputs: Inputs, screen: Screen) -> Report:
         nlu=nlu.section if nlu else None,
         core=core,
         e2e=e2e,
+        coverage=_coverage(project, tests, e2e),
         settings=_gate_settings(settings),
         skipped=tuple(
             Skipped(evaluation=name, reason=run.skipped[name]) for name in EVALUATIONS if name in run.skipped
@@ -283,6 +284,31 @@ class _Run:
 
     def _skip(self, evaluation: str, reason: str) -> None:
         self.skipped[evaluation] = reason
+
+
+def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str, KindCoverage]:
+    """What of the project its tests reach: stories and sentences as written, end-to-end cases as they ran."""
+    from turncheck.validation.coverage import (  # noqa: PLC0415 - see `nlu`
+        Reached,
+        coverage,
+        reached_by_examples,
+        reached_by_stories,
+    )
+
+    reached = reached_by_stories(tests.stories)
+    if tests.nlu:
+        reached |= reached_by_examples(tests.nlu.examples)
+    if e2e:
+        named = {kind: frozenset(names) for kind, names in e2e.exercised.items()}
+        nothing: frozenset[str] = frozenset()
+        reached |= Reached(
+            intents=named.get("intents", nothing),
+            entities=named.get("entities", nothing),
+            actions=named.get("actions", nothing) | named.get("responses", nothing),
+            slots=named.get("slots", nothing),
+            forms=named.get("forms", nothing),
+        )
+    return coverage(project, reached) if reached != Reached() else {}
 
 
 def smallest_max_history(config: Config) -> int | None:
