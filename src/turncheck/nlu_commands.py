@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck import __version__
+from turncheck.checkout import find_checkout
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
 from turncheck.evaluation.rasa_split import response_name, split_as_rasa
@@ -113,7 +114,7 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
     report = Report(
         tool=Tool(name="turncheck", version=__version__),
         project=ProjectInfo(name=project.name),
-        source=source or Source(),
+        source=source or _source(options.project),
         seed=options.seed,
         engine=measured.engine,
         nlu=measured.section,
@@ -122,6 +123,12 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
     write_test_files(report, measured, output, screen)
     sys.stdout.write(nlu_text(measured.section, measured.engine))
     return EXIT_OK
+
+
+def _source(folder: Path) -> Source:
+    """The commit that is checked out: the pictures say it."""
+    checkout = find_checkout(folder)
+    return Source(commit=checkout.commit() if checkout else None)
 
 
 def read_training_and_test(options: NluTestOptions, screen: Screen) -> tuple[Project, NluData]:

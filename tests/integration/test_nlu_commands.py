@@ -63,6 +63,23 @@ def test_cross_validation_judges_every_sentence_and_does_not_use_a_model(
     assert report["macro avg"]["support"] == 20
 
 
+def test_the_report_does_not_depend_on_the_number_of_workers(tmp_path: Path) -> None:
+    project = ORACLE / "no_crf_two_extractors" / "project"
+    reports = []
+    for workers in ("1", "2"):
+        path = tmp_path / f"{workers}.json"
+        arguments = ("test", "nlu", "--project", project, "--cross-validation", "--folds", "3", "--no-plot")
+        assert turncheck(*arguments, "--workers", workers, "--json", path, "--out", tmp_path / workers) == 0
+        report = json.loads(path.read_text())
+        del report["timings"]
+        reports.append(report)
+    assert reports[0] == reports[1]
+    assert {one["extractor"] for two in reports[0]["nlu"]["predictions"] for one in two["predicted"]["entities"]} == {
+        "CRFEntityExtractor",
+        "RegexEntityExtractor",
+    }
+
+
 def test_the_flags_of_older_versions_write_their_files(tmp_path: Path) -> None:
     arguments = ("test", "nlu", "--project", TRAVEL / "project", "--nlu", TRAVEL / "test_data.yml", "--no-plot")
     old = ("--report", tmp_path / "reports", "--errors", tmp_path / "errors.json")

@@ -119,6 +119,7 @@ def test_the_suggested_threshold_has_the_most_right_minus_wrong_answers_and_is_t
     )
     assert figures.suggested is not None
     assert figures.suggested.threshold == 0.32
+    assert (figures.wrong_avoided, figures.right_lost) == (2, 0)
 
 
 def test_after_the_fallback_a_sentence_is_right_wrong_or_not_understood() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from turncheck.engines.base import NluEngine, NluTrainer
-    from turncheck.project.model import Config, Example, NluData, Project
+    from turncheck.project.model import Component, Config, Example, NluData, Project
     from turncheck.report.model import EngineInfo, NluPrediction
 
 FALLBACK_THRESHOLD: Final = 0.3
@@ -247,10 +247,18 @@ def _understood(judged: Sequence[Judged], config: Config) -> Understood | None:
         return None
     for component in config.pipeline or ():
         if component.name.rpartition(".")[2] == "FallbackClassifier":
-            threshold = float(component.parameters.get("threshold", FALLBACK_THRESHOLD))
-            ambiguity = float(component.parameters.get("ambiguity_threshold", FALLBACK_AMBIGUITY_THRESHOLD))
-            return score_understood(judgements, threshold=threshold, ambiguity_threshold=ambiguity)
+            return score_understood(
+                judgements,
+                threshold=_number(component, "threshold", FALLBACK_THRESHOLD),
+                ambiguity_threshold=_number(component, "ambiguity_threshold", FALLBACK_AMBIGUITY_THRESHOLD),
+            )
     return score_understood(judgements, threshold=None, ambiguity_threshold=None)
+
+
+def _number(component: Component, name: str, default: float) -> float:
+    """What is no number is the engine's to refuse; a remote engine may not even read it."""
+    value = component.parameters.get(name, default)
+    return float(value) if isinstance(value, int | float) else default
 
 
 def _all_extractors(runs: Sequence[FoldRun]) -> list[str]:
@@ -298,6 +306,8 @@ def _remarks(
         remarks.append("Intents are not scored: the sentences have fewer than two different ones.")
     if not entities:
         remarks.append("Entities are not scored: none of the sentences has one.")
+    if len({entry.expected.response for entry in predictions} - {None}) < 2:
+        remarks.append("Responses are not scored: the sentences have fewer than two different ones.")
     found = {entity.extractor for entry in predictions for entity in entry.predicted.entities}
     remarks += [f"{name} found no entity in any of the sentences." for name in entities if name not in found]
     remarks += [f"{name} is pretrained and was not scored." for name in extractors if name in left_out]

@@ -53,6 +53,7 @@ def score_understood(
         if point is not None
     )
     suggested = max(curve, key=lambda point: (_gain(point, len(judgements)), -point.threshold), default=None)
+    right_then, wrong_then = _answers(suggested, len(judgements)) if suggested else (0, 0)
     return Understood(
         right=right,
         wrong=len(answered) - right,
@@ -61,6 +62,8 @@ def score_understood(
         ambiguity_threshold=ambiguity_threshold,
         curve=curve,
         suggested=suggested,
+        wrong_avoided=len(answered) - right - wrong_then if suggested else 0,
+        right_lost=right - right_then if suggested else 0,
     )
 
 
@@ -80,10 +83,15 @@ def _point(judgements: Sequence[Judgement], threshold: float, ambiguity: float |
 
 
 def _gain(point: ThresholdPoint, sentences: int) -> int:
-    """Right minus wrong answers, in sentences (whole, so that rounding decides no tie)."""
+    right, wrong = _answers(point, sentences)
+    return right - wrong
+
+
+def _answers(point: ThresholdPoint, sentences: int) -> tuple[int, int]:
+    """Return right and wrong answers at a point, in whole sentences, so that rounding decides no tie."""
     answered = round(point.coverage * sentences)
     right = round(point.precision * answered)
-    return right - (answered - right)
+    return right, answered - right
 
 
 def calibration_error(judgements: Sequence[Judgement]) -> float | None:

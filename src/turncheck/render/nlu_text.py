@@ -56,6 +56,10 @@ def _figures(nlu: Nlu) -> Iterator[str]:
                 f"  suggested threshold {point.threshold:g}: answers {point.coverage:.1%} of the sentences, "
                 f"{point.precision:.1%} of them right"
             )
+            yield (
+                f"  against today it avoids {understood.wrong_avoided} wrong answers "
+                f"and loses {understood.right_lost} right ones"
+            )
 
 
 def _table(title: str, figures: Mapping[str, float], folds: Mapping[str, Spread]) -> Iterator[str]:
@@ -81,3 +85,12 @@ def _where_to_look(nlu: Nlu) -> Iterator[str]:
             f"  {text(str(prediction.location))}: “{text(prediction.text)}” is {expected}, "
             f"looks like {predicted} ({prediction.predicted.confidence:.2f})"
         )
+    if nlu.insights.overlapping:
+        yield "Entities that overlap:"
+    for index in nlu.insights.overlapping[:_MOST_CONFUSED]:
+        prediction = nlu.predictions[index]
+        found = ", ".join(
+            f"{text(prediction.text[one.start : one.end])} = {text(one.entity)} ({text(one.extractor or '')})"
+            for one in prediction.predicted.entities
+        )
+        yield f"  {text(str(prediction.location))}: “{text(prediction.text)}”: {found}"

@@ -248,6 +248,10 @@ class Understood(_Part, frozen=True, kw_only=True):
     ambiguity_threshold: float | None = None
     curve: tuple[ThresholdPoint, ...] = ()
     suggested: ThresholdPoint | None = None
+    wrong_avoided: int = 0
+    """Wrong answers of today that would not be given at the suggested threshold (negative: more of them)."""
+    right_lost: int = 0
+    """Right answers of today that would not be given at the suggested threshold (negative: more of them)."""
 
 
 class ConfusedPair(_Part, frozen=True, kw_only=True):
