@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from turncheck.core_commands import ensure_readable, ensure_trainable
 from turncheck.engines.embedded.actions.endpoint import ActionEndpoint, choose_server, read_endpoint
 from turncheck.engines.embedded.actions.server import NoActionServer
 from turncheck.engines.embedded.actions.server_process import running_action_server
@@ -17,6 +16,7 @@ from turncheck.environment import for_child
 from turncheck.errors import UserError
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.project.reader import read_project
+from turncheck.trainable import ensure_readable, ensure_trainable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

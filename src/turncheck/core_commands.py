@@ -14,12 +14,12 @@ from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.files import write_all, write_file
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
-from turncheck.project.reader import read_project, read_stories
+from turncheck.project.reader import read_stories
 from turncheck.project.testfiles import TEST_STORY_PREFIX, find_test_stories
 from turncheck.render.story_files import story_files
 from turncheck.render.story_text import story_text
-from turncheck.report.codec import encode
 from turncheck.report.model import EngineInfo, ProjectInfo, Report, Source, Tool
+from turncheck.trainable import ensure_trainable, read_given_project
 from turncheck.validation.coverage import coverage, reached_by_stories
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
         RuleConflictError: there was no model, and the project cannot be trained.
     """
     stories = read_test_stories(options)
-    project = read_for_training(options.project, options.domain, None, options.config, options.endpoints)
+    project = read_given_project(options.project, options.domain, None, options.config, options.endpoints)
     subject = _subject(options, project, screen)
     with screen.step("core", f"Testing {len(stories)} stories"):
         core = evaluate_stories(
@@ -110,6 +110,8 @@ def write_core_files(report: Report, output: CoreOutput, screen: Screen) -> None
     files = story_files(core, errors=output.errors, warnings=output.warnings, successes=output.successes)
     write_all(output.folder, files)
     if output.json is not None:
+        from turncheck.report.codec import encode  # noqa: PLC0415 - where a report is wanted
+
         write_file(output.json, encode(report))
     if output.plots:
         with screen.step("plots", "Drawing"):
@@ -191,61 +193,6 @@ class Subject:
     ensemble: Ensemble
     nlu: NluEngine | None
     info: EngineInfo
-
-
-def read_for_training(
-    root: Path,
-    domain: Path | None,
-    data: Sequence[Path] | None,
-    config: Path | None,
-    endpoints: Path | None = None,
-) -> Project:
-    """Read a project; a path that was given must be there.
-
-    Raises:
-        UserError: a given path is missing.
-    """
-    given = [
-        ("domain", domain),
-        ("config", config),
-        ("endpoints", endpoints),
-        *(("stories", path) for path in data or ()),
-    ]
-    for name, path in given:
-        if path is not None and not path.exists():
-            raise UserError(f"the path '{path}' of --{name} does not exist", remedy="Correct the path.")
-    return read_project(root, domain=domain, data=data, config=config, endpoints=endpoints)
-
-
-def ensure_trainable(project: Project) -> None:
-    """Refuse a project whose dialogue parts cannot be read, or that has nothing to learn from.
-
-    Raises:
-        UserError: says which file is at fault.
-    """
-    if project.calm is not None:
-        raise UserError(f"{project.calm}: the embedded engine does not run CALM assistants")
-    ensure_readable(project, {"domain", "stories", "config"})
-    if not project.stories and not project.rules:
-        raise UserError(
-            "the project has neither stories nor rules to learn from", remedy="Write some, or name them with --stories."
-        )
-
-
-def ensure_readable(project: Project, parts: set[str]) -> None:
-    """Refuse a project of which one of these parts cannot be read whole.
-
-    Raises:
-        UserError: says which file is at fault.
-    """
-    broken = sorted(project.unreadable & parts)
-    if broken:
-        fault = next((finding for finding in project.findings if finding.severity == "error"), None)
-        raise UserError(
-            f"the {' and '.join(broken)} of the project cannot be read{f': {fault.message}' if fault else ''}",
-            location=fault.location if fault else None,
-            remedy="`turncheck data validate` lists all faults.",
-        )
 
 
 def _subject(options: CoreTestOptions, project: Project, screen: Screen) -> Subject:

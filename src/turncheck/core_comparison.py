@@ -11,7 +11,7 @@ from math import fsum, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.core_commands import ensure_trainable, read_for_training, read_test_stories, subject_of
+from turncheck.core_commands import read_test_stories, subject_of
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.rule_learning import RuleConflictError
 from turncheck.dialogue.story_steps import story_steps
@@ -27,6 +27,7 @@ from turncheck.model_choice import SUFFIX, load_model
 from turncheck.render.nlu_comparison import CORE_CURVE, CurvePoint, draw_curves
 from turncheck.render.rasa_files import as_json
 from turncheck.render.sinks.terminal import text
+from turncheck.trainable import ensure_trainable, read_given_project
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,7 +69,7 @@ def run_train_comparison(
         raise UserError("two configurations have the same name", remedy="Models are named after them: rename one.")
     number = 0
     for config in configs:
-        project = read_for_training(options.project, options.domain, options.data or None, config)
+        project = read_given_project(options.project, options.domain, options.data or None, config)
         ensure_trainable(project)
         domain = DialogueDomain.of(project)
         steps = story_steps((*project.stories, *project.rules), domain)

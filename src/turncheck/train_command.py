@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from turncheck.core_commands import ensure_readable, ensure_trainable, read_for_training
 from turncheck.dialogue.rule_learning import RuleConflictError
 from turncheck.engines.embedded.fingerprint import project_fingerprint
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.model_choice import DEFAULT_MODELS, model_path
+from turncheck.trainable import ensure_readable, ensure_trainable, read_given_project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
     Raises:
         UserError: nothing to read or to learn from, a model that cannot be written.
     """
-    project = read_for_training(options.project, options.domain, options.data or None, options.config)
+    project = read_given_project(options.project, options.domain, options.data or None, options.config)
     wanted = _possible(project, parts, screen)
     writer = MemberWriter()
     substitutions: list[Substitution] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.defaults import ACTION_UNLIKELY_INTENT
-from turncheck.dialogue.states import State, follows_listen, previous_action
+from turncheck.dialogue.states import Part, State, follows_listen, previous_action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ def by_intent(states: Sequence[State]) -> list[State]:
     """Return the states with the text left out wherever there is an intent, and in the newest message anyway."""
     result = [_without_text_beside_intent(state) for state in states]
     last = result[-1]
-    if s.TEXT in last.get(s.USER, {}) and follows_listen(last):
+    if s.TEXT in last.get(s.USER, s.NO_PART) and follows_listen(last):
         result[-1] = _with_user(last, {key: value for key, value in last[s.USER].items() if key != s.TEXT})
     return result
 
@@ -56,7 +56,7 @@ def _without_text_beside_intent(state: State) -> State:
 
 def _with_user(state: State, user: dict[str, object]) -> State:
     changed = State(state)
-    changed[s.USER] = user
+    changed[s.USER] = Part(user)
     return changed
 
 
@@ -65,7 +65,14 @@ def learner_states(tracker: Tracker, rule_only: RuleOnly, *, text: bool = False)
 
     Neither does it see ``action_unlikely_intent``. ``text``: the newest message by its text.
     """
-    states = [state for state in visible_states(tracker.moments(), rule_only) if not _is_unlikely_intent(state)]
+    return tracker.remembered(
+        ("learner", text, rule_only), lambda: learner_states_of(tracker.moments(), rule_only, text=text)
+    )
+
+
+def learner_states_of(moments: Sequence[Moment], rule_only: RuleOnly, *, text: bool = False) -> list[State]:
+    """Like :func:`learner_states`, from a dialogue's moments."""
+    states = [state for state in visible_states(moments, rule_only) if not _is_unlikely_intent(state)]
     return by_text(states) if text else by_intent(states)
 
 
@@ -79,7 +86,7 @@ def visible_states(moments: Sequence[Moment], rule_only: RuleOnly) -> list[State
     After a hidden turn, the previous action and the message are those of the last turn that is seen.
     """
     states: list[State] = []
-    last_action: dict[str, object] | None = None
+    last_action: Part | None = None
     hidden = False
     for moment in moments:
         if not hidden:
@@ -93,9 +100,7 @@ def visible_states(moments: Sequence[Moment], rule_only: RuleOnly) -> list[State
     return states
 
 
-def _seen_by_learner(
-    state: State, before: State | None, last_action: dict[str, object] | None, rule_only: RuleOnly
-) -> State:
+def _seen_by_learner(state: State, before: State | None, last_action: Part | None, rule_only: RuleOnly) -> State:
     changed = _without_rule_only(state, rule_only)
     if before is not None and not follows_listen(changed):
         user = before.get(s.USER)
@@ -112,14 +117,16 @@ def _seen_by_learner(
 
 
 def _without_rule_only(state: State, rule_only: RuleOnly) -> State:
-    slots = state.get(s.SLOTS, {})
-    loop = state.get(s.ACTIVE_LOOP, {}).get(s.LOOP_NAME)
+    if not rule_only.slots and not rule_only.loops:
+        return state
+    slots = state.get(s.SLOTS, s.NO_PART)
+    loop = state.get(s.ACTIVE_LOOP, s.NO_PART).get(s.LOOP_NAME)
     hidden_slots = rule_only.slots & slots.keys()
     if not hidden_slots and loop not in rule_only.loops:
         return state
     changed = State(state)
     if hidden_slots:
-        kept = {name: features for name, features in slots.items() if name not in hidden_slots}
+        kept = Part({name: features for name, features in slots.items() if name not in hidden_slots})
         if kept:
             changed[s.SLOTS] = kept
         else:

@@ -194,8 +194,8 @@ def _slots_and_loops(examples: Iterable[tuple[Sequence[State], str]]) -> tuple[s
     for states, _ in examples:
         # The earlier states of an example are the last ones of those before it, unless nothing was to be learnt there.
         for state in states:
-            slots |= state.get(s.SLOTS, {}).keys()
-            loop = state.get(s.ACTIVE_LOOP, {}).get(s.LOOP_NAME)
+            slots |= state.get(s.SLOTS, s.NO_PART).keys()
+            loop = state.get(s.ACTIVE_LOOP, s.NO_PART).get(s.LOOP_NAME)
             if loop:
                 loops.add(loop)
     return slots, loops
@@ -259,7 +259,7 @@ def _effects(rules: Iterable[StoryTracker], domain: DialogueDomain) -> dict[str,
 
 
 def _missing(action: str, effects: _Effects, state: State, rule: StoryTracker) -> Iterator[Conflict]:
-    slots = sorted(effects.slots - state.get(s.SLOTS, {}).keys())
+    slots = sorted(effects.slots - state.get(s.SLOTS, s.NO_PART).keys())
     if slots:
         names = ", ".join(f"'{name}'" for name in slots)
         yield Conflict(
@@ -269,7 +269,7 @@ def _missing(action: str, effects: _Effects, state: State, rule: StoryTracker) -
             expected=action,
             missing=tuple(slots),
         )
-    if effects.loops and state.get(s.ACTIVE_LOOP, {}).get(s.LOOP_NAME) not in effects.loops:
+    if effects.loops and state.get(s.ACTIVE_LOOP, s.NO_PART).get(s.LOOP_NAME) not in effects.loops:
         loops = sorted("null" if loop in (None, SHOULD_NOT_BE_SET) else str(loop) for loop in effects.loops)
         names = ", ".join(f"'{name}'" for name in loops)
         yield Conflict(

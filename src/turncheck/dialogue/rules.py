@@ -26,7 +26,7 @@ from turncheck.dialogue.defaults import (
 from turncheck.dialogue.events import LoopInterrupted
 from turncheck.dialogue.policy_states import RuleOnly, by_intent, by_text
 from turncheck.dialogue.prediction import Prediction
-from turncheck.dialogue.states import State, active_loop, previous_action
+from turncheck.dialogue.states import NO_PART, Part, State, active_loop, previous_action
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -107,10 +107,11 @@ class RuleTable(Generic[Outcome]):
 
 
 def _states_of(key: str) -> list[State]:
-    return [
-        State({part: {name: _frozen(value) for name, value in content.items()} for part, content in state.items()})
-        for state in json.loads(key)
-    ]
+    return [State({part: _part(content) for part, content in state.items()}) for state in json.loads(key)]
+
+
+def _part(content: Mapping[str, Any]) -> Part:
+    return Part({name: _frozen(value) for name, value in content.items()})
 
 
 def _frozen(value: Any) -> Any:
@@ -118,7 +119,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _signature(state: State) -> tuple[str | None, str | None]:
-    return previous_action(state), state.get(s.USER, {}).get(s.INTENT)
+    return previous_action(state), state.get(s.USER, NO_PART).get(s.INTENT)
 
 
 def _applies(rule: Sequence[State], states: Sequence[State]) -> bool:
@@ -134,7 +135,7 @@ def _applies(rule: Sequence[State], states: Sequence[State]) -> bool:
 
 def _contains(state: State, wanted: State) -> bool:
     for part, features in wanted.items():
-        actual = state.get(part, {})
+        actual = state.get(part, NO_PART)
         for name, feature in features.items():
             value = actual.get(name)
             if feature == SHOULD_NOT_BE_SET:

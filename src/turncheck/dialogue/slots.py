@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.defaults import OTHER_VALUE, SHOULD_NOT_BE_SET
+from turncheck.dialogue.states import Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,8 +123,8 @@ class SlotValues:
         self.values = _initial_values(definitions) if values is None else values
         self.was_set = was_set
         """The slots that an event has set since the beginning or the last reset, to ``None`` too."""
-        self._features: dict[str, Features | str] | None = None
-        self._features_of_set: dict[str, Features | str] | None = None
+        self._features: Part | None = None
+        self._features_of_set: Part | None = None
 
     def with_value(self, name: str, value: Any) -> SlotValues:
         """Return these values with one set; a slot that the domain does not know is left out, as in Rasa."""
@@ -141,10 +142,10 @@ class SlotValues:
         return SlotValues(self.definitions) if self.was_set else self
 
     @property
-    def features(self) -> dict[str, Features | str]:
+    def features(self) -> Part:
         """By name, the features of every slot that shows any; not to be changed by the caller."""
         if self._features is None:
-            features: dict[str, Features | str] = {}
+            features = Part()
             for name, slot in self.definitions.items():
                 seen = self._seen(slot)
                 if seen is not None:
@@ -153,11 +154,11 @@ class SlotValues:
         return self._features
 
     @property
-    def features_of_set(self) -> dict[str, Features | str]:
+    def features_of_set(self) -> Part:
         """Like :attr:`features`, without the slots that still hold their initial value."""
         if self._features_of_set is None:
             was_set = self.was_set
-            self._features_of_set = {name: seen for name, seen in self.features.items() if name in was_set}
+            self._features_of_set = Part({name: seen for name, seen in self.features.items() if name in was_set})
         return self._features_of_set
 
     def _seen(self, slot: Slot) -> Features | str | None:

@@ -7,6 +7,7 @@ A state has up to four parts, each left out when empty: ``user`` (``intent`` or 
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.defaults import ACTION_LISTEN, SHOULD_NOT_BE_SET
@@ -18,8 +19,25 @@ if TYPE_CHECKING:
     from turncheck.dialogue.events import UserUttered
 
 
-class State(dict[str, dict[str, Any]]):
-    """One state. Shared between trackers and policies: nobody changes one, nor its parts, once it is made."""
+class Part(dict[str, Any]):
+    """A part of a state. Shared between states: nobody changes one once it is made, so its text is made only once."""
+
+    __slots__ = ("_text",)
+
+    _text: str
+
+    @property
+    def text(self) -> str:
+        """The part as JSON with sorted keys."""
+        try:
+            return self._text
+        except AttributeError:
+            self._text = json.dumps(self, sort_keys=True)
+            return self._text
+
+
+class State(dict[str, Part]):
+    """One state. Shared between trackers and policies: nobody changes one once it is made."""
 
     __slots__ = ("_text",)
 
@@ -31,8 +49,11 @@ class State(dict[str, dict[str, Any]]):
         try:
             return self._text
         except AttributeError:
-            self._text = json.dumps(self, sort_keys=True)
+            self._text = "{" + ", ".join([f'"{name}": {self[name].text}' for name in sorted(self)]) + "}"
             return self._text
+
+
+NO_PART: Final = Part()
 
 
 USER: Final = "user"
@@ -47,11 +68,23 @@ ACTION_TEXT: Final = "action_text"
 LOOP_NAME: Final = "name"
 
 
-def user_part(message: UserUttered | None, domain: DialogueDomain) -> dict[str, Any]:
+@lru_cache(maxsize=4096)
+def action_part(name: str | None, text: str | None) -> Part:
+    """Return what policies see of an action."""
+    return Part({ACTION_NAME: name} if name else {ACTION_TEXT: text})
+
+
+@lru_cache(maxsize=4096)
+def loop_part(name: str) -> Part:
+    """Return what policies see of the active loop."""
+    return Part({LOOP_NAME: name})
+
+
+def user_part(message: UserUttered | None, domain: DialogueDomain) -> Part:
     """Return what policies see of a message: its intent or its text, and the entities that the intent uses, sorted."""
     if message is None or message.is_empty:
-        return {}
-    part: dict[str, Any] = {}
+        return NO_PART
+    part = Part()
     if message.text and message.use_text is not False:
         part[TEXT] = message.text
     if message.use_text:
@@ -92,5 +125,5 @@ def follows_listen(state: State) -> bool:
 
 def active_loop(state: State) -> str | None:
     """Return the name of the active loop; a rule's "no loop" is none."""
-    name = state.get(ACTIVE_LOOP, {}).get(LOOP_NAME)
+    name = state.get(ACTIVE_LOOP, NO_PART).get(LOOP_NAME)
     return None if name == SHOULD_NOT_BE_SET else name

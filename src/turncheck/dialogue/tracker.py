@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from turncheck.dialogue import states
 from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_SESSION_START, SHOULD_NOT_BE_SET
@@ -29,12 +29,14 @@ from turncheck.dialogue.events import (
     UserUttered,
 )
 from turncheck.dialogue.slots import SlotValues
-from turncheck.dialogue.states import State
+from turncheck.dialogue.states import Part, State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
+
+T = TypeVar("T")
 
 _NOTHING_SAID = UserUttered()
 
@@ -67,7 +69,7 @@ class Situation:
     def __init__(self, domain: DialogueDomain) -> None:
         self.domain = domain
         self.slots = SlotValues(domain.slots)
-        self._user: tuple[UserUttered, dict[str, Any]] = (_NOTHING_SAID, {})
+        self._user = (_NOTHING_SAID, states.NO_PART)
         self.reset()
 
     def reset(self) -> None:
@@ -106,14 +108,12 @@ class Situation:
             state[states.SLOTS] = slots
         action = self.latest_action
         if action is not None:
-            state[states.PREVIOUS_ACTION] = (
-                {states.ACTION_NAME: action.name} if action.name else {states.ACTION_TEXT: action.text}
-            )
+            state[states.PREVIOUS_ACTION] = states.action_part(action.name, action.text)
         if self.active_loop is not None:
-            state[states.ACTIVE_LOOP] = {states.LOOP_NAME: self.active_loop.name}
+            state[states.ACTIVE_LOOP] = states.loop_part(self.active_loop.name)
         return state
 
-    def _user_part(self) -> dict[str, Any]:
+    def _user_part(self) -> Part:
         message, part = self._user
         if message is not self.latest_message:
             message = self.latest_message
@@ -194,7 +194,17 @@ class Tracker:
     Appending is cheap, and so is asking for the :meth:`moments` after each event: they are kept and grown.
     """
 
-    __slots__ = ("_history", "domain", "events", "is_rule", "name", "situation", "source")
+    __slots__ = (
+        "_history",
+        "_remembered",
+        "_remembered_at",
+        "domain",
+        "events",
+        "is_rule",
+        "name",
+        "situation",
+        "source",
+    )
 
     def __init__(
         self, domain: DialogueDomain, name: str = "default", *, source: str | None = None, is_rule: bool = False
@@ -205,7 +215,9 @@ class Tracker:
         self.is_rule = is_rule
         self.events: list[Event] = []
         self.situation = Situation(domain)
-        self._history = _History(domain)
+        self._history = History(domain)
+        self._remembered: dict[Any, Any] = {}
+        self._remembered_at = 0
 
     @classmethod
     def of(cls, domain: DialogueDomain, events: Iterable[Event], name: str = "default") -> Tracker:
@@ -312,6 +324,16 @@ class Tracker:
         """Return the state before each action that counts, and now."""
         return [moment.state for moment in self.moments()]
 
+    def remembered(self, key: Any, make: Callable[[], T]) -> T:
+        """Return what ``make`` gives, and the same again until the next event: several policies ask the same."""
+        if self._remembered_at != len(self.events):
+            self._remembered_at = len(self.events)
+            self._remembered.clear()
+        if key not in self._remembered:
+            self._remembered[key] = make()
+        found: T = self._remembered[key]
+        return found
+
     def last_applied(self, *kinds: type[Event]) -> Event | None:
         """Return the latest event of one of these kinds that counts."""
         return next((event for event in reversed(self.applied_events()) if isinstance(event, kinds)), None)
@@ -326,10 +348,10 @@ class Tracker:
         ]
 
 
-class _History:
+class History:
     """Applied events and moments of a growing list of events."""
 
-    __slots__ = ("_applied", "_loops", "_moments", "_read", "_replayed", "_situation", "domain")
+    __slots__ = ("_applied", "_loops", "_moments", "_now", "_read", "_replayed", "_situation", "domain")
 
     def __init__(self, domain: DialogueDomain) -> None:
         self.domain = domain
@@ -344,9 +366,14 @@ class _History:
     def _forget_replay(self) -> None:
         self._situation = Situation(self.domain)
         self._moments: list[Moment] = []
+        self._now: list[Moment] | None = None
         self._replayed = 0
 
     def applied_events(self, events: Sequence[Event]) -> list[Event]:
+        """Return the events of ``events`` that count; what was read of them before is not read again."""
+        if self._read == len(events):
+            return self._applied
+        self._now = None
         loops = {e.name for e in events[self._read :] if isinstance(e, ActiveLoop) and e.name} - self._loops
         if loops:
             self._loops |= loops
@@ -375,13 +402,16 @@ class _History:
         self._forget_replay()
 
     def moments(self, events: Sequence[Event]) -> list[Moment]:
+        """Return the dialogue before each action that counts, and now."""
         applied = self.applied_events(events)
         for event in applied[self._replayed :]:
             if isinstance(event, ActionExecuted):
                 self._moments.append(self._moment(hide_rule_turn=event.hide_rule_turn))
             self._situation.apply(event)
         self._replayed = len(applied)
-        return [*self._moments, self._moment(hide_rule_turn=False)]
+        if self._now is None:
+            self._now = [*self._moments, self._moment(hide_rule_turn=False)]
+        return self._now
 
     def _moment(self, *, hide_rule_turn: bool) -> Moment:
         now = self._situation

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
@@ -65,18 +66,36 @@ def _stories(name: str, stories: Sequence[StoryResult], otherwise: str) -> Rende
 
 def story_block(story: StoryResult) -> str:
     """Write one story as an entry of ``stories:``, its name followed by the path of its file."""
-    title = _dumped({"story": f"{story.name} ({story.location.path})"})
+    title = f"story: {_scalar(f'{story.name} ({story.location.path})')}"
     steps = "".join(_step(step) for step in story.written)
     return f"- {title}\n  steps:\n{steps}" if steps else f"- {title}\n  steps: []\n"
 
 
 def _step(step: WrittenStep) -> str:
-    lines = _dumped([step.step]).split("\n")
+    lines = _lines(step.step)
     if step.comment is not None:
         lines[0] += _comment(step.comment)
     for index, comment in step.entity_comments.items():
         lines[_entity_line(step.step, int(index))] += _comment(comment)
     return "".join(f"  {line}\n" for line in lines)
+
+
+def _lines(step: dict[str, Any]) -> list[str]:
+    """Write a step. Nearly all are one key with a name, or a slot with a value; only others are worth a YAML dump."""
+    if len(step) == 1:
+        key, value = next(iter(step.items()))
+        if isinstance(value, str | None):
+            return [f"- {key}: {_scalar(value)}"]
+        if key == "slot_was_set" and len(value) == 1 and len(value[0]) == 1:
+            slot, filled = next(iter(value[0].items()))
+            if isinstance(filled, str | bool | int | float | None):
+                return [f"- {key}:", f"  - {_scalar(slot)}: {_scalar(filled)}"]
+    return _dumped([step]).split("\n")
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _scalar(value: str | float | None) -> str:
+    return _dumped({"x": value})[3:]
 
 
 def _comment(comment: str) -> str:

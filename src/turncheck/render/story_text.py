@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 44
 _NAMES_AT_MOST = 20
+_STORIES_AT_MOST = 50
 
 
 def story_text(core: Core, engine: EngineInfo | None = None, coverage: Mapping[str, KindCoverage] | None = None) -> str:
@@ -41,11 +42,14 @@ def _figures(core: Core, engine: EngineInfo | None) -> Iterator[str]:
 
 
 def _failed(core: Core) -> Iterator[str]:
-    for story in core.stories:
-        if not story.passed and not story.duplicate:
-            yield ""
-            yield f"Failed: {text(story.name)} ({text(str(story.location))})"
-            yield from _side_by_side(story)
+    failed = [story for story in core.stories if not story.passed and not story.duplicate]
+    for story in failed[:_STORIES_AT_MOST]:
+        yield ""
+        yield f"Failed: {text(story.name)} ({text(str(story.location))})"
+        yield from _side_by_side(story)
+    if len(failed) > _STORIES_AT_MOST:
+        yield ""
+        yield f"{len(failed) - _STORIES_AT_MOST} more stories failed: all of them are in failed_test_stories.yml"
 
 
 def _side_by_side(story: StoryResult) -> Iterator[str]:

@@ -20,14 +20,14 @@ from turncheck.engines.embedded.stored_domain import (
     domain_from_json,
     domain_to_json,
 )
-from turncheck.report.model import Substitution
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
     from turncheck.engines.embedded.policies.base import Policy
     from turncheck.project.model import Component, Config
+    from turncheck.report.model import Substitution
 
 FOLDER = "core"
 
@@ -71,7 +71,13 @@ def read_ensemble(reader: MemberReader) -> Ensemble:
         _policy(component, members.json(f"policy_{number}"), domain)
         for number, component in enumerate(components_from_json(shape["components"]))
     ]
-    return Ensemble(domain, tuple(policies), tuple(Substitution(**one) for one in shape["substitutions"]))
+    return Ensemble(domain, tuple(policies), _substitutions(shape["substitutions"]))
+
+
+def _substitutions(shapes: Sequence[Mapping[str, Any]]) -> tuple[Substitution, ...]:
+    from turncheck.report.model import Substitution  # noqa: PLC0415 - most models need none
+
+    return tuple(Substitution(**shape) for shape in shapes)
 
 
 def _policy(component: Component, shape: Mapping[str, Any], domain: DialogueDomain) -> Policy:

@@ -48,18 +48,18 @@ def features_of(states: Sequence[State], max_history: int) -> Features:
 
 
 def _seen(state: State) -> Iterable[str]:
-    user = state.get(s.USER, {})
+    user = state.get(s.USER, s.NO_PART)
     if user.get(s.INTENT):
         yield f"intent={user[s.INTENT]}"
     for entity in user.get(s.ENTITIES, ()):
         yield f"entity={entity}"
     for word in str(user.get(s.TEXT) or "").lower().split():
         yield f"word={word}"
-    for name, features in state.get(s.SLOTS, {}).items():
+    for name, features in state.get(s.SLOTS, s.NO_PART).items():
         yield f"slot={name}:{features}"
-    for name in state.get(s.PREVIOUS_ACTION, {}).values():
+    for name in state.get(s.PREVIOUS_ACTION, s.NO_PART).values():
         yield f"action={name}"
-    for name in state.get(s.ACTIVE_LOOP, {}).values():
+    for name in state.get(s.ACTIVE_LOOP, s.NO_PART).values():
         yield f"loop={name}"
 
 

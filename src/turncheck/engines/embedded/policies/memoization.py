@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.defaults import ACTION_LISTEN
 from turncheck.dialogue.events import ActionExecuted
-from turncheck.dialogue.policy_states import RuleOnly, learner_states, learnt
+from turncheck.dialogue.policy_states import RuleOnly, learner_states, learner_states_of, learnt
 from turncheck.dialogue.prediction import Prediction
 from turncheck.dialogue.rules import memorised
-from turncheck.dialogue.tracker import Tracker
+from turncheck.dialogue.tracker import History, Tracker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
     from turncheck.dialogue.states import State
     from turncheck.dialogue.training import StoryTracker
@@ -100,12 +99,14 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
         states = self.recent(tracker, rule_only)
         found = self.look_up(states)
         past = _trimmed(tracker, self.settings.max_history)
-        shorter = _from_action(past.applied_events(), tracker.domain, skip=0)
-        while found is None and shorter is not None:
-            before, states = states, self.recent(shorter, rule_only)
+        shorter = _from_action(past, skip=0)
+        while found is None and shorter:
+            history = History(tracker.domain)
+            moments = history.moments(shorter)
+            before, states = states, learner_states_of(moments, rule_only)[-self.settings.max_history :]
             if states != before:
                 found = self.look_up(states)
-            shorter = _from_action(shorter.applied_events(), tracker.domain, skip=1)
+            shorter = _from_action(history.applied_events(shorter), skip=1)
         return found
 
 
@@ -128,22 +129,20 @@ def _examples(trackers: Iterable[StoryTracker], max_history: int) -> Iterator[tu
                 yield key_of(states[:number][-max_history:]), event.label
 
 
-def _trimmed(tracker: Tracker, max_history: int) -> Tracker:
+def _trimmed(tracker: Tracker, max_history: int) -> Sequence[Event]:
     """Keep the events from the last listening on that lies more than ``max_history`` actions back."""
-    if not max_history:
-        return tracker
     applied = tracker.applied_events()
     actions = 0
-    for index in range(len(applied) - 1, -1, -1):
+    for index in range(len(applied) - 1, -1, -1) if max_history else ():
         event = applied[index]
         if isinstance(event, ActionExecuted):
             actions += 1
             if actions > max_history and event.name == ACTION_LISTEN:
-                return Tracker.of(tracker.domain, applied[index:])
-    return tracker
+                return History(tracker.domain).applied_events(applied[index:])
+    return applied
 
 
-def _from_action(applied: Sequence[Event], domain: DialogueDomain, *, skip: int) -> Tracker | None:
-    """Return the tracker that begins with the first action after ``skip`` others; ``None`` if there is none."""
+def _from_action(applied: Sequence[Event], *, skip: int) -> Sequence[Event]:
+    """Return the events from the first action on that comes after ``skip`` others; none if there is no such action."""
     actions = [index for index, event in enumerate(applied) if isinstance(event, ActionExecuted)]
-    return Tracker.of(domain, applied[actions[skip] :]) if len(actions) > skip else None
+    return applied[actions[skip] :] if len(actions) > skip else ()

@@ -189,7 +189,7 @@ def _actions(tracker: StoryTracker) -> Iterator[tuple[Sequence[State], str]]:
 def _intents(tracker: StoryTracker) -> Iterator[tuple[Sequence[State], str]]:
     states = learnt(tracker.states())
     for number, state in enumerate(states, 1):
-        intent = state.get(s.USER, {}).get(s.INTENT)
+        intent = state.get(s.USER, s.NO_PART).get(s.INTENT)
         if intent and s.follows_listen(state):
             yield _before_message(states[:number]), intent
 

@@ -17,13 +17,13 @@ from turncheck.engines.embedded.policies.memoization import (
 from turncheck.engines.embedded.policies.rule import RulePolicy
 from turncheck.errors import UserError
 from turncheck.project.model import NOWHERE, Component
-from turncheck.report.model import Substitution
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.engines.embedded.policies.base import Policy
     from turncheck.project.model import Config, Project
+    from turncheck.report.model import Substitution
 
 DEFAULT_AUGMENTATION: Final = 50
 
@@ -98,7 +98,7 @@ def _trained(
         case "TEDPolicy" | "UnexpecTEDIntentPolicy":
             return _stand_in(name, parameters, trackers)
         case _:
-            return None, Substitution(component=component.name, used=None, reason="this policy is not known here")
+            return None, _substitution(component.name, None, "this policy is not known here")
 
 
 def _stand_in(name: str, parameters: Mapping[str, Any], trackers: Trackers) -> tuple[Policy, Substitution]:
@@ -112,9 +112,11 @@ def _stand_in(name: str, parameters: Mapping[str, Any], trackers: Trackers) -> t
 
     settings = StandInSettings.of(name, parameters)
     kind = TedStandIn if name == TED else UnexpectedIntentStandIn
-    substitution = Substitution(
-        component=name,
-        used=f"logistic regression over the last {settings.max_history} states",
-        reason="no neural network is trained here",
-    )
-    return kind.fit(trackers.all, settings), substitution
+    used = f"logistic regression over the last {settings.max_history} states"
+    return kind.fit(trackers.all, settings), _substitution(name, used, "no neural network is trained here")
+
+
+def _substitution(component: str, used: str | None, reason: str) -> Substitution:
+    from turncheck.report.model import Substitution  # noqa: PLC0415 - most projects need none
+
+    return Substitution(component=component, used=used, reason=reason)
