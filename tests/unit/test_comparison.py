@@ -351,6 +351,21 @@ def test_two_intents_that_collide_are_explained_by_the_new_sentences_near_the_wr
     ]
 
 
+def test_new_sentences_that_are_wrong_themselves_are_explained_by_what_they_look_like() -> None:
+    """In cross-validation every training sentence is an example."""
+    old = [("when is my visit", "check"), ("what time is my visit", "check"), ("pay my bill", "bill")]
+    new = [*old, ("when is my visit to pay", "bill"), ("what time is it to pay", "bill")]
+    base = report(examples=[example(*one, line=i) for i, one in enumerate(old, 3)], sentences=training(*old))
+    wrong = [example(text, intent, "check", line=i, near=[(i - 6, 0.8)]) for i, (text, intent) in enumerate(new[3:], 6)]
+    head = report(examples=[*(example(*one, line=i) for i, one in enumerate(old, 3)), *wrong], sentences=training(*new))
+
+    (collision,) = compared(head, base).collisions
+
+    assert (collision.intents, collision.newly_wrong) == (("bill", "check"), 2)
+    assert [(one.change, one.text) for one in collision.sentences] == [("added", text) for text, _ in new[3:]]
+    assert [(one.text, one.intent) for one in collision.like] == old[:2]
+
+
 def test_one_sentence_alone_is_no_collision() -> None:
     base = report(examples=[example("a", "x"), example("b", "y")])
     head = report(examples=[example("a", "x", "y"), example("b", "y")])

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from turncheck.finding import Finding
     from turncheck.location import Location
-    from turncheck.report.model import NluPrediction, Report
+    from turncheck.report.model import NluPrediction, Report, StoryStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class Case:
     expected: str = ""
     actual: str = ""
     confidence: float | None = None
+    remark: str = ""
+    """How the engine came to it: the policy that was wrong, what it would have done else."""
 
 
 def intent_cases(report: Report) -> list[Case]:
@@ -85,8 +87,11 @@ _Span = tuple[int, int, str, str, str]
 
 
 def _spans(example: NluPrediction, *, expected: bool) -> tuple[_Span, ...]:
+    """The spans of one side. Of two extractors that found the same one, the one that knows its role or group counts."""
     spans = example.expected.entities if expected else example.predicted.entities
-    return tuple(sorted({(span.start, span.end, span.entity, span.role or "", span.group or "") for span in spans}))
+    found = {(span.start, span.end, span.entity, span.role or "", span.group or "") for span in spans}
+    detailed = {span[:3] for span in found if span[3] or span[4]}
+    return tuple(sorted(span for span in found if span[3] or span[4] or span[:3] not in detailed))
 
 
 def _spell(text: str, spans: tuple[_Span, ...]) -> str:
@@ -116,9 +121,26 @@ def story_cases(report: Report) -> list[Case]:
                     expected=wrong.expected if wrong else "",
                     actual=wrong.predicted if wrong else "",
                     confidence=wrong.confidence if wrong else None,
+                    remark=_how(wrong) if wrong else "",
                 )
             )
     return cases
+
+
+def _how(step: StoryStep) -> str:
+    """The policy and its confidence, the next best actions, the active form."""
+    parts = []
+    if step.policy:
+        sure = f" ({step.confidence:.2f})" if step.confidence is not None else ""
+        parts.append(f"{step.policy}{sure}")
+    others = [
+        f"{other.action} ({other.confidence:.2f})" for other in step.alternatives[:2] if other.action != step.predicted
+    ]
+    if others:
+        parts.append(f"next best: {', '.join(others)}")
+    if step.active_loop:
+        parts.append(f"within {step.active_loop}")
+    return "; ".join(parts)
 
 
 def end_to_end_cases(report: Report) -> list[Case]:

@@ -149,6 +149,7 @@ def _change(pair: Pair) -> CaseChange:
         actual=pair.head.actual,
         base_actual=pair.base.actual,
         confidence=pair.head.confidence,
+        remark=pair.head.remark,
         edits=pair.edits,
     )
 
@@ -163,6 +164,7 @@ def _added(case: Case) -> CaseChange:
         expected=case.expected,
         actual=case.actual,
         confidence=case.confidence,
+        remark=case.remark,
     )
 
 

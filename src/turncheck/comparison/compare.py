@@ -85,7 +85,8 @@ def _alone(report: Report, used: BaselineUsed) -> Comparison:
 def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     intents = match_sentences(intent_cases(base), intent_cases(head))
     items = changed_items(base, head)
-    examples = _explained(changed_cases(intents), base, head)
+    explainer = Explainer(training_difference(base, head), head.nlu)
+    examples = _explained(changed_cases(intents), explainer)
     new_findings, gone_findings = changed_findings(base, head)
     return Comparison(
         baseline=used,
@@ -102,14 +103,12 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         gone_findings=gone_findings,
         intents=changed_names(base, head, "intents"),
         entity_types=changed_names(base, head, "entities"),
-        collisions=collisions(examples.worse, examples.better),
+        collisions=collisions(examples.newly_failing, examples.better, explainer),
         changed_items=items,
     )
 
 
-def _explained(cases: ChangedCases, base: Report, head: Report) -> ChangedCases:
-    explainer = Explainer(training_difference(base, head), head.nlu.predictions if head.nlu else ())
-
+def _explained(cases: ChangedCases, explainer: Explainer) -> ChangedCases:
     def each(changes: tuple[CaseChange, ...]) -> tuple[CaseChange, ...]:
         return tuple(change if change.passed else explainer.explain(change) for change in changes)
 

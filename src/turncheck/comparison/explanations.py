@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.model import CaseChange, ChangedItem, Collision, TrainingChange
+from turncheck.comparison.model import Alike, CaseChange, ChangedItem, Collision, TrainingChange
 from turncheck.report.model import COVERAGE_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from turncheck.report.model import Neighbour, NluPrediction, Report, TrainingSentence
+    from turncheck.report.model import Neighbour, Nlu, NluPrediction, Report, TrainingSentence
 
 _MOST_REASONS: Final = 3
 _WORDS_IN_COMMON: Final = 0.4
@@ -79,31 +79,49 @@ def _added(sentence: TrainingSentence, gone: Mapping[str, list[TrainingChange]])
 
 
 class Explainer:
-    """Finds the training changes that explain an example that is newly wrong."""
+    """Finds the training sentences that explain an example that is newly wrong."""
 
-    def __init__(self, difference: TrainingDifference, predictions: Iterable[NluPrediction]) -> None:
+    def __init__(self, difference: TrainingDifference, nlu: Nlu | None) -> None:
         self._difference = difference
+        self._training = nlu.training if nlu else ()
+        predictions = nlu.predictions if nlu else ()
         self._neighbours = {_example_key(example): example.neighbours for example in predictions if example.neighbours}
+        self._changed = {(change.text, change.intent): change for change in difference.changed.values()}
         self._removed_by_word: dict[str, list[int]] = defaultdict(list)
         for index, change in enumerate(difference.removed):
             for word in sorted(_words(change.text)):
                 self._removed_by_word[word].append(index)
 
     def explain(self, case: CaseChange) -> CaseChange:
-        """Return the case with the changes that explain it best.
+        """Return the case with the training sentences that explain it best.
 
         A sentence that came to the intent it was taken for pulls the example over; one that left the intent it should
-        have been no longer holds it. The report's own neighbours say how near the first are; the second are gone from
-        the model, so their nearness is that of their words.
+        have been no longer holds it. An example that is new itself is explained by whatever it looks like. The report's
+        own neighbours say how near these are; what was removed is no longer there to be a neighbour, so its nearness is
+        that of its words.
         """
+        is_new = not case.base_passed
         pulling = [
-            msgspec.structs.replace(change, similarity=neighbour.similarity)
+            msgspec.structs.replace(sentence, similarity=neighbour.similarity)
             for neighbour in self._neighbours_of(case)
-            if (change := self._difference.changed.get(neighbour.training))
-            and (change.intent == case.actual or change.was == case.expected)
+            if (sentence := self._sentence(neighbour.training))
+            and (sentence.change != "unchanged" or is_new)
+            and (sentence.intent == case.actual or sentence.was == case.expected)
         ]
         reasons = sorted([*pulling, *self._no_longer_holding(case)], key=lambda change: -change.similarity)
         return msgspec.structs.replace(case, because=tuple(reasons[:_MOST_REASONS]))
+
+    def own_change(self, case: CaseChange) -> TrainingChange | None:
+        """Return the change that the example is itself: in cross-validation, every training sentence is an example."""
+        return self._changed.get((case.name, case.expected))
+
+    def _sentence(self, index: int) -> TrainingChange | None:
+        if index in self._difference.changed:
+            return self._difference.changed[index]
+        if not 0 <= index < len(self._training):
+            return None
+        known = self._training[index]
+        return TrainingChange(change="unchanged", text=known.text, intent=known.intent, location=known.location)
 
     def _neighbours_of(self, case: CaseChange) -> Sequence[Neighbour]:
         return self._neighbours.get((case.name, case.expected, str(case.location)), ())
@@ -128,21 +146,24 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", text[:1000].lower()))
 
 
-def collisions(worse: Sequence[CaseChange], better: Sequence[CaseChange]) -> tuple[Collision, ...]:
+def collisions(
+    wrong: Sequence[CaseChange], better: Sequence[CaseChange], explainer: Explainer
+) -> tuple[Collision, ...]:
     """Return the pairs of intents that are taken for each other more often than before, the worst first.
 
     Args:
-        worse: examples newly wrong, explained.
+        wrong: examples newly wrong, explained; new ones among them.
         better: examples newly right: each takes one off its pair of intents.
+        explainer: the one that explained them.
     """
-    wrong: dict[tuple[str, str], list[CaseChange]] = defaultdict(list)
-    for case in worse:
+    pairs: dict[tuple[str, str], list[CaseChange]] = defaultdict(list)
+    for case in wrong:
         if case.actual:
-            wrong[_pair(case.expected, case.actual)].append(case)
+            pairs[_pair(case.expected, case.actual)].append(case)
     repaired = Counter(_pair(case.expected, case.base_actual) for case in better)
     found = [
-        Collision(intents=intents, newly_wrong=len(cases), sentences=_reasons(cases), like=tuple(cases))
-        for intents, cases in wrong.items()
+        _collision(intents, cases, explainer)
+        for intents, cases in pairs.items()
         if len(cases) - repaired[intents] >= _FEWEST_FOR_COLLISION
     ]
     return tuple(sorted(found, key=lambda collision: (-collision.newly_wrong, collision.intents)))
@@ -152,16 +173,26 @@ def _pair(one: str, other: str) -> tuple[str, str]:
     return (one, other) if one <= other else (other, one)
 
 
-def _reasons(cases: Iterable[CaseChange]) -> tuple[TrainingChange, ...]:
-    """The training changes behind the cases, each once, those that explain most first."""
-    weight: Counter[tuple[str, str, str]] = Counter()
-    first: dict[tuple[str, str, str], TrainingChange] = {}
+def _collision(intents: tuple[str, str], cases: Sequence[CaseChange], explainer: Explainer) -> Collision:
+    """Part what belongs to the change from what it looks like; each sentence once, those met most often first."""
+    changes: Counter[TrainingChange] = Counter()
+    like: Counter[Alike] = Counter()
     for case in cases:
-        for change in case.because:
-            key = (change.text, change.intent, change.change)
-            weight[key] += 1
-            first.setdefault(key, change)
-    return tuple(first[key] for key, _ in weight.most_common())
+        if own := explainer.own_change(case):
+            changes[own] += 1
+        elif case.because:
+            like[Alike(text=case.name, intent=case.expected, location=case.location)] += 1
+        for reason in case.because:
+            if reason.change == "unchanged":
+                like[Alike(text=reason.text, intent=reason.intent, location=reason.location)] += 1
+            else:
+                changes[msgspec.structs.replace(reason, similarity=0.0)] += 1
+    return Collision(
+        intents=intents,
+        newly_wrong=len(cases),
+        sentences=tuple(change for change, _ in changes.most_common()),
+        like=tuple(alike for alike, _ in like.most_common()),
+    )
 
 
 def changed_items(base: Report, head: Report) -> tuple[ChangedItem, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
 from turncheck.comparison.model import Judgement, MetricDelta, SharedDelta, Significance
 from turncheck.comparison.significance import LEVEL, Judged, PairedScore, PairedScores, mcnemar_exact, paired_scores
+from turncheck.report.tags import NO_ENTITY, read_tokens, token_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.changed_cases import Matched, Pair
     from turncheck.comparison.model import ChangedItem
     from turncheck.report.model import EntitySpan, NluPrediction, Report
+    from turncheck.report.tags import Tokens
 
 _SAMPLED: Final = re.compile(r"nlu\.(?:intents|entities|responses)\b.*", re.DOTALL)
 """Figures about a sample of what people write. Stories, cases and findings are counted, they stand for themselves."""
@@ -36,6 +38,8 @@ def metric_deltas(
         for name, metric in {**before, **after}.items()
     )
 
+
+_NOTHING: Final = Judged(None, None, None)
 
 _Test = tuple[float, float, Significance, bool]
 """A metric on the shared examples before and after, how it was judged, and whether it is real."""
@@ -157,26 +161,24 @@ def _responses(pairs: Iterable[tuple[NluPrediction, NluPrediction]], selector: s
 
 
 def _words(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judged]:
-    """The words of a sentence with their entity types. The report holds no tokens; white space parts words nearly as
-    every tokenizer does, which is enough for the width of an interval."""
-    judged = []
-    for word in re.finditer(r"\S+", new.text):
-        start, end = word.span()
-        labels = (
-            _type_at(start, end, new.expected.entities, None),
-            _type_at(start, end, old.predicted.entities, extractor),
-            _type_at(start, end, new.predicted.entities, extractor),
-        )
-        if any(labels):
-            judged.append(Judged(*labels))
-    return judged
+    """The tokens of a sentence with their labels, as entities are scored."""
+    tokens = _tokens(new) or _tokens(old) or tuple(word.span() for word in re.finditer(r"\S+", new.text))
+    sides = (
+        new.expected.entities,
+        [span for span in old.predicted.entities if span.extractor == extractor],
+        [span for span in new.predicted.entities if span.extractor == extractor],
+    )
+    labelled = zip(*(token_labels(tokens, spans) for spans in sides), strict=True)
+    judged = [Judged(*(None if label == NO_ENTITY else label for label in labels)) for labels in labelled]
+    return [one for one in judged if one != _NOTHING]
 
 
-def _type_at(start: int, end: int, spans: Iterable[EntitySpan], extractor: str | None) -> str | None:
-    for span in spans:
-        if span.start < end and span.end > start and extractor in {None, span.extractor}:
-            return span.entity
-    return None
+def _tokens(example: NluPrediction) -> Tokens:
+    """The tokens that the engine said, none where it said none, or nothing that could be read."""
+    try:
+        return read_tokens(example.predicted.tokens)
+    except ValueError:
+        return ()
 
 
 def _spans(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judged]:

@@ -77,9 +77,12 @@ Edit = Literal["edited", "renamed", "moved"]
 
 
 class TrainingChange(_Part, frozen=True, kw_only=True):
-    """A training sentence that the change added, removed, or gave another intent (``was``)."""
+    """A training sentence that the change added, removed, or gave another intent (``was``).
 
-    change: Literal["added", "removed", "relabelled"]
+    ``unchanged`` ones explain a test sentence that is new itself: that is what it looks like.
+    """
+
+    change: Literal["added", "removed", "relabelled", "unchanged"]
     text: str
     intent: str
     location: Location
@@ -91,7 +94,8 @@ class CaseChange(_Part, frozen=True, kw_only=True):
     """A case on both sides, or on one (then the other side's fields are ``None``).
 
     ``edits`` says how the case itself differs: ``edited`` (its text or expectation), ``renamed``, ``moved`` (to another
-    file). ``because`` lists the training sentences of this change that explain it best.
+    file). ``because`` lists the training sentences of this change that explain it best, ``remark`` says how the engine
+    came to it (policy, next best actions).
     """
 
     name: str
@@ -103,6 +107,7 @@ class CaseChange(_Part, frozen=True, kw_only=True):
     actual: str = ""
     base_actual: str = ""
     confidence: float | None = None
+    remark: str = ""
     edits: tuple[Edit, ...] = ()
     because: tuple[TrainingChange, ...] = ()
 
@@ -154,16 +159,25 @@ class ChangedNames(_Part, frozen=True, kw_only=True):
     removed: tuple[Named, ...] = ()
 
 
+class Alike(_Part, frozen=True, kw_only=True):
+    """A sentence that others look like."""
+
+    text: str
+    intent: str
+    location: Location | None
+
+
 class Collision(_Part, frozen=True, kw_only=True):
     """Two intents that are now taken for each other more often.
 
-    ``sentences`` are training sentences of this change near those that are newly wrong (``like``).
+    ``sentences`` are training sentences of this change, ``like`` what they look like: test sentences that are newly
+    wrong, or, where the new sentences are the wrong ones themselves, training sentences of the other intent.
     """
 
     intents: tuple[str, str]
     newly_wrong: int
     sentences: tuple[TrainingChange, ...] = ()
-    like: tuple[CaseChange, ...] = ()
+    like: tuple[Alike, ...] = ()
 
 
 class ChangedItem(_Part, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from turncheck.comparison.baseline import WAYS
 from turncheck.comparison.wording import count
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.rendered import Rendered
@@ -101,7 +102,8 @@ def _indented(console: Console, line: str, columns: int) -> None:
 
 def _test(kind: str, case: CaseChange) -> str:
     told = f": expected {text(case.expected)}, got {text(case.actual)}" if case.expected or case.actual else ""
-    return f"{_place(case.location)}{kind} {text(case.name)}{told}"
+    how = f" by {text(case.remark)}" if case.remark else ""
+    return f"{_place(case.location)}{kind} {text(case.name)}{told}{how}"
 
 
 def _sentence(case: CaseChange) -> str:
@@ -135,10 +137,14 @@ def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:
     if comparison:
         used = comparison.baseline
         if used.status == "present":
-            yield f"Base: {text(used.commit or 'of unknown commit')}"
+            yield f"Base: {f'commit {text(used.commit)}, ' if used.commit else ''}{WAYS[used.way] if used.way else ''}"
         else:
             yield f"{'No baseline' if used.status == 'missing' else 'Unreadable baseline'}: {text(used.reason, 400)}"
         yield from (f"Warning: {text(warning, 400)}" for warning in comparison.warnings)
+    skipped = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
+    if skipped:
+        reason = text(skipped[0].reason or "no reason was given", 400)
+        yield f"Not run: {count(len(skipped), 'end-to-end case')}: {reason}"
     if report.nlu and report.nlu.on_training_sentences:
         trained = count(report.nlu.on_training_sentences, "test sentence")
         yield f"Warning: {trained} of {report.nlu.examples:,} were trained on"

@@ -16,7 +16,7 @@ Mark = Literal["real gain", "real drop", "within noise", "unchanged", "better", 
 
 MARKS: Final[dict[Mark, str]] = {"real gain": "🟢", "real drop": "🔴", "better": "🟢", "worse": "🔴"}
 """The signs beside the words: never instead of them."""
-_ONLY_IF_ANY: Final = frozenset({"validation.warnings"})
+_ONLY_IF_ANY: Final = frozenset({"validation.warnings", "core.passed", "e2e.passed", "batch.passed"})
 _OF: Final = {"core.passed": "core.failed", "e2e.passed": "e2e.failed", "batch.passed": "batch.failed"}
 
 
@@ -40,7 +40,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
     rows = []
     for label, subject, name in _named(report):
         metric, delta = current.get(name), deltas.get(name)
-        if (metric is None and delta is None) or (name in _ONLY_IF_ANY and not _any(metric, delta)):
+        if (metric is None and delta is None) or (name in _ONLY_IF_ANY and not _any(name, current, deltas)):
             continue
         rows.append(
             MainMetric(
@@ -48,7 +48,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
                 subject=subject,
                 base=_base(delta, deltas),
                 now=_now(metric, current),
-                change=difference(delta.delta, delta.kind) if delta and delta.delta is not None else "",
+                change=_change(delta) if delta else "",
                 mark=mark(delta) if delta else "",
                 name=name,
             )
@@ -60,8 +60,21 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
     return rows
 
 
-def _any(metric: Metric | None, delta: MetricDelta | None) -> bool:
-    return bool((metric and metric.value) or (delta and delta.base))
+def _change(delta: MetricDelta) -> str:
+    """The difference, and where the sides judged different sentences that on the shared ones: the mark is about it."""
+    if delta.delta is None:
+        return ""
+    shown = difference(delta.delta, delta.kind)
+    if delta.shared is None or mark(delta) == "":
+        return shown
+    shared = difference(delta.shared.delta, delta.kind)
+    return shown if shared == shown else f"{shown}, on shared sentences {shared}"
+
+
+def _any(name: str, current: dict[str, Metric], deltas: dict[str, MetricDelta]) -> bool:
+    """Whether there is anything to count: warnings at all, tests that ran."""
+    names = (name, _OF.get(name, name))
+    return any((n in current and current[n].value) or (n in deltas and deltas[n].base) for n in names)
 
 
 def _named(report: Report) -> list[tuple[str, str, str]]:

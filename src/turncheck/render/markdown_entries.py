@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _MOST_BEHIND: Final = 5
 """A failed gate names so many of the things that failed it; all of them stand in verdict.json."""
+_MOST_SHOWN: Final = 4
+"""Sentences on each side of a collision; all of them stand in comparison.json."""
 _GATE_MARKS: Final = {"passed": "✅", "failed": "❌", "not judged": "➖"}
 _SEVERITY_MARKS: Final = {"error": "❌", "warning": "⚠️", "info": "💡"}
 _KINDS: Final = {
@@ -57,7 +59,8 @@ class Entries:
 
     def sentence(self, case: CaseChange) -> Markdown:
         """A test sentence that is wrong, or right again."""
-        was = trusted(" (edited in this change)") if case.edits and case.edits != ("moved",) else trusted("")
+        edited = case.edits and case.edits != ("moved",)
+        was = trusted(" (edited)" if edited else " (new)" if case.base_passed is None else "")
         if case.passed:
             told = join([code(case.name), trusted(" is understood as "), code(case.expected), trusted(" again")])
             return join([told, was, self.place(case.location)])
@@ -76,7 +79,8 @@ class Entries:
         if case.passed or not (case.expected or case.actual):
             return join([head, self.place(case.location)])
         told = [trusted(": expected "), code(case.expected), trusted(", got "), code(case.actual)]
-        return join([head, *told, self.place(case.location)])
+        how = join([trusted(" by "), code(case.remark)]) if case.remark else trusted("")
+        return join([head, *told, how, self.place(case.location)])
 
     def labelled(self, what: str, case: CaseChange) -> Markdown:
         """A sentence with its entities or its response."""
@@ -95,7 +99,9 @@ class Entries:
     def training(self, change: TrainingChange) -> Markdown:
         """A training sentence that this change added, removed or relabelled."""
         text, intent = code(change.text), code(change.intent)
-        if change.change == "relabelled":
+        if change.change == "unchanged":
+            told = join([trusted("like the training sentence "), text, trusted(" of "), intent])
+        elif change.change == "relabelled":
             was = code(change.was or "")
             told = join([trusted("training sentence "), text, trusted(" is now "), intent, trusted(", was "), was])
         else:
@@ -108,15 +114,18 @@ class Entries:
         one, other = collision.intents
         wrong = count(collision.newly_wrong, "sentence")
         head = [code(one), trusted(" and "), code(other), trusted(f" now collide ({wrong} newly wrong)")]
-        if not collision.sentences:
+        if not collision.sentences or not collision.like:
             return join(head)
         these = _these(len(collision.sentences))
         look = "looks" if len(collision.sentences) == 1 else "look"
         those = "that one" if len(collision.like) == 1 else f"those {len(collision.like)}"
         told = trusted(f"; {these} {look} like {those}:")
-        lines = [join([trusted("\n  - "), self.training(change)]) for change in collision.sentences[:3]]
-        like = [join([code(case.name, 80), self.place(case.location)]) for case in collision.like[:4]]
-        return join([*head, told, *lines, trusted("\n  - like "), join(like, ", ")])
+        lines = [join([trusted("\n  - "), self.training(change)]) for change in collision.sentences[:_MOST_SHOWN]]
+        like = [
+            join([trusted("\n  - like "), code(one.text), trusted(" of "), code(one.intent), self.place(one.location)])
+            for one in collision.like[:_MOST_SHOWN]
+        ]
+        return join([*head, told, *lines, *like])
 
     def finding(self, finding: FindingChange) -> Markdown:
         """A finding that is new."""

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 DEGRADATION: Final = (
-    "confusions", "intents", "still_wrong", "still_failing", "substituted", "edited", "right", "gone", "names",
-    "uncovered", "skipped", "remarks", "findings", "wrong", "collisions", "failing", "gates", "metrics", "settings",
+    "method", "confusions", "intents", "still_wrong", "still_failing", "substituted", "edited", "right", "gone",
+    "names", "uncovered", "skipped", "remarks", "findings", "labels", "wrong", "collisions", "failing", "gates",
+    "metrics", "settings",
 )  # fmt: skip
 """Who gives up entries first: details, then what was wrong already, what became right, what became wrong, the gates."""
 
@@ -57,9 +58,17 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Markdown]:
     if nlu and nlu.on_training_sentences:
         trained = count(nlu.on_training_sentences, "test sentence")
         remarks.append(trusted(f"⚠️ {trained} of {nlu.examples:,} were trained on: the figures are better than life."))
-    if nlu and nlu.mode == "cross-validation":
-        remarks.append(trusted(f"Sentences are judged by cross-validation in {nlu.folds or 0} folds."))
-    return remarks + [prose(remark) for remark in (nlu.remarks if nlu else ())]
+    skipped_cases = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
+    if skipped_cases:
+        told = trusted(f"⚠️ {count(len(skipped_cases), 'end-to-end case')} skipped: ")
+        remarks.append(join([told, prose(skipped_cases[0].reason or "no reason was given", 200)]))
+    return remarks
+
+
+def _method(report: Report) -> list[Markdown]:
+    """How the figures were made, for who wants to know."""
+    parts = [part for part in (report.nlu, report.core, report.e2e) if part]
+    return [prose(remark, 1000) for part in parts for remark in part.remarks]
 
 
 def _tests(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
@@ -124,10 +133,15 @@ class _Writer:
         collisions = compared.collisions
         title = f"Intents that began to collide ({len(collisions)})"
         yield self.listed("collisions", title, collisions, entries.collision)
-        wrong = [(what, case) for what, cases in _sentences(compared) for case in cases.newly_failing]
-        told = {(case.name, case.location) for collision in compared.collisions for case in collision.like}
-        wrong = [(what, _without_reasons(case) if (case.name, case.location) in told else case) for what, case in wrong]
-        yield self.listed("wrong", f"Sentences newly wrong ({len(wrong)})", wrong, self._sentence)
+        told = {frozenset(collision.intents) for collision in collisions if collision.sentences}
+        wrong = [
+            _without_reasons(case) if {case.expected, case.actual} in told else case
+            for case in compared.examples.newly_failing
+        ]
+        yield self.listed("wrong", f"Sentences newly wrong ({len(wrong)})", wrong, entries.sentence)
+        labels = [(what, case) for what, cases in _sentences(compared)[1:] for case in cases.newly_failing]
+        title = f"Entities and responses newly wrong ({len(labels)})"
+        yield self.listed("labels", title, labels, self._sentence, unfolded=self.unfolded // 2)
         found = compared.new_findings
         yield self.listed("findings", f"New in the data ({len(found)})", found, entries.finding)
         uncovered = [item for item in compared.changed_items if not item.covered]
@@ -182,6 +196,7 @@ class _Writer:
         replaced = report.engine.substitutions if report.engine else ()
         title = f"What the engine replaces ({len(replaced)})"
         yield self.listed("substituted", title, replaced, substitution, unfolded=0)
+        yield self.listed("method", "How it was measured", _method(report), lambda remark: remark, unfolded=0)
 
 
 def _without_reasons(case: CaseChange) -> CaseChange:

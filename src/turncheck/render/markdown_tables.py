@@ -21,7 +21,7 @@ _PREFIX, _SUFFIX = "nlu.intents[", "].f1"
 
 def marked(change: str, mark: Mark) -> Markdown:
     """A difference and what it is worth, in one cell: a fifth column would not show on a phone."""
-    if mark == "unchanged":
+    if mark == "unchanged" and change == "±0":
         return trusted(mark)
     return trusted(" ".join(part for part in (change, MARKS.get(mark, ""), mark) if part))
 

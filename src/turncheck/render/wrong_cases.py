@@ -38,4 +38,5 @@ def _wrong(case: Case) -> CaseChange:
         expected=case.expected,
         actual=case.actual,
         confidence=case.confidence,
+        remark=case.remark,
     )
