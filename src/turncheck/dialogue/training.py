@@ -64,6 +64,10 @@ class StoryTracker(Tracker):
         other.parts = self.parts
         return other
 
+    def share_states(self, known: dict[str, State]) -> None:
+        """Use one object for equal states of all dialogues: there are few of them, and many dialogues."""
+        self._states = [known.setdefault(state.text, state) for state in self._states]
+
     def set_states(self, states: Sequence[State]) -> None:
         """Take over the states of the tracker this one is a copy of."""
         self._states = list(states)
@@ -152,6 +156,7 @@ class _Walk:
         self.known: set[tuple[bool, tuple[str, ...]]] = set()
         self.duplicates: list[StoryTracker] = []
         self.unused: frozenset[str] = frozenset()
+        self.states: dict[str, State] = {}
 
     def through(self, steps: Sequence[StoryStep], *, is_rule: bool) -> list[StoryTracker]:
         """Return the dialogues that these steps make."""
@@ -254,6 +259,7 @@ class _Walk:
                 self.duplicates.append(tracker)
             else:
                 self.known.add(key)
+                tracker.share_states(self.states)
                 new.append(tracker)
         return new
 

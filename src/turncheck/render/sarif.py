@@ -36,7 +36,7 @@ def findings_sarif(findings: Sequence[Finding], rules: Mapping[str, RuleText], r
 
     Args:
         findings: in the order in which they shall stand.
-        rules: the text of every code that occurs; others are left out of the log's list of rules.
+        rules: the text of each code; a code without one explains itself by its name.
         root: the project's path in its repository, "" at its top.
         version: turncheck's own.
     """
@@ -52,7 +52,7 @@ def findings_sarif(findings: Sequence[Finding], rules: Mapping[str, RuleText], r
                         "fullName": f"turncheck {version}",
                         "semanticVersion": version,
                         "informationUri": "https://github.com/turncheck/turncheck",
-                        "rules": [_rule(code, rules[code]) for code in used],
+                        "rules": [_rule(code, rules.get(code) or RuleText(code, code, "warning")) for code in used],
                     }
                 },
                 "columnKind": "unicodeCodePoints",

@@ -55,29 +55,31 @@ class _Situation:
     name: str
     actions: dict[str, dict[str, Location]] = field(default_factory=dict)
 
-    @property
-    def is_conflict(self) -> bool:
-        # UnexpecTED's action can be learnt from no story, so that it conflicts by itself.
-        return len(self.actions) > 1 or ACTION_UNLIKELY_INTENT in self.actions
-
 
 def check_story_conflicts(dialogues: Dialogues, max_history: int | None) -> Iterator[Finding]:
     """Find histories (the last ``max_history`` states, or all) after which stories go on differently, as Rasa does.
 
-    Linear in the number of turns times ``max_history``; without it, linear in the number of turns.
+    UnexpecTED's action can be learnt from no story, so that it conflicts by itself. Linear in the number of turns times
+    ``max_history``; without it, linear in the number of turns.
     """
+    first: dict[Hashable, str] = {}
+    parting: set[Hashable] = set()
+    for tracker in dialogues.trackers.stories:
+        for history, _, event in _turns(tracker, max_history):
+            if first.setdefault(history, event.label) != event.label or event.label == ACTION_UNLIKELY_INTENT:
+                parting.add(history)
+    if not parting:
+        return
     situations: dict[Hashable, _Situation] = {}
     for tracker in dialogues.trackers.stories:
         for history, state, event in _turns(tracker, max_history):
-            previous = _previous_event(state)
+            previous = _previous_event(state) if history in parting else None
             if previous is None:
-                continue  # the very start of a conversation is nobody's to predict
-            situation = situations.get(history)
-            if situation is None:
-                situation = situations[history] = _Situation(*previous)
+                continue  # no conflict; or the very start of a conversation, which is nobody's to predict
+            situation = situations.setdefault(history, _Situation(*previous))
             places = situation.actions.setdefault(event.label, {})
             places.setdefault(tracker.name, event.location or tracker.location or Location(""))
-    yield from (_conflict(situation) for situation in situations.values() if situation.is_conflict)
+    yield from map(_conflict, situations.values())
 
 
 def _turns(tracker: StoryTracker, max_history: int | None) -> Iterator[tuple[Hashable, State, ActionExecuted]]:

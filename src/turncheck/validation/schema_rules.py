@@ -123,9 +123,9 @@ def _list_faults(node: YamlNode, rule: ListOf, path: str) -> Iterator[Fault]:
         return  # pykwalify stops looking at the list here
     for index, item in enumerate(node.items):
         item_path = f"{path}/{index}"
-        faults = [list(_faults(item, item_rule, item_path)) for item_rule in rule.items]
-        if all(faults):
-            yield from (fault for several in faults for fault in several)
+        if all(next(_faults(item, item_rule, item_path), None) is not None for item_rule in rule.items):
+            for item_rule in rule.items:
+                yield from _faults(item, item_rule, item_path)
 
 
 def _says_nothing(item: YamlNode) -> bool:

@@ -6,6 +6,7 @@ and within a bucket each meets one sentence of each other intent.
 
 from __future__ import annotations
 
+from array import array
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
@@ -28,13 +29,15 @@ _MANY_OF_ONE_TEMPLATE: Final = 5
 
 def check_similar_examples(examples: Sequence[Example], threshold: float = SIMILARITY) -> Iterator[Finding]:
     """Near-duplicates over two intents: the same but for case and punctuation, or similar by ``threshold``."""
+    shared = _SharedSignatures(examples)
     buckets: dict[tuple[str, ...], dict[str, Example]] = {}
     reported: set[str] = set()
     for example in examples:
         if not example.base_intent:
             continue
         words = normalised(example.text)
-        rival = _near(example, words, buckets, threshold)
+        keys = [key for key in _signatures(words) if key in shared]
+        rival = _near(example, words, keys, buckets, threshold)
         if rival is not None and example.text not in reported:
             reported.add(example.text)
             yield found(
@@ -43,14 +46,53 @@ def check_similar_examples(examples: Sequence[Example], threshold: float = SIMIL
                 f" '{rival.base_intent}' ({rival.location}).",
                 example.location,
             )
-        for key in _signatures(words):
+        for key in keys:
             buckets.setdefault(key, {}).setdefault(example.base_intent, example)
 
 
+class _SharedSignatures:
+    """Which signatures may occur in more than one intent: small tables by hash, which are right or say "maybe".
+
+    Most signatures belong to one sentence; keeping a bucket for each would take more memory than all the rest.
+    """
+
+    _NOBODY, _SEVERAL = 0, 0xFFFF
+    _BITS = 22
+
+    def __init__(self, examples: Sequence[Example]) -> None:
+        size = 1 << self._BITS if len(examples) > 10_000 else 1 << 16
+        self._mask = size - 1
+        self._tables = (array("H", bytes(2 * size)), array("H", bytes(2 * size)))
+        numbers: dict[str, int] = {}
+        for example in examples:
+            if example.base_intent:
+                owner = 1 + numbers.setdefault(example.base_intent, len(numbers)) % (self._SEVERAL - 1)
+                for key in _signatures(normalised(example.text)):
+                    self._add(key, owner)
+
+    def _add(self, key: tuple[str, ...], owner: int) -> None:
+        code = hash(key)
+        for table in self._tables:
+            slot = code & self._mask
+            known = table[slot]
+            if known != owner:
+                table[slot] = owner if known == self._NOBODY else self._SEVERAL
+            code >>= self._BITS
+
+    def __contains__(self, key: tuple[str, ...]) -> bool:
+        one, other = self._tables
+        code = hash(key)
+        return one[code & self._mask] == self._SEVERAL == other[code >> self._BITS & self._mask]
+
+
 def _near(
-    example: Example, words: tuple[str, ...], buckets: dict[tuple[str, ...], dict[str, Example]], threshold: float
+    example: Example,
+    words: tuple[str, ...],
+    keys: Sequence[tuple[str, ...]],
+    buckets: dict[tuple[str, ...], dict[str, Example]],
+    threshold: float,
 ) -> Example | None:
-    for key in _signatures(words):
+    for key in keys:
         rivals = buckets.get(key, {})
         for position, (intent, rival) in enumerate(rivals.items()):
             if position == _MOST_RIVALS:

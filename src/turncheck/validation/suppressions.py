@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from turncheck.finding import Severity
     from turncheck.project.model import Project
     from turncheck.project.yaml_positions import YamlDocument, YamlNode
-    from turncheck.validation.validate import Validated
+    from turncheck.validation.pipeline import Validated
 
 _COMMENT: Final = re.compile(
     r"(?:^|(?<=\s))#\s*turncheck:\s*ignore\s+(?P<codes>[a-z][a-z0-9-]*(?:\s*,\s*[a-z][a-z0-9-]*)*)"

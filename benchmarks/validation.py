@@ -1,0 +1,110 @@
+"""How fast ``turncheck data validate`` is: against real Rasa on the largest recorded project, and with growing size.
+
+    .venv/bin/python benchmarks/validation.py                     growth at three sizes: seconds, memory
+    .venv/bin/python benchmarks/validation.py --rasa rasa         side by side with real Rasa 3.6.21, whole processes
+
+The made projects have a hundred intents; sentences are combined from a few hundred words, so that many are
+alike; one story in ten begins like another. Memory is the peak of the process (``ru_maxrss``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LARGEST = ROOT.parent / "shared" / "oracle" / "core" / "helpdesk_assistant" / "project"
+SIZES = ((25_000, 2_500), (50_000, 5_000), (100_000, 10_000))
+INTENTS = 100
+TURNS = 8
+
+
+def make_project(folder: Path, examples: int, stories: int) -> None:
+    """Write a project of this many examples and stories."""
+    chance = random.Random(examples)
+    words = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("n", "r", "lo", "mi", "st", "ka")]
+    intents = [f"intent_{number}" for number in range(INTENTS)]
+    (folder / "data").mkdir(parents=True)
+    lines = ['version: "3.1"', "nlu:"]
+    for number, intent in enumerate(intents):
+        lines += [f"- intent: {intent}", "  examples: |"]
+        for index in range(examples // INTENTS):
+            sentence = " ".join(chance.choice(words) for _ in range(chance.randint(3, 9)))
+            value = f" [{words[index % 50]}](thing)" if index % 3 == 0 else ""
+            lines.append(f"    - {words[number % len(words)]} {sentence}{value}")
+    (folder / "data" / "nlu.yml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lines = ['version: "3.1"', "stories:"]
+    for number in range(stories):
+        lines += [f"- story: story {number}", "  steps:"]
+        path = random.Random(number // 2 if number % 10 == 0 else number)
+        for _ in range(TURNS):
+            intent = path.choice(intents)
+            lines += [f"  - intent: {intent}", f"  - action: utter_{intent}"]
+    (folder / "data" / "stories.yml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    domain = {
+        "version": "3.1",
+        "intents": intents,
+        "entities": ["thing"],
+        "responses": {f"utter_{intent}": [{"text": intent}] for intent in intents},
+    }
+    (folder / "domain.yml").write_text(json.dumps(domain), encoding="utf-8")  # JSON is YAML
+    config = "recipe: default.v1\nlanguage: en\nassistant_id: large\npipeline:\n- name: WhitespaceTokenizer\n"
+    (folder / "config.yml").write_text(config, encoding="utf-8")
+
+
+def seconds_and_megabytes(command: list[str], folder: Path) -> tuple[float, float]:
+    """Run a command in a folder; return its wall time and its peak memory."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, _, usage = os.wait4(process.pid, 0)
+    return time.perf_counter() - begin, usage.ru_maxrss / 1024
+
+
+def ours() -> list[str]:
+    """The command line of ``data validate``."""
+    program = (
+        "import sys; from pathlib import Path; from turncheck.validate_command import Request, run_data_validate;"
+        "sys.exit(run_data_validate(Request(project=Path('.')), output_format='json'))"
+    )
+    return [sys.executable, "-c", program]
+
+
+def growth() -> None:
+    """Print time and memory at three sizes."""
+    print("examples  stories   seconds  megabytes")
+    for examples, stories in SIZES:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name) / "project"
+            make_project(folder, examples, stories)
+            seconds, megabytes = seconds_and_megabytes(ours(), folder)
+        print(f"{examples:8,} {stories:8,} {seconds:9.2f} {megabytes:10.0f}")
+
+
+def against(rasa: str) -> None:
+    """Print our time and Rasa's for the same project, each the best of three and of one."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "project"
+        shutil.copytree(LARGEST, folder)
+        mine = min(seconds_and_megabytes(ours(), folder)[0] for _ in range(3))
+        theirs, _ = seconds_and_megabytes([rasa, "data", "validate"], folder)
+    print(f"turncheck {mine:.2f} s, rasa {theirs:.2f} s: {theirs / mine:.0f} times")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rasa", help="the program of a real Rasa 3.6.21")
+    options = parser.parse_args()
+    if options.rasa:
+        against(options.rasa)
+    else:
+        growth()
+    print(f"(this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB)", file=sys.stderr)
