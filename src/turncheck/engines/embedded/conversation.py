@@ -6,6 +6,7 @@ import random
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from uuid import NAMESPACE_OID, uuid5
 
 from turncheck.dialogue.defaults import (
     ACTION_EXTRACT_SLOTS,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 ACTION_LIMIT: Final = 10
 """Actions in a turn before the circuit breaker ends it, as in Rasa."""
+RUN_LIMIT: Final = 50
+"""Actions in a turn whatever they return. Rasa's own limit is never met by one that says it is listening again."""
 FOLLOWUP_POLICY: Final = "followup_action"
 REST_CHANNEL: Final = ("collector", "rest")
 """Rasa's REST channel answers through one called ``collector``; responses are chosen by that name."""
@@ -107,6 +110,7 @@ class EmbeddedConversation:
         self._find = finder(assistant.domain)
         self._tracker = Tracker.of(assistant.domain, history, sender_id)
         self._said: list[dict[str, Any]] = []
+        self._messages = 0
         self._stopped: str | None = None
         self._timed_out = False
 
@@ -133,6 +137,7 @@ class EmbeddedConversation:
             entities=tuple(parsed["entities"]),
             parse_data=parsed,
             input_channel=self._input_channel,
+            message_id=self._message_id(),
             metadata=metadata,
         )
         self._happened([message])
@@ -149,12 +154,16 @@ class EmbeddedConversation:
             self._custom.deadline = time.monotonic() + self._turn_timeout
         return len(self._tracker.events)
 
+    def _message_id(self) -> str:
+        """Return an id that no other message of this conversation has; custom actions may look at it."""
+        self._messages += 1
+        return uuid5(NAMESPACE_OID, f"{self._tracker.name}/{self._messages}").hex
+
     def _turn(self, user: str | None, start: int) -> Turn:
         shapes = []
         for event in self._tracker.events[start:]:
             shape = event.to_json()
-            shape.pop("timestamp", None)
-            shapes.append(shape)
+            shapes.append(_without_time_and_id(shape))
         return Turn(
             user=user,
             responses=tuple(self._said),
@@ -202,12 +211,14 @@ class EmbeddedConversation:
     def _act_until_listening(self) -> None:
         """Predict and run actions until one of them waits for the user, or too many have run."""
         listening = False
+        runs = 0
         while not listening and self._may_act():
             if self._custom.deadline is not None and time.monotonic() >= self._custom.deadline:
                 self._stopped = f"the turn took longer than {self._turn_timeout:g} seconds"
                 self._timed_out = True
                 return
-            if self._actions_since_listening() >= ACTION_LIMIT:
+            runs += 1
+            if self._actions_since_listening() >= ACTION_LIMIT or runs > RUN_LIMIT:
                 self._stopped = f"more than {ACTION_LIMIT} actions in one turn"
                 return
             decision = self._next()
@@ -267,6 +278,15 @@ def _executed(decision: Decision, domain: DialogueDomain) -> ActionExecuted:
         hide_rule_turn=decision.hide_rule_turn,
         metadata=decision.metadata,
     )
+
+
+def _without_time_and_id(shape: dict[str, Any]) -> dict[str, Any]:
+    """Return an event's shape without what differs from run to run."""
+    shape.pop("timestamp", None)
+    shape.pop("message_id", None)
+    if "parse_data" in shape:
+        shape["parse_data"].pop("message_id", None)
+    return shape
 
 
 def _reloaded(tracker: Tracker) -> Tracker:
