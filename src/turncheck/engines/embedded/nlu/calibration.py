@@ -21,19 +21,22 @@ _PRIOR: Final = 10.0
 """How many sentences' word the assumption of that factor is worth: a handful of examples must not decide alone."""
 
 
-def fit_factor(scores: NDArray[np.float64], truth: NDArray[np.int64]) -> float:
-    """Find the factor on scores with which their softmax has the lowest log loss on the true columns ``truth``.
+def fit_factor(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
+    """Find the factor on scores with which the highest softmax probability best says whether the answer is right.
 
-    Temperature scaling (Guo et al. 2017, "On Calibration of Modern Neural Networks"); few sentences are drawn towards
+    ``scores`` has a row a sentence, ``right`` says where its highest score is that of the true label; it is not where
+    the model does not know the true label. What is minimized is the log loss of that statement. Temperature scaling
+    (Guo et al. 2017, "On Calibration of Modern Neural Networks") for the answer given rather than for the true label,
+    since labels that were never seen must lower the confidence, too. Few sentences are drawn towards
     :data:`UNCALIBRATED`. A score of ``-inf`` is a label the model did not know.
     """
-    rows = np.arange(len(truth))
     known = np.where(np.isfinite(scores), scores, -1e6)
 
     def loss(log_factor: float) -> float:
-        probabilities = softmax(known * math.exp(log_factor))[rows, truth]
+        confidence = softmax(known * math.exp(log_factor)).max(axis=1)
+        stated = np.where(right, confidence, 1 - confidence)
         away = log_factor - math.log(UNCALIBRATED)
-        return float(-np.log(probabilities + 1e-12).sum()) + _PRIOR * away * away
+        return float(-np.log(stated + 1e-6).sum()) + _PRIOR * away * away
 
     return math.exp(_minimum(loss, -2.0, 5.0))
 

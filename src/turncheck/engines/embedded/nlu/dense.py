@@ -150,4 +150,4 @@ def _search(
         if np.bincount(truth).min() < folds:
             return search.best_estimator_, UNCALIBRATED
         held_out = cross_val_predict(search.best_estimator_, features, truth, cv=folds, method="decision_function")
-    return search.best_estimator_, fit_factor(_scores(held_out), truth)
+    return search.best_estimator_, fit_factor(_scores(held_out), _scores(held_out).argmax(axis=1) == truth)

@@ -69,20 +69,18 @@ def _held_out_factor(rows: SparseRows, labels: Sequence[str], seed: int, split: 
     names = sorted(set(labels))
     column = {name: index for index, name in enumerate(names)}
     scores: list[NDArray[np.float64]] = []
-    truth: list[int] = []
+    right: list[NDArray[np.bool_]] = []
     for piece in pieces if parts == 3 else pieces[:1]:
         kept = np.setdiff1d(np.arange(len(labels)), piece)
         kept_labels = [labels[int(row)] for row in kept]
-        known = set(kept_labels)
-        judged = np.array([row for row in piece if labels[int(row)] in known], dtype=np.int64)
-        if len(known) < 2 or not len(judged):
+        if len(set(kept_labels)) < 2 or not len(piece):
             continue
         model = LinearModel.fit(rows.take(kept), kept_labels, seed, split)
-        of_all = np.full((len(judged), len(names)), -np.inf)
-        of_all[:, [column[name] for name in model.names]] = model.scores(rows.take(judged))
-        scores.append(of_all)
-        truth.extend(column[labels[int(row)]] for row in judged)
-    return fit_factor(np.concatenate(scores), np.array(truth)) if scores else UNCALIBRATED
+        of_piece = np.full((len(piece), len(names)), -np.inf)
+        of_piece[:, [column[name] for name in model.names]] = model.scores(rows.take(piece))
+        scores.append(of_piece)
+        right.append(of_piece.argmax(axis=1) == [column[labels[int(row)]] for row in piece])
+    return fit_factor(np.concatenate(scores), np.concatenate(right)) if scores else UNCALIBRATED
 
 
 def out_of_fold_labels(

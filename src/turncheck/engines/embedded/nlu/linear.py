@@ -116,12 +116,11 @@ def _fit_svm(
     matrix: Any, truth: NDArray[np.int64], seed: int, **parameters: Any
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Fit scikit-learn's LinearSVC; weights (width, labels) and intercepts, also for two labels."""
-    from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
     model = LinearSVC(tol=_TOLERANCE, random_state=seed, **parameters)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore")  # of iterations that ran out, and of nearly as many labels as sentences
         model.fit(matrix, truth)
     weights, intercepts = model.coef_.T.astype(np.float32), np.asarray(model.intercept_, dtype=np.float32)
     if weights.shape[1] == 1:  # scikit-learn keeps the difference only
