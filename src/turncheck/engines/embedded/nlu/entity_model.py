@@ -71,7 +71,8 @@ class WordFeatures:
         features = self._own.get(word)
         if features is None:
             low = word.lower()
-            edges = [f"prefix={low[:size]}" for size in range(1, 6)] + [f"suffix={low[-size:]}" for size in range(1, 6)]
+            sizes = range(1, min(6, len(low)))
+            edges = [f"prefix={low[:size]}" for size in sizes] + [f"suffix={low[-size:]}" for size in sizes]
             features = (f"0={low}", f"shape={shape(word)}", *edges)
             if len(self._own) < _CACHED_WORDS:
                 self._own[word] = features
@@ -125,22 +126,21 @@ class EntityModel:
 
         Returns ``None`` if no entity is annotated along token borders.
         """
-        tags = {
-            attribute: [_begin_inside(example, tokens[row], attribute) for row, example in enumerate(examples)]
-            for attribute in ATTRIBUTES
-        }
-        if all(tag == OUTSIDE for of_text in tags["entity"] for tag in of_text):
+        tags: dict[Attribute, list[tuple[str, ...]]] = {}
+        for attribute in ATTRIBUTES:
+            of_all = [_begin_inside(example, tokens[row], attribute) for row, example in enumerate(examples)]
+            if any(tag != OUTSIDE for of_text in of_all for tag in of_text):
+                tags[attribute] = of_all
+        if "entity" not in tags:
             return None
         words = WordFeatures()
         parameters = {"max_iterations": _ITERATIONS if len(examples) > _SMALL else 3 * _ITERATIONS}
         taggers: dict[Attribute, SequenceTagger] = {}
-        for attribute in ATTRIBUTES:
-            if all(tag == OUTSIDE for of_text in tags[attribute] for tag in of_text):
-                continue
+        for attribute, of_all in tags.items():
             sequences = (
                 (
                     words.sequence(tokens[row].words, intents[row], tags["entity"][row] if taggers else None),
-                    tags[attribute][row],
+                    of_all[row],
                 )
                 for row in range(len(examples))
             )
