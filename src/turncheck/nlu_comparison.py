@@ -366,7 +366,7 @@ def _advice_text(advice: Advice) -> list[str]:
         best, second = advice.pipelines[:2]
         counts = (
             f"it understands {advice.better} sentences more often and {advice.worse} less often "
-            f"(sign test, p = {advice.p_value:.3f})"
+            f"(sign test, p {'< 0.001' if advice.p_value < 0.001 else f'= {advice.p_value:.3f}'})"
         )
         if advice.is_noise:
             lines.append(f"{best} is ahead of {second}, but that may be noise: {counts}. Take the simpler one.")

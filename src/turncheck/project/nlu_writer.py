@@ -108,29 +108,43 @@ def _intent_block(intent: str, examples: Sequence[Example]) -> list[str]:
     lines = [f"- intent: {_scalar(intent)}"]
     shared = next((one.metadata["intent"] for one in examples if one.metadata and "intent" in one.metadata), None)
     if shared is not None:
-        lines.append(f"  metadata: {_flow(shared)}")
+        lines += _keyed("  metadata:", shared)
     texts = [annotated(example) for example in examples]
     own = [dict(example.metadata or {}) for example in examples]
     if not any("example" in metadata for metadata in own):
         return [*lines, *_examples(texts)]
     lines.append("  examples:")
     for text, metadata in zip(texts, own, strict=True):
-        lines.append(f"  - text: {_quoted(text)}")
+        lines += _text_item(text)
         if "example" in metadata:
-            lines.append(f"    metadata: {_flow(metadata['example'])}")
+            lines += _keyed("    metadata:", metadata["example"])
     return lines
 
 
 def _examples(texts: Sequence[str]) -> list[str]:
     """A literal block where each text is one printable line, else a list of quoted texts."""
     if any(_NOT_FOR_BLOCKS.search(text) for text in texts):
-        return ["  examples:", *(f"  - text: {_quoted(text)}" for text in texts)]
+        return ["  examples:", *(line for text in texts for line in _text_item(text))]
     return ["  examples: |", *(f"    - {text}" for text in texts)]
+
+
+def _text_item(text: str) -> list[str]:
+    if _NOT_FOR_BLOCKS.search(text) or not text or text[0].isspace():
+        return [f"  - text: {_flow(text)}"]
+    return ["  - text: |", f"      {text}"]
+
+
+def _keyed(head: str, value: Any) -> list[str]:
+    """A key with its value, which may be a mapping or a list."""
+    if isinstance(value, dict | list) and value:
+        indent = head[: len(head) - len(head.lstrip())]
+        return [head, *_block(value, f"{indent}  " if isinstance(value, dict) else indent)]
+    return [f"{head} {_scalar(value)}"]
 
 
 def _named_blocks(data: NluData) -> dict[str, dict[str, list[str]]]:
     return {
-        "synonym": _grouped((str(one.value), one.synonym) for one in data.synonyms),
+        "synonym": _grouped((one.value, one.synonym) for one in data.synonyms),
         "regex": _grouped((one.name, one.pattern) for one in data.regexes),
         "lookup": _grouped((table.name, element) for table in data.lookups for element in table.elements),
     }
@@ -173,10 +187,6 @@ def _scalar(value: Any) -> str:
 def _flow(value: Any) -> str:
     """Return any value in flow style: JSON, which is YAML, with what YAML does not take as it is escaped."""
     return _NOT_FOR_BLOCKS.sub(_escaped, json.dumps(value, ensure_ascii=False, default=str))
-
-
-def _quoted(text: str) -> str:
-    return _flow(text)
 
 
 def _escaped(found: re.Match[str]) -> str:
