@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -61,6 +62,16 @@ def test_two_equal_reports_of_different_commits_differ_in_nothing() -> None:
     assert not comparison.examples.worse
     assert not comparison.examples.edited
     assert not comparison.new_findings
+
+
+def test_whether_anything_changed_is_known_from_the_comparison() -> None:
+    head = report(examples=[example("a", "x"), example("b", "y")])
+    same = msgspec.structs.replace(head, source=msgspec.structs.replace(head.source, commit=BASE_COMMIT))
+    other = report(examples=[example("a", "x", "y"), example("b", "y")], commit=BASE_COMMIT)
+
+    assert not compared(head, same).changed
+    assert compared(head, other).changed
+    assert compare(head, Missing("none")).changed
 
 
 def test_provenance_is_kept_and_found_in_the_report_where_it_is_not_given() -> None:
@@ -249,6 +260,30 @@ def test_new_and_removed_intents_have_their_places() -> None:
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [10**400, float("inf"), float("nan"), "0.5", None, True])
+def test_what_is_no_figure_is_no_metric(value: object) -> None:
+    made = report(examples=[example("a", "x"), example("b", "y")])
+    assert made.nlu
+    assert made.nlu.intents
+    made.nlu.intents.report["x"]["f1-score"] = value
+
+    assert compare(made, Missing("none")).metric("nlu.intents[x].f1") is None
+
+
+def test_ten_thousand_sentences_are_compared_quickly_even_if_all_are_new() -> None:
+    def side(first: int, commit: str) -> Report:
+        return report(
+            examples=[example(f"show me number {i}", f"i{i % 50}", line=i + 1) for i in range(first, first + 10_000)],
+            commit=commit,
+        )
+
+    start = time.process_time()
+    examples = compared(side(9_000, "2" * 40), side(0, BASE_COMMIT)).examples
+
+    assert (examples.shared, examples.added, examples.removed) == (1000, 9000, 9000)
+    assert time.process_time() - start < 8
 
 
 def test_every_metric_of_either_side_is_there() -> None:

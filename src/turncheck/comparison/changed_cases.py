@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 
 _SIMILAR: Final = 0.6
 """Two sentences of one intent and file count as an edit of each other from this ratio of shared letters on."""
-_MOST_COMPARED: Final = 40
-"""A leftover sentence is held against at most so many others, so that a rewritten file costs no quadratic time."""
+_MOST_COMPARED: Final = 5
+"""Of the sentences that share most words, so many are looked at letter by letter."""
+_LOOKED_AT: Final = 200
+"""Letters of a sentence that are compared."""
+_MOST_EDITS: Final = 500
+"""With more sentences left over than these a file was rewritten: what is new and what is gone is all one can say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +108,27 @@ def _match(
 
 
 def _edited_texts(removed: Sequence[Case], added: Sequence[Case]) -> list[Pair]:
+    if max(len(removed), len(added)) > _MOST_EDITS:
+        return []
+    words = {case.name: frozenset(case.name[:_LOOKED_AT].lower().split()) for case in (*removed, *added)}
     waiting: dict[Hashable, list[Case]] = defaultdict(list)
     for case in removed:
         waiting[case.location.path, case.expectation].append(case)
     pairs = []
     for case in added:
-        candidates = waiting.get((case.location.path, case.expectation), [])
-        likeness = [(_likeness(case.name, other.name), -i) for i, other in enumerate(candidates[:_MOST_COMPARED])]
-        if likeness and max(likeness)[0] >= _SIMILAR:
-            pairs.append(Pair(candidates.pop(-max(likeness)[1]), case, ("edited",)))
+        candidates = waiting[case.location.path, case.expectation]
+        shared = {other.name: len(words[case.name] & words[other.name]) for other in candidates}
+        nearest = sorted(candidates, key=lambda other: -shared[other.name])[:_MOST_COMPARED]
+        likeness = {other.name: _likeness(case.name, other.name) for other in nearest}
+        best = max(nearest, key=lambda other: likeness[other.name], default=None)
+        if best and likeness[best.name] >= _SIMILAR:
+            candidates.remove(best)
+            pairs.append(Pair(best, case, ("edited",)))
     return pairs
 
 
 def _likeness(text: str, other: str) -> float:
-    return SequenceMatcher(None, text[:200], other[:200], autojunk=False).ratio()
+    return SequenceMatcher(None, text[:_LOOKED_AT], other[:_LOOKED_AT], autojunk=False).ratio()
 
 
 # --- from matched cases to what changed ------------------------------------------------------------------------------

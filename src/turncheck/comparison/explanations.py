@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _MOST_REASONS: Final = 3
 _WORDS_IN_COMMON: Final = 0.4
 """A removed sentence supported an example if they share this part of their words (Jaccard's index)."""
+_COMMON_WORD: Final = 200
+"""A word of more removed sentences than these says nothing about any one of them."""
 _FEWEST_FOR_COLLISION: Final = 2
 """One sentence taken for another intent is a mistake; two between the same intents are the beginning of a pattern."""
 
@@ -128,7 +130,8 @@ class Explainer:
 
     def _no_longer_holding(self, case: CaseChange) -> list[TrainingChange]:
         words = _words(case.name)
-        common = Counter(index for word in words for index in self._removed_by_word.get(word, ()))
+        telling = [found for word in words if len(found := self._removed_by_word.get(word, ())) <= _COMMON_WORD]
+        common = Counter(index for found in telling for index in found)
         holding = []
         for index, count in common.items():
             change = self._difference.removed[index]

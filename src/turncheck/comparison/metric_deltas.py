@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from turncheck.report.model import EntitySpan, NluPrediction, Report
     from turncheck.report.tags import Tokens
 
+_MOST_TESTED: Final = 30
+"""No pipeline has more extractors or selectors; a report from anywhere may, each for a pass over all sentences."""
 _SAMPLED: Final = re.compile(r"nlu\.(?:intents|entities|responses)\b.*", re.DOTALL)
 """Figures about a sample of what people write. Stories, cases and findings are counted, they stand for themselves."""
 
@@ -96,13 +99,13 @@ def _tested(base: Report, head: Report, same: Sequence[Pair]) -> dict[str, _Test
         _add_scores(tested, "nlu.intents", paired_scores(judged, head.seed))
         _add_accuracy(tested, "nlu.intents.accuracy", [one for (one,) in judged])
     pairs = _paired_predictions(base, head)
-    for extractor in head.nlu.entities if head.nlu else ():
+    for extractor in islice(head.nlu.entities if head.nlu else (), _MOST_TESTED):
         if base.nlu and extractor in base.nlu.entities:
             words = [_words(old, new, extractor) for old, new in pairs]
             _add_scores(tested, f"nlu.entities.{extractor}", paired_scores(words, head.seed))
             spans = [_spans(old, new, extractor) for old, new in pairs]
             _add_scores(tested, f"nlu.entities.{extractor}.spans", paired_scores(spans, head.seed))
-    for selector in head.nlu.responses if head.nlu else ():
+    for selector in islice(head.nlu.responses if head.nlu else (), _MOST_TESTED):
         responses = list(_responses(pairs, selector))
         _add_scores(tested, f"nlu.responses.{selector}", paired_scores([(one,) for one in responses], head.seed))
         _add_accuracy(tested, f"nlu.responses.{selector}.accuracy", responses)

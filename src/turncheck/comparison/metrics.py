@@ -88,6 +88,8 @@ _PLAIN_NAMES: Final = (
     "core.conversation_accuracy", "core.accuracy", "core.f1", "core.failed", "e2e.passed", "e2e.failed",
     "batch.failed", "batch.suites[SUITE].f1", *(f"coverage.{kind}" for kind in COVERAGE_KINDS), COVERAGE_OF_CHANGES,
 )  # fmt: skip
+_LARGEST: Final = 10**15
+"""Nothing is counted beyond; a report from anywhere may hold infinity, or numbers that fit no float."""
 _AVERAGES: Final = frozenset({"accuracy", "micro avg", "macro avg", "weighted avg", "no_entity"})
 _SECTIONS: Final = {
     "validate": "the data were not validated",
@@ -115,7 +117,7 @@ def metrics_of(report: Report) -> dict[str, Metric]:
     """Return all metrics of a report, main ones of a section first."""
     metrics = {}
     for name, value in _figures(report):
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST:
             family = family_of(name)
             metrics[name] = Metric(name, float(value), family.better, family.kind)
     return metrics

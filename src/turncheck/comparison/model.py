@@ -225,6 +225,19 @@ class Comparison(_Part, frozen=True, kw_only=True):
         """Whether there was a baseline."""
         return self.baseline.status == "present"
 
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to tell: without a baseline there is, since what changed is not known."""
+        cases = (self.examples, self.entities, self.responses, self.stories, self.e2e, self.batch)
+        names = (self.intents, self.entity_types)
+        return (
+            not self.judged
+            or bool(self.settings_changed or self.new_findings or self.gone_findings or self.changed_items)
+            or any(kind.worse or kind.better or kind.edited or kind.added_failing for kind in cases)
+            or any(kind.added or kind.removed for kind in names)
+            or any(metric.judgement in {"better", "worse"} for metric in self.metrics)
+        )
+
     def metric(self, name: str) -> MetricDelta | None:
         """Return a metric by its name."""
         return next((metric for metric in self.metrics if metric.name == name), None)
