@@ -243,6 +243,10 @@ class Tracker:
         else:
             self.situation.apply(event)
 
+    def reload(self) -> None:
+        """Take up the situation that the events that count lead to, as when Rasa reads it from its store."""
+        self.situation = self._history.situation(self.events).copy()
+
     def extend(self, events: Iterable[Event]) -> None:
         """Take several events in."""
         for event in events:
@@ -400,6 +404,11 @@ class History:
                 applied.append(event)
                 return
         self._forget_replay()
+
+    def situation(self, events: Sequence[Event]) -> Situation:
+        """Return what the events that count add up to; not to be changed by the caller."""
+        self.moments(events)
+        return self._situation
 
     def moments(self, events: Sequence[Event]) -> list[Moment]:
         """Return the dialogue before each action that counts, and now."""

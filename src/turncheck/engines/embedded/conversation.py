@@ -301,8 +301,5 @@ def _reloaded(tracker: Tracker) -> Tracker:
     ]
     if starts:
         return Tracker.of(tracker.domain, tracker.events[starts[-1] :], tracker.name)
-    reloaded = Tracker(tracker.domain, tracker.name)
-    reloaded.events = tracker.events.copy()
-    for event in reloaded.applied_events():
-        reloaded.situation.apply(event)
-    return reloaded
+    tracker.reload()
+    return tracker
