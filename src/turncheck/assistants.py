@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from turncheck.engines.embedded.actions.endpoint import ActionEndpoint, choose_server, read_endpoint
@@ -16,11 +18,11 @@ from turncheck.environment import for_child
 from turncheck.errors import UserError
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.project.reader import read_project
+from turncheck.remote_models import fetch_model
 from turncheck.trainable import ensure_readable, ensure_trainable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from turncheck.engines.embedded.actions.server import ActionServer
     from turncheck.model_choice import LoadedModel
@@ -33,7 +35,8 @@ class AssistantOptions:
     """Where the assistant comes from, and who runs its custom actions.
 
     ``model``: a model file, or a folder of them; without one, the newest below ``models/`` if it fits the project's
-    files, else the assistant is trained in memory.
+    files, else the assistant is trained in memory. With ``remote_storage`` it is the name of a model kept there; see
+    :mod:`turncheck.remote_models`.
 
     ``action_endpoint`` overrides the address in ``endpoints.yml``; ``action_server`` is a command that starts one.
     ``allowed_hosts`` restricts what the project's files may name (``None``: any); ``child_variables`` are added to the
@@ -46,6 +49,7 @@ class AssistantOptions:
     config: Path | None = None
     endpoints: Path | None = None
     model: Path | None = None
+    remote_storage: str | None = None
     seed: int = 42
     action_endpoint: str | None = None
     action_server: str | None = None
@@ -83,17 +87,24 @@ def running_assistant(
     Raises:
         UserError: there is nothing to learn from, a model that cannot be read, an action server that does not start.
     """
-    engine = load_or_train(options, project, screen)
+    engine = load_or_train(options, project, environment, screen)
     with running_server(options, project, environment) as server:
         yield engine.with_action_server(server)
 
 
-def load_or_train(options: AssistantOptions, project: Project, screen: Screen) -> EmbeddedEngine:
+def load_or_train(
+    options: AssistantOptions, project: Project, environment: Mapping[str, str], screen: Screen
+) -> EmbeddedEngine:
     """Return the assistant of the model that was named or that fits the project, else train one in memory.
 
     Raises:
         UserError: there is nothing to learn from, or a model that cannot be read.
     """
+    if options.remote_storage is not None:
+        name = None if options.model is None else options.model.as_posix()
+        with TemporaryDirectory() as folder, screen.step("fetch", "Fetching the model"):
+            path = fetch_model(options.remote_storage, name, environment, Path(folder))
+            return _loaded(load_model(path), options, project)
     if options.model is not None:
         return _loaded(load_model(named_model(options.model)), options, project)
     parts = ("core", "nlu") if project.nlu.examples else ("core",)

@@ -37,7 +37,7 @@ def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
         "--channel", default="cmdline", metavar="NAME", help="channel that responses are chosen for (default: cmdline)"
     )
     add_verbosity(parser)
-    parser.set_defaults(handler=_shell)
+    parser.set_defaults(handler=_shell, remote_storage=None)
 
 
 def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -54,7 +54,12 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         metavar="PATH",
         help="file or folder of cases, or file.yml::name (default: tests/e2e_test_cases.yml)",
     )
-    _add_assistant(parser)
+    group = _add_assistant(parser)
+    group.add_argument(
+        "--remote-storage",
+        metavar="WHERE",
+        help="where the model named by --model is kept: a folder, https://…, s3://bucket/prefix, or aws",
+    )
     run = parser.add_argument_group("how cases are run")
     run.add_argument("--fail-fast", action="store_true", help="stop after the first case that fails")
     run.add_argument(
@@ -87,7 +92,7 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(handler=_test_e2e)
 
 
-def _add_assistant(parser: argparse.ArgumentParser) -> None:
+def _add_assistant(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("the assistant")
     group.add_argument("--project", type=Path, default=Path(), metavar="DIR", help="its folder (default: .)")
     group.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
@@ -102,6 +107,7 @@ def _add_assistant(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--action-server", metavar="COMMAND", help="start the action server with this command")
     group.add_argument("--seed", type=int, default=42, metavar="N", help="of training and of variations (default: 42)")
+    return group
 
 
 def _assistant(namespace: argparse.Namespace) -> AssistantOptions:
@@ -114,6 +120,7 @@ def _assistant(namespace: argparse.Namespace) -> AssistantOptions:
         config=namespace.config,
         endpoints=namespace.endpoints,
         model=namespace.model,
+        remote_storage=namespace.remote_storage,
         seed=namespace.seed,
         action_endpoint=namespace.action_endpoint,
         action_server=namespace.action_server,

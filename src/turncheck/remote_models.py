@@ -1,0 +1,93 @@
+"""Models that are kept elsewhere: in a folder, behind http(s), or in S3 (``--remote-storage``)."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlsplit
+
+from turncheck.errors import UserError
+from turncheck.model_choice import named_model
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import BinaryIO
+
+MAX_MODEL_BYTES: Final = 2 << 30
+CONNECT_SECONDS: Final = 10
+READ_SECONDS: Final = 60
+BUCKET_VARIABLE: Final = "BUCKET_NAME"
+"""As Rasa has it; credentials, region and endpoint are those that boto3 reads (``AWS_…``)."""
+
+
+def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], into: Path) -> Path:
+    """Return the model ``name`` of the storage as a file, fetched into the folder ``into`` where it lies elsewhere.
+
+    ``storage``: a folder (whose newest model counts without a name), ``http://…`` or ``https://…`` (the name is put
+    behind it), ``s3://bucket/prefix``, or ``aws`` (the bucket of ``BUCKET_NAME``, as Rasa's).
+
+    Raises:
+        UserError: there is no such storage or model, or it cannot be fetched.
+    """
+    scheme = urlsplit(storage).scheme
+    if scheme not in {"http", "https", "s3"} and storage != "aws":
+        folder = Path(storage)
+        if not folder.is_dir():
+            raise UserError(
+                f"'{storage}' is no storage of models",
+                remedy="Name a folder, an address (https://…), s3://bucket/prefix, or aws.",
+            )
+        return named_model(folder / name if name else folder)
+    if not name:
+        raise UserError(f"which model of '{storage}'?", remedy="Name it with --model.")
+    target = into / Path(name).name
+    if scheme in {"http", "https"}:
+        _fetch_http(f"{storage.rstrip('/')}/{quote(name)}", target)
+    else:
+        _fetch_s3(storage, name, environment, target)
+    return target
+
+
+def _fetch_http(address: str, target: Path) -> None:
+    import requests  # noqa: PLC0415 - only where something is fetched
+
+    try:
+        with requests.get(address, stream=True, timeout=(CONNECT_SECONDS, READ_SECONDS)) as response:
+            if not response.ok:
+                raise UserError(f"there is no model at {address}: status {response.status_code}")
+            with target.open("wb") as file:
+                size = 0
+                for chunk in response.iter_content(1 << 20):
+                    size += len(chunk)
+                    if size > MAX_MODEL_BYTES:
+                        raise UserError(f"the model at {address} has more than {MAX_MODEL_BYTES >> 30} GB")
+                    file.write(chunk)
+    except requests.RequestException as error:
+        raise UserError(f"the model at {address} cannot be fetched: {error}") from error
+
+
+def _fetch_s3(storage: str, name: str, environment: Mapping[str, str], target: Path) -> None:
+    address = urlsplit(storage)
+    bucket = address.netloc if address.scheme == "s3" else environment.get(BUCKET_VARIABLE)
+    if not bucket:
+        raise UserError("which bucket?", remedy=f"Set {BUCKET_VARIABLE}, or write s3://bucket/prefix.")
+    prefix = address.path.strip("/") if address.scheme == "s3" else ""
+    key = f"{prefix}/{name}" if prefix else name
+    try:
+        import boto3  # noqa: PLC0415 - an optional extra
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
+    except ImportError:
+        raise UserError(
+            "boto3 is needed to fetch models from S3", remedy="Install it: pip install 'turncheck[s3]'."
+        ) from None
+    try:
+        client = boto3.client("s3", endpoint_url=environment.get("AWS_ENDPOINT_URL") or None)
+        answer: dict[str, Any] = client.get_object(Bucket=bucket, Key=key)
+        if answer["ContentLength"] > MAX_MODEL_BYTES:
+            raise UserError(f"the model s3://{bucket}/{key} has more than {MAX_MODEL_BYTES >> 30} GB")
+        body: BinaryIO = answer["Body"]
+        with target.open("wb") as file:
+            shutil.copyfileobj(body, file)
+    except (BotoCoreError, ClientError) as error:
+        raise UserError(f"the model s3://{bucket}/{key} cannot be fetched: {error}") from error

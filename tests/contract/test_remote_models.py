@@ -1,0 +1,106 @@
+"""Models fetched from a folder, over http, and from S3 by the real boto3 (its endpoint is a server of this test)."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+
+from turncheck.errors import UserError
+from turncheck.remote_models import fetch_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves a folder, and keeps no log."""
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
+        pass
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Path:
+    folder = tmp_path / "storage"
+    (folder / "bucket" / "deep").mkdir(parents=True)
+    for place in (folder, folder / "bucket", folder / "bucket" / "deep"):
+        (place / "model.tar.gz").write_bytes(place.name.encode())
+    return folder
+
+
+@pytest.fixture
+def address(storage: Path) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(storage))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def into(tmp_path: Path) -> Path:
+    folder = tmp_path / "into"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def s3(address: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    environment = {
+        "AWS_ENDPOINT_URL": address,
+        "AWS_ACCESS_KEY_ID": "id",
+        "AWS_SECRET_ACCESS_KEY": "key",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_MAX_ATTEMPTS": "1",
+        "BUCKET_NAME": "bucket",
+    }
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return environment
+
+
+def test_a_folder_gives_the_model_itself(storage: Path, into: Path) -> None:
+    assert fetch_model(str(storage), "model.tar.gz", {}, into) == storage / "model.tar.gz"
+    assert fetch_model(str(storage), None, {}, into) == storage / "model.tar.gz"
+
+
+def test_a_model_is_fetched_over_http(address: str, into: Path) -> None:
+    assert fetch_model(f"{address}/bucket/", "model.tar.gz", {}, into).read_bytes() == b"bucket"
+
+
+@pytest.mark.parametrize(("where", "content"), [("aws", b"bucket"), ("s3://bucket/deep", b"deep")])
+def test_a_model_is_fetched_from_s3(s3: dict[str, str], into: Path, where: str, content: bytes) -> None:
+    assert fetch_model(where, "model.tar.gz", s3, into).read_bytes() == content
+
+
+def test_a_name_cannot_lead_out_of_the_folder(address: str, into: Path) -> None:
+    assert fetch_model(address, "bucket/deep/model.tar.gz", {}, into) == into / "model.tar.gz"
+
+
+def test_what_is_missing_is_said(address: str, s3: dict[str, str], storage: Path, into: Path) -> None:
+    with pytest.raises(UserError, match="status 404"):
+        fetch_model(address, "none.tar.gz", {}, into)
+    with pytest.raises(UserError, match=r"s3://bucket/none\.tar\.gz cannot be fetched"):
+        fetch_model("aws", "none.tar.gz", s3, into)
+    with pytest.raises(UserError, match="there is no model"):
+        fetch_model(str(storage), "none.tar.gz", {}, into)
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "what"),
+    [
+        ("no-such-folder", "m", "no storage of models"),
+        ("https://a.example/", None, "which model"),
+        ("aws", "m", "which bucket"),
+        ("http://127.0.0.1:1/", "m", "cannot be fetched"),
+    ],
+)
+def test_what_cannot_be_is_an_error(into: Path, where: str, name: str | None, what: str) -> None:
+    with pytest.raises(UserError, match=what):
+        fetch_model(where, name, {}, into)
