@@ -41,5 +41,8 @@ pins: $(VENV)/.installed
 dist: $(VENV)/.installed
 	$(BIN)/hatchling build -d dist
 
+fuzz: $(VENV)/.installed
+	$(BIN)/python tools/fuzz.py
+
 clean:
 	rm -rf $(VENV) results build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
