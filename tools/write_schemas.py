@@ -1,21 +1,28 @@
-"""Write docs/report.schema.json from the types. Run after changing ``turncheck.report.model``."""
+"""Write the JSON Schemas under docs/ from the types of report, comparison and verdict. Run after changing these."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+from turncheck.comparison.model import json_schemas
 from turncheck.report.codec import json_schema
 
-TARGET = Path(__file__).parents[1] / "docs" / "report.schema.json"
+DOCS = Path(__file__).parents[1] / "docs"
 
 
-def document() -> str:
-    """Return the schema as it is committed."""
-    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+def documents() -> dict[str, str]:
+    """Return the schemas as they are committed, by file name."""
+    schemas: dict[str, dict[str, Any]] = {"report": json_schema(), **json_schemas()}
+    return {
+        f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        for name, schema in schemas.items()
+    }
 
 
 if __name__ == "__main__":
-    TARGET.parent.mkdir(exist_ok=True)
-    TARGET.write_text(document(), "utf-8")
-    print(TARGET)
+    DOCS.mkdir(exist_ok=True)
+    for name, text in documents().items():
+        (DOCS / name).write_text(text, "utf-8")
+        print(DOCS / name)

@@ -63,14 +63,17 @@ def _examples(wrong: dict[str, str]) -> list[NluPrediction]:
                 line += 1
                 full = text + suffix
                 near = [(6, 0.91), (8, 0.84)] if full in wrong and wrong[full] == "transfer_money" else []
-                examples.append(example(full, intent, wrong.get(full), line=line, confidence=0.71, near=near))
+                amount = [(full.index("20"), full.index("20") + 8, "amount")] if "20" in full else []
+                examples.append(
+                    example(full, intent, wrong.get(full), line=line, confidence=0.71, near=near, entities=amount)
+                )
     return examples
 
 
 def base_report() -> Report:
-    """The base branch: all stories pass, two sentences are wrong."""
+    """The base branch: all stories pass, one sentence is wrong."""
     return report(
-        examples=_examples({"hey": "block_card", "pay my rent now": "check_balance"}),
+        examples=_examples({"pay my rent now": "check_balance"}),
         sentences=training(*_OLD),
         stories=[
             story("check the balance", "utter_balance", "action_listen", line=2),
@@ -129,7 +132,7 @@ def head_report(**changes: object) -> Report:
         },
         name="bank",
         root="bots/bank",
-        entity_scores=0.866,
+        entity_scores=0.871,
         skipped=[Skipped(evaluation="batch", reason="the project has no batch suites")],
         substitutions=[
             Substitution(component="DIETClassifier", used="linear model and CRF", reason="no TensorFlow here"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -283,3 +283,20 @@ class Verdict(_Part, frozen=True, kw_only=True):
 def encode(document: Comparison | Verdict) -> bytes:
     """Write a document: UTF-8 JSON, keys in the order of the types, a line break at the end."""
     return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+
+
+def json_schemas() -> dict[str, dict[str, Any]]:
+    """Return the JSON Schemas of both documents, made from the types."""
+    documents: dict[str, tuple[type, str]] = {
+        "comparison": (Comparison, COMPARISON_SCHEMA),
+        "verdict": (Verdict, VERDICT_SCHEMA),
+    }
+    return {
+        name: {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": identifier,
+            "title": f"turncheck {name}",
+            **msgspec.json.schema(document),
+        }
+        for name, (document, identifier) in documents.items()
+    }

@@ -1,0 +1,40 @@
+"""The committed JSON Schemas are those of the types, and the documents are valid by them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+from pull_request import pull_request
+
+from turncheck.comparison.metrics import FAMILIES
+from turncheck.comparison.model import encode, json_schemas
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("name", ["comparison", "verdict"])
+def test_the_committed_schema_is_the_one_of_the_types(name: str) -> None:
+    """Write the new ones with: python tools/write_schemas.py"""
+    made = json.loads(json.dumps(json_schemas()[name]))
+
+    assert json.loads((DOCS / f"{name}.schema.json").read_text("utf-8")) == made
+
+
+def test_what_is_written_is_valid_by_them() -> None:
+    _, comparison, verdict = pull_request()
+    schemas = json_schemas()
+
+    jsonschema.validate(json.loads(encode(comparison)), schemas["comparison"])
+    jsonschema.validate(json.loads(encode(verdict)), schemas["verdict"])
+
+
+def test_every_metric_name_of_the_page_on_gates_is_known() -> None:
+    page = (DOCS / "gates.md").read_text("utf-8")
+    names = set(re.findall(r"`((?:validation|nlu|core|e2e|batch|coverage)\.[^`\s:]+)`", page))
+
+    assert len(names) > 15
+    assert [name for name in names if not any(family.pattern.fullmatch(name) for family in FAMILIES)] == []
