@@ -25,6 +25,8 @@ _PLAIN: Final = re.compile(r"[^\W_](?:[\w.,!?'()/+-]|(?: (?![#\s-]|$)))*")
 
 _RESERVED: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 
+_UNICODE_ESCAPE: Final = re.compile(r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}")
+
 _NOT_FOR_BLOCKS: Final = re.compile("[^\t -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 """What may not stand in a literal block: line breaks of any script, control characters, the byte order mark."""
 
@@ -36,18 +38,18 @@ def write_nlu_yaml(data: NluData) -> str:
         UserError: an example has entities that partly overlap, which the format cannot express.
     """
     lines: list[str] = []
-    for intent, examples in _by_intent(data.examples).items():
-        lines += _intent_block(intent, examples)
+    for intent, shared, examples in _by_block(data.examples):
+        lines += _intent_block(intent, shared, examples)
     for key, blocks in _named_blocks(data).items():
         for name, entries in blocks.items():
             lines += [f"- {key}: {_scalar(name)}", *_examples(entries)]
-    return "\n".join([*_head(), "nlu:", *lines, ""]) if lines else ""
+    return _document("nlu:", lines)
 
 
 def write_responses_yaml(responses: Iterable[Response]) -> str:
     """Return the responses as YAML, "" where there are none."""
     content = {response.name: [dict(one.content) for one in response.variations] for response in responses}
-    return "\n".join([*_head(), "responses:", *_block(content, "  "), ""]) if content else ""
+    return _document("responses:", list(_block(content, "  ")))
 
 
 def annotated(example: Example) -> str:
@@ -91,22 +93,33 @@ def _mark(entity: EntityAnnotation, surface: str) -> tuple[str, bool]:
     return "{" + body + "}", len(named) == 1 and not set(entity.entity) & set(":()")
 
 
-def _head() -> list[str]:
-    return [f'version: "{_FORMAT_VERSION}"']
+def _document(section: str, lines: Sequence[str]) -> str:
+    """In a file of ASCII alone Rasa decodes every ``\\uXXXX`` before it parses: one other letter keeps it from that."""
+    if not lines:
+        return ""
+    document = "\n".join([f'version: "{_FORMAT_VERSION}"', section, *lines, ""])
+    if document.isascii() and _UNICODE_ESCAPE.search(document):
+        return f"# “\\u” stands for itself in this file.\n{document}"
+    return document
 
 
-def _by_intent(examples: Iterable[Example]) -> dict[str, list[Example]]:
-    """Rasa's format has no place for an example without an intent; its reader makes none."""
-    grouped: dict[str, list[Example]] = defaultdict(list)
+def _by_block(examples: Iterable[Example]) -> Iterator[tuple[str, Any, list[Example]]]:
+    """Yield intent, metadata of the block, examples. Examples of blocks with other metadata make a block of their own.
+
+    Rasa's format has no place for an example without an intent; its reader makes none.
+    """
+    blocks: dict[tuple[str, str], tuple[Any, list[Example]]] = {}
     for example in examples:
         if example.intent:
-            grouped[example.intent].append(example)
-    return grouped
+            shared = (example.metadata or {}).get("intent")
+            key = example.intent, _flow(shared)
+            blocks.setdefault(key, (shared, []))[1].append(example)
+    for (intent, _), (shared, members) in blocks.items():
+        yield intent, shared, members
 
 
-def _intent_block(intent: str, examples: Sequence[Example]) -> list[str]:
+def _intent_block(intent: str, shared: Any, examples: Sequence[Example]) -> list[str]:
     lines = [f"- intent: {_scalar(intent)}"]
-    shared = next((one.metadata["intent"] for one in examples if one.metadata and "intent" in one.metadata), None)
     if shared is not None:
         lines += _keyed("  metadata:", shared)
     texts = [annotated(example) for example in examples]
@@ -143,8 +156,9 @@ def _keyed(head: str, value: Any) -> list[str]:
 
 
 def _named_blocks(data: NluData) -> dict[str, dict[str, list[str]]]:
+    """A synonym's name must be a text, or Rasa cannot read it again; an annotation's value may be a number."""
     return {
-        "synonym": _grouped((one.value, one.synonym) for one in data.synonyms),
+        "synonym": _grouped((str(one.value), one.synonym) for one in data.synonyms),
         "regex": _grouped((one.name, one.pattern) for one in data.regexes),
         "lookup": _grouped((table.name, element) for table in data.lookups for element in table.elements),
     }
