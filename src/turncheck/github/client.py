@@ -1,0 +1,332 @@
+"""GitHub's REST API: one session, paging to the end, bounded patience, and a token that goes nowhere else.
+
+Rules for retries and limits: GitHub's "Rate limits for the REST API" and "Best practices for using the REST API".
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from urllib.parse import urljoin, urlsplit
+
+from turncheck import __version__
+from turncheck.github.errors import (
+    SEES_PRIVATE,
+    AnswerLostError,
+    GitHubError,
+    MissingPermissionError,
+    NotFoundError,
+    TooLargeError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import requests
+
+    from turncheck.settings import Secret
+
+PER_PAGE: Final = 100
+_TIMEOUT: Final = (10.0, 60.0)
+_ATTEMPTS: Final = 5
+_FIRST_WAIT: Final = 2.0
+_SECONDARY_WAIT: Final = 60.0
+_MOST_REDIRECTS: Final = 5
+_JSON_LIMIT: Final = 64 * 1024 * 1024
+_CHUNK: Final = 1024 * 1024
+_BUSY: Final = frozenset({500, 502, 503, 504})
+_MOVED: Final = frozenset({301, 302, 303, 307, 308})
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+@dataclass(slots=True)
+class Patience:
+    """How long all waiting may take together, in seconds; clock and sleep are given, for tests."""
+
+    left: float = 300.0
+    clock: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+
+    def wait(self, seconds: float) -> bool:
+        """Wait, or return False at once where that would take longer than is left."""
+        if seconds > self.left:
+            return False
+        self.left -= seconds
+        self.sleep(seconds)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    method: str
+    url: str
+    body: Any = None
+    accept: str = "application/vnd.github+json"
+    needs: str | None = None
+    """The line under ``permissions:`` that this takes."""
+
+    @property
+    def called(self) -> str:
+        """How it is named in messages: no query, no token."""
+        return f"{self.method} {urlsplit(self.url).path}"
+
+    @property
+    def creates(self) -> bool:
+        """Whether sending it twice would do it twice."""
+        return self.method == "POST"
+
+
+class GitHubClient:
+    """Asks the API of one host.
+
+    Args:
+        api_url: ``GITHUB_API_URL``, without a slash at the end.
+        token: sent to that host alone; other hosts, to which downloads are redirected, never see it.
+        patience: bounds the waiting for rate limits and for a server in trouble.
+    """
+
+    def __init__(self, api_url: str, token: Secret | None, patience: Patience | None = None) -> None:
+        import requests  # noqa: PLC0415 - only where something is asked
+
+        self.api_url = api_url
+        self.token = token
+        self.patience = patience or Patience()
+        self._origin = _origin(api_url)
+        self._session = requests.Session()
+        self._session.headers["User-Agent"] = f"turncheck/{__version__}"
+
+    def get(self, path: str, *, needs: str | None = None, **parameters: Any) -> Any:
+        """Return the JSON document at a path.
+
+        Raises:
+            GitHubError: it cannot be had; :class:`NotFoundError`, :class:`MissingPermissionError` where that is why.
+        """
+        return self._json(_Request("GET", self._url(path, parameters), needs=needs))[0]
+
+    def pages(self, path: str, *, key: str | None = None, needs: str | None = None, **parameters: Any) -> Iterator[Any]:
+        """Return every item of a list, page after page as ``Link`` names them; ``key`` where the list is in an object.
+
+        Raises:
+            GitHubError: as :meth:`get`; also for a list that is none.
+        """
+        url: str | None = self._url(path, {"per_page": PER_PAGE, **parameters})
+        while url is not None:
+            request = _Request("GET", url, needs=needs)
+            page, url = self._json(request)
+            items = page.get(key) if key is not None and isinstance(page, dict) else page
+            if not isinstance(items, list):
+                raise GitHubError(f"GitHub's answer to {request.called} is no list")
+            yield from items
+
+    def post(self, path: str, body: Mapping[str, Any], *, needs: str | None = None) -> Any:
+        """Create something.
+
+        Raises:
+            AnswerLostError: it may have been created or not.
+            GitHubError: it was not.
+        """
+        return self._json(_Request("POST", self._url(path), body, needs=needs))[0]
+
+    def patch(self, path: str, body: Mapping[str, Any], *, needs: str | None = None) -> Any:
+        """Change something.
+
+        Raises:
+            GitHubError: as :meth:`get`.
+        """
+        return self._json(_Request("PATCH", self._url(path), body, needs=needs))[0]
+
+    def delete(self, path: str, *, needs: str | None = None) -> None:
+        """Remove something.
+
+        Raises:
+            GitHubError: as :meth:`get`.
+        """
+        self._json(_Request("DELETE", self._url(path), needs=needs))
+
+    def download(self, path: str, file: BinaryIO, limit: int, *, needs: str | None = None) -> None:
+        """Write what a path leads to into ``file``, at most ``limit`` bytes.
+
+        Raises:
+            TooLargeError: there is more than that; ``file`` holds a part.
+            GitHubError: as :meth:`get`.
+        """
+        request = _Request("GET", self._url(path), accept="*/*", needs=needs)
+        with self._answer(request) as answer:
+            _copy(answer, file, limit, request)
+
+    def _url(self, path: str, parameters: Mapping[str, Any] | None = None) -> str:
+        from urllib.parse import urlencode  # noqa: PLC0415 - beside its only use
+
+        query = urlencode({name: value for name, value in (parameters or {}).items() if value is not None})
+        return f"{self.api_url}{path}" + (f"?{query}" if query else "")
+
+    def _json(self, request: _Request) -> tuple[Any, str | None]:
+        """Return the document and the address of the next page."""
+        with self._answer(request) as answer:
+            content = _Buffer()
+            _copy(answer, content, _JSON_LIMIT, request)
+            following = answer.links.get("next", {}).get("url")
+        if not content.data:
+            return None, None
+        try:
+            document = json.loads(bytes(content.data))
+        except (ValueError, RecursionError):
+            raise GitHubError(f"GitHub's answer to {request.called} is no JSON") from None
+        if following is not None and _origin(following) != self._origin:
+            raise GitHubError(f"GitHub's answer to {request.called} continues on another host")
+        return document, following
+
+    def _answer(self, request: _Request) -> requests.Response:
+        """Send it until there is an answer to go on with."""
+        import requests  # noqa: PLC0415 - see __init__
+
+        trouble = ""
+        for attempt in range(_ATTEMPTS):
+            try:
+                answer = self._follow(request)
+            except (requests.ConnectionError, requests.Timeout) as error:
+                trouble = f"GitHub cannot be reached for {request.called} ({type(error).__name__})"
+                # A connection that was never made has carried nothing.
+                if request.creates and not isinstance(error, requests.exceptions.ConnectTimeout):
+                    raise AnswerLostError(trouble) from None
+                wait = _FIRST_WAIT * 2**attempt
+            except requests.RequestException as error:
+                raise GitHubError(f"{request.called} cannot be sent ({type(error).__name__})") from None
+            else:
+                if answer.ok:
+                    return answer
+                with answer:
+                    message = _message_of(answer)
+                    wait = self._wait_of(answer, message, attempt)
+                    trouble = f"GitHub answers {answer.status_code} to {request.called}: {message}"
+                    if answer.status_code in _BUSY and request.creates:
+                        raise AnswerLostError(trouble, status=answer.status_code)
+                    if wait is None:
+                        raise _refusal(answer.status_code, message, trouble, request)
+            if attempt + 1 < _ATTEMPTS and not self.patience.wait(wait):
+                raise GitHubError(f"{trouble} (waiting {wait:.0f} s more would be too long)")
+        raise GitHubError(f"{trouble} (tried {_ATTEMPTS} times)")
+
+    def _follow(self, request: _Request) -> requests.Response:
+        """Send it once and go where it is redirected; the token goes to the API's own host alone."""
+        method, url, body = request.method, request.url, request.body
+        for _ in range(_MOST_REDIRECTS):
+            own = _origin(url) == self._origin
+            headers = {"Accept": request.accept}
+            if own:
+                headers["X-GitHub-Api-Version"] = "2022-11-28"
+            answer = self._session.request(
+                method,
+                url,
+                json=body,
+                headers=headers,
+                # Without a function here requests would look for passwords in ~/.netrc and send those.
+                auth=_Bearer(self.token if own else None),
+                timeout=_TIMEOUT,
+                allow_redirects=False,
+                stream=True,
+            )
+            target = answer.headers.get("location")
+            if answer.status_code not in _MOVED or target is None:
+                return answer
+            answer.close()
+            url = urljoin(url, target)
+            if not _origin(url) == self._origin and not _is_safe(url):
+                raise GitHubError(f"GitHub redirects {request.called} to an address that is not https")
+            if method != "GET" and (answer.status_code not in {307, 308} or _origin(url) != self._origin):
+                raise GitHubError(f"GitHub redirects {request.called}, which is not followed")
+        raise GitHubError(f"GitHub redirects {request.called} too often")
+
+    def _wait_of(self, answer: requests.Response, message: str, attempt: int) -> float | None:
+        """Seconds to wait before trying again; ``None`` where that would not help."""
+        if answer.status_code in _BUSY:
+            return float(_FIRST_WAIT * 2**attempt)
+        if answer.status_code not in {403, 429}:
+            return None
+        after = answer.headers.get("retry-after", "")
+        if after.isdecimal():
+            return float(after)
+        reset = answer.headers.get("x-ratelimit-reset", "")
+        if answer.headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
+            return max(1.0, float(reset) - self.patience.clock() + 1.0)
+        if answer.status_code == 429 or "secondary rate limit" in message.lower():
+            return float(_SECONDARY_WAIT * 2**attempt)
+        return None
+
+
+def _refusal(status: int, message: str, trouble: str, request: _Request) -> GitHubError:
+    if status in {404, 410}:
+        return NotFoundError(trouble, status=status, remedy=SEES_PRIVATE if status == 404 else None)
+    if status == 401:
+        return GitHubError(trouble, status=status, remedy="The token is wrong or has expired.")
+    if status == 403 and "resource not accessible" in message.lower():
+        return MissingPermissionError(trouble, needs=request.needs)
+    return GitHubError(trouble, status=status)
+
+
+@dataclass(slots=True)
+class _Buffer:
+    """As much of a file as :func:`_copy` needs."""
+
+    data: bytearray = field(default_factory=bytearray)
+
+    def write(self, chunk: bytes) -> int:
+        self.data += chunk
+        return len(chunk)
+
+
+class _Bearer:
+    """Adds the token, if there is one to add."""
+
+    def __init__(self, token: Secret | None) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if self._token is not None:
+            request.headers["Authorization"] = f"Bearer {self._token.reveal()}"
+        return request
+
+
+def _copy(answer: requests.Response, file: BinaryIO | _Buffer, limit: int, request: _Request) -> None:
+    import requests  # noqa: PLC0415 - see GitHubClient
+
+    size = 0
+    try:
+        for chunk in answer.iter_content(_CHUNK):
+            size += len(chunk)
+            if size > limit:
+                raise TooLargeError(f"what {request.called} gives is larger than {limit // 2**20} MiB")
+            file.write(chunk)
+    except requests.RequestException as error:
+        lost = AnswerLostError if request.creates else GitHubError
+        raise lost(f"GitHub's answer to {request.called} broke off ({type(error).__name__})") from None
+
+
+def _message_of(answer: requests.Response) -> str:
+    """GitHub's own words, shortened; an error page of something in between has none."""
+    buffer = _Buffer()
+    try:
+        _copy(answer, buffer, _CHUNK, _Request("GET", answer.url))
+        document = json.loads(bytes(buffer.data))
+    except (GitHubError, ValueError, RecursionError):
+        return answer.reason or "no reason given"
+    if not isinstance(document, dict):
+        return answer.reason or "no reason given"
+    errors = document.get("errors")
+    details = [
+        str(error.get("message") or error.get("code") or "") for error in errors or () if isinstance(error, dict)
+    ]
+    told = "; ".join(part for part in (str(document.get("message") or ""), *details[:3]) if part)
+    return told[:500] or answer.reason or "no reason given"
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or {"https": 443, "http": 80}.get(parts.scheme)
+
+
+def _is_safe(url: str) -> bool:
+    scheme, host, _ = _origin(url)
+    return scheme == "https" or (scheme == "http" and host in _LOOPBACK)

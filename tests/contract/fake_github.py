@@ -1,0 +1,403 @@
+"""A GitHub that remembers: comments, check runs, pull requests, workflow runs, artifacts, commits.
+
+It answers as GitHub's API description says (Prism before it checks that), keeps authors and rights by token, and can be
+told to fail. Blobs lie on a second server, another host as it were, which refuses requests that bear a token.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from github_shapes import REPOSITORY, artifact, check_run, comment, commit, comparison, pull, shape, user, workflow_run
+
+ACTIONS_TOKEN = "ghs_actions"
+APP_TOKEN = "ghs_team"
+PERSON_TOKEN = "ghp_alice"
+READ_ONLY_TOKEN = "ghs_fork"
+AUTHORS = {
+    ACTIONS_TOKEN: "github-actions[bot]",
+    READ_ONLY_TOKEN: "github-actions[bot]",
+    APP_TOKEN: "team-reports[bot]",
+    PERSON_TOKEN: "alice",
+}
+LONGEST_COMMENT = 65536
+
+
+@dataclass
+class Seen:
+    """One request."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass
+class Answer:
+    """What is sent back; ``close`` drops the connection instead, after or before the work was done."""
+
+    status: int = 200
+    document: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+    content: bytes | None = None
+    close: bool = False
+
+
+@dataclass
+class Trouble:
+    """An answer given instead of the right one, once; ``after`` the work was done."""
+
+    method: str
+    path: str
+    answer: Answer
+    after: bool = False
+    times: int = 1
+
+
+Work = Callable[["FakeGitHub", Seen, re.Match[str]], Answer]
+ROUTES: list[tuple[str, re.Pattern[str], Work]] = []
+_REPO = rf"/repos/{REPOSITORY}"
+
+
+def route(method: str, pattern: str) -> Callable[[Work], Work]:
+    """Say which requests a function answers."""
+
+    def add(work: Work) -> Work:
+        ROUTES.append((method, re.compile(pattern), work))
+        return work
+
+    return add
+
+
+class FakeGitHub:
+    """The state, and two servers: the API at ``url``, the blobs elsewhere. ``public`` is what links are made from."""
+
+    def __init__(self) -> None:
+        self._api = _serve(self.answer)
+        self._blobs = _serve(self.blob)
+        self.url = f"http://127.0.0.1:{self._api.server_address[1]}"
+        self.blob_url = f"http://127.0.0.1:{self._blobs.server_address[1]}"
+        self.lock = threading.RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.public = self.url
+        self.per_page = 100
+        self.next_id = 1000
+        self.comments: dict[int, dict[str, Any]] = {}
+        self.checks: dict[int, dict[str, Any]] = {}
+        self.annotations: dict[int, list[dict[str, Any]]] = {}
+        self.pulls: dict[int, dict[str, Any]] = {}
+        self.runs: dict[int, dict[str, Any]] = {}
+        self.artifacts: dict[int, dict[str, Any]] = {}
+        self.contents: dict[int, bytes] = {}
+        self.tarballs: dict[str, bytes] = {}
+        self.history: list[str] = []
+        """The commits of the base branch, newest first."""
+        self.merge_bases: dict[tuple[str, str], str] = {}
+        self.locked: set[int] = set()
+        self.troubles: list[Trouble] = []
+        self.log: list[Seen] = []
+        self.blob_log: list[Seen] = []
+        self.before: Callable[[Seen], None] | None = None
+        """Called before each request is worked on: another run, acting in between."""
+
+    def close(self) -> None:
+        """Stop listening."""
+        for server in (self._api, self._blobs):
+            server.shutdown()
+            server.server_close()
+
+    def new_id(self) -> int:
+        """Return a number greater than all before."""
+        self.next_id += 1
+        return self.next_id
+
+    # --- what tests put in -------------------------------------------------------------------------------------------
+
+    def add_comment(self, number: int, body: str, author: str = "github-actions[bot]") -> dict[str, Any]:
+        """Let somebody comment."""
+        made = comment(self.public, self.new_id(), number, body, author)
+        self.comments[made["id"]] = made
+        return made
+
+    def add_pull(self, number: int, **more: Any) -> dict[str, Any]:
+        """Open a pull request."""
+        self.pulls[number] = pull(number, **more)
+        return self.pulls[number]
+
+    def add_run(self, sha: str, **more: Any) -> dict[str, Any]:
+        """Let a workflow have run."""
+        made = workflow_run(self.new_id(), sha, **more)
+        self.runs[made["id"]] = made
+        return made
+
+    def add_artifact(self, run: dict[str, Any], name: str, content: bytes, *, expired: bool = False) -> dict[str, Any]:
+        """Let a run have uploaded a zip file."""
+        number = self.new_id()
+        self.artifacts[number] = artifact(self.public, number, name, run, len(content), expired=expired)
+        self.contents[number] = content
+        return self.artifacts[number]
+
+    def bodies(self, number: int) -> list[str]:
+        """All comments of a pull request, oldest first."""
+        return [one["body"] for one in self.comments.values() if one["issue_url"].endswith(f"/{number}")]
+
+    # --- answering ---------------------------------------------------------------------------------------------------
+
+    def answer(self, seen: Seen) -> Answer:
+        """Answer one request of the API."""
+        with self.lock:
+            self.log.append(seen)
+            if self.before is not None:
+                self.before(seen)
+            trouble = next((t for t in self.troubles if t.method == seen.method and re.search(t.path, seen.path)), None)
+            if trouble is not None:
+                trouble.times -= 1
+                if trouble.times <= 0:
+                    self.troubles.remove(trouble)
+                if trouble.after:
+                    self._work(seen)
+                return trouble.answer
+            return self._work(seen)
+
+    def _work(self, seen: Seen) -> Answer:
+        token = seen.headers.get("authorization", "").removeprefix("Bearer ")
+        if token not in AUTHORS:
+            return refuse(401, "Bad credentials")
+        if seen.method != "GET" and token == READ_ONLY_TOKEN:
+            return refuse(403, "Resource not accessible by integration")
+        for method, pattern, work in ROUTES:
+            match = pattern.fullmatch(seen.path)
+            if method == seen.method and match:
+                return work(self, seen, match)
+        return refuse(404, "Not Found")
+
+    def blob(self, seen: Seen) -> Answer:
+        """Give a file out; a request that bears a token came to the wrong host."""
+        self.blob_log.append(seen)
+        if "authorization" in seen.headers:
+            return Answer(400, {"message": "AuthenticationFailed"})
+        kind, _, name = seen.path.removeprefix("/").partition("/")
+        content = self.tarballs.get(name) if kind == "tarball" else self.contents.get(int(name))
+        return Answer(404, {}) if content is None else Answer(200, content=content)
+
+    def page(self, seen: Seen, items: list[Any], key: str | None = None) -> Answer:
+        """Return one page of a list, with a link to the next."""
+        size = min(int(seen.query.get("per_page", 30)), self.per_page)
+        number = int(seen.query.get("page", 1))
+        shown = items[(number - 1) * size : number * size]
+        headers = {}
+        if number * size < len(items):
+            rest = "&".join(f"{name}={value}" for name, value in seen.query.items() if name != "page")
+            headers["Link"] = f'<{self.public}{seen.path}?{rest}&page={number + 1}>; rel="next"'
+        return Answer(200, shown if key is None else {"total_count": len(items), key: shown}, headers)
+
+
+def refuse(status: int, message: str) -> Answer:
+    """A refusal in GitHub's shape."""
+    return Answer(
+        status, {"message": message, "documentation_url": "https://docs.github.com/rest", "status": str(status)}
+    )
+
+
+# --- what is answered ------------------------------------------------------------------------------------------------
+
+
+@route("GET", r"/user")
+def _user(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    token = seen.headers["authorization"].removeprefix("Bearer ")
+    if token.startswith("ghs_"):
+        return refuse(403, "Resource not accessible by integration")
+    return Answer(200, shape("public-user", **user(AUTHORS[token])))
+
+
+@route("GET", rf"{_REPO}/issues/(\d+)/comments")
+def _comments(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    wanted = f"/{match[1]}"
+    return fake.page(seen, [one for one in fake.comments.values() if one["issue_url"].endswith(wanted)])
+
+
+@route("POST", rf"{_REPO}/issues/(\d+)/comments")
+def _comment_new(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    number = int(match[1])
+    if number in fake.locked:
+        return refuse(403, "Unable to create comment because issue is locked.")
+    if number not in fake.pulls:
+        return refuse(404, "Not Found")
+    if len(seen.body["body"]) > LONGEST_COMMENT:
+        return refuse(422, "Validation Failed")
+    author = AUTHORS[seen.headers["authorization"].removeprefix("Bearer ")]
+    return Answer(201, fake.add_comment(number, seen.body["body"], author))
+
+
+@route("PATCH", rf"{_REPO}/issues/comments/(\d+)")
+def _comment_change(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    found = fake.comments.get(int(match[1]))
+    if found is None:
+        return refuse(404, "Not Found")
+    if len(seen.body["body"]) > LONGEST_COMMENT:
+        return refuse(422, "Validation Failed")
+    found["body"] = seen.body["body"]
+    return Answer(200, found)
+
+
+@route("DELETE", rf"{_REPO}/issues/comments/(\d+)")
+def _comment_gone(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    return Answer(204) if fake.comments.pop(int(match[1]), None) else refuse(404, "Not Found")
+
+
+@route("POST", rf"{_REPO}/check-runs")
+def _check_new(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    made = check_run(fake.public, fake.new_id(), seen.body)
+    fake.checks[made["id"]] = made
+    _annotate(fake, made, seen.body)
+    return Answer(201, made)
+
+
+@route("PATCH", rf"{_REPO}/check-runs/(\d+)")
+def _check_change(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    made = fake.checks.get(int(match[1]))
+    if made is None:
+        return refuse(404, "Not Found")
+    for name in ("status", "conclusion"):
+        made[name] = seen.body.get(name, made[name])
+    _annotate(fake, made, seen.body)
+    return Answer(200, made)
+
+
+def _annotate(fake: FakeGitHub, made: dict[str, Any], body: dict[str, Any]) -> None:
+    output = body.get("output", {})
+    fake.annotations.setdefault(made["id"], []).extend(output.get("annotations", []))
+    made["output"].update({name: output[name] for name in ("title", "summary") if name in output})
+    made["output"]["annotations_count"] = len(fake.annotations[made["id"]])
+
+
+@route("GET", rf"{_REPO}/commits/([^/]+)/check-runs")
+def _checks(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    found = [one for one in fake.checks.values() if one["head_sha"] == match[1]]
+    found = [one for one in found if one["name"] == seen.query.get("check_name", one["name"])]
+    return fake.page(seen, found, "check_runs")
+
+
+@route("GET", rf"{_REPO}/pulls")
+def _pulls(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    found = [one for one in fake.pulls.values() if one["state"] == seen.query.get("state", "open")]
+    if "head" in seen.query:
+        found = [one for one in found if one["head"]["label"] == seen.query["head"]]
+    return fake.page(seen, found)
+
+
+@route("GET", rf"{_REPO}/pulls/(\d+)")
+def _pull(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    found = fake.pulls.get(int(match[1]))
+    return Answer(200, found) if found else refuse(404, "Not Found")
+
+
+@route("GET", rf"{_REPO}/compare/([^/]+)")
+def _compare(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    base, _, head = match[1].partition("...")
+    found = fake.merge_bases.get((base, head))
+    if found is None:
+        return refuse(404, "Not Found")
+    return Answer(200, comparison(base, found, ahead=int(found != head), behind=int(found != base)))
+
+
+@route("GET", rf"{_REPO}/commits")
+def _commits(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    start = seen.query.get("sha", "")
+    if start not in fake.history:
+        return refuse(404, "Not Found")
+    return fake.page(seen, [commit(sha) for sha in fake.history[fake.history.index(start) :]])
+
+
+@route("GET", rf"{_REPO}/actions/workflows/([^/]+)/runs")
+def _runs(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    found = [one for one in fake.runs.values() if one["path"].endswith(f"/{match[1]}")]
+    for name, key in (("head_sha", "head_sha"), ("branch", "head_branch"), ("event", "event"), ("status", "status")):
+        if name in seen.query:
+            found = [one for one in found if one[key] == seen.query[name]]
+    return fake.page(seen, sorted(found, key=lambda one: -one["id"]), "workflow_runs")
+
+
+@route("GET", rf"{_REPO}/actions/runs/(\d+)")
+def _run(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    found = fake.runs.get(int(match[1]))
+    return Answer(200, found) if found else refuse(404, "Not Found")
+
+
+@route("GET", rf"{_REPO}/actions/runs/(\d+)/artifacts")
+def _artifacts(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    found = [one for one in fake.artifacts.values() if one["workflow_run"]["id"] == int(match[1])]
+    return fake.page(seen, sorted(found, key=lambda one: -one["id"]), "artifacts")
+
+
+@route("GET", rf"{_REPO}/actions/artifacts/(\d+)/zip")
+def _artifact_zip(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    found = fake.artifacts.get(int(match[1]))
+    if found is None:
+        return refuse(404, "Not Found")
+    if found["expired"]:
+        return refuse(410, "Artifact has expired")
+    return Answer(302, headers={"Location": f"{fake.blob_url}/artifact/{match[1]}?se=1&sig=secret%2Bsignature"})
+
+
+@route("GET", rf"{_REPO}/tarball/([0-9a-f]+)")
+def _tarball(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    if match[1] not in fake.tarballs:
+        return refuse(404, "Not Found")
+    return Answer(302, headers={"Location": f"{fake.blob_url}/tarball/{match[1]}"})
+
+
+# --- the servers -----------------------------------------------------------------------------------------------------
+
+
+def _serve(answer: Callable[[Seen], Answer]) -> ThreadingHTTPServer:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def handle_any(self) -> None:
+            length = int(self.headers.get("content-length") or 0)
+            raw = self.rfile.read(length)
+            parts = urlsplit(self.path)
+            query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            body = json.loads(raw) if raw else None
+            self.send(answer(Seen(self.command, parts.path, query, headers, body)))
+
+        def send(self, given: Answer) -> None:
+            if given.close:
+                self.close_connection = True
+                return
+            content = given.content
+            if content is None:
+                content = b"" if given.document is None else json.dumps(given.document).encode()
+            self.send_response(given.status)
+            for name, value in given.headers.items():
+                self.send_header(name, value)
+            if given.content is None and content:
+                self.send_header("Content-Type", "application/json; charset=utf-8")
+            if given.status != 204:
+                self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = handle_any  # noqa: N815  # as http.server wants it
+
+        def log_message(self, *arguments: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    return server
