@@ -115,7 +115,7 @@ def write_core_files(report: Report, output: CoreOutput, screen: Screen) -> None
         write_file(output.json, encode(report))
     if output.plots:
         with screen.step("plots", "Drawing"):
-            from turncheck.render.plots import story_plots  # noqa: PLC0415 - imports matplotlib
+            from turncheck.render.story_plots import story_plots  # noqa: PLC0415 - where it is wanted
 
             write_all(output.folder, story_plots(report))
     screen.note(f"Results are in {output.folder}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.project.reader import read_project
-from turncheck.validation import Validated, validate
+from turncheck.validation.pipeline import Validated, validate
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ import pytest
 from small_project import DOMAIN, checked, places, read
 
 from turncheck.project.reader import read_nlu, read_stories
-from turncheck.validation import validate
+from turncheck.validation.pipeline import validate
 from turncheck.validation.registry import OWN_CHECKS
 
 D, N, S, R, C = "domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml", "config.yml"

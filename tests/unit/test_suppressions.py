@@ -8,7 +8,7 @@ from small_project import places, read, write_project
 
 from turncheck.location import Location
 from turncheck.validate_command import Request, check_project
-from turncheck.validation import Validated, validate
+from turncheck.validation.pipeline import Validated, validate
 from turncheck.validation.suppressions import suppress
 
 D, N, R = "domain.yml", "data/nlu.yml", "data/rules.yml"

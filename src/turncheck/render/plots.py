@@ -8,7 +8,6 @@ drawing.
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -59,7 +58,7 @@ def nlu_plots(report: Report) -> Iterator[Rendered]:
     nlu = report.nlu
     if nlu is None:
         return
-    state = _state(report)
+    state = report_state(report)
     if nlu.intents:
         yield _confusion_matrix(
             "intent", "Intents", matrix_of(nlu.intents.report, nlu.intents.confusions), _how(nlu), state
@@ -87,25 +86,6 @@ def nlu_plots(report: Report) -> Iterator[Rendered]:
             if entry.predicted.response != entry.expected.response
         ]
         yield _histogram("response_selection", "Confidence of responses", right, wrong, state)
-
-
-def story_plots(report: Report) -> Iterator[Rendered]:
-    """Draw the confusion matrix of actions, under the name that Rasa gives it and under that of its documentation.
-
-    Nothing is drawn for a report without a core section.
-    """
-    if report.core is None:
-        return
-    judged = [story for story in report.core.stories if not story.duplicate]
-    cells = Counter((s.expected, s.predicted) for story in judged for s in story.steps if s.kind == "action")
-    labels = sorted({label for pair in cells for label in pair})
-    if not labels:
-        return
-    matrix = Matrix(tuple(labels), dict(cells))
-    figure = _matrix_figure("Actions", matrix, f"{len(judged)} test stories", _state(report))
-    yield Rendered("story_confusion_matrix.png", "image/png", _png(figure))
-    pdf = _saved(figure, "pdf", {"CreationDate": None, "Producer": None})
-    yield Rendered("story_confmat.pdf", "application/pdf", pdf)
 
 
 def matrix_of(report: dict[str, Any], confusions: Sequence[Confusion], *, outside: int | None = None) -> Matrix:
@@ -193,7 +173,7 @@ def _matrix_figure(title: str, matrix: Matrix, how: str, state: str) -> Figure:
             color="white" if strength > 0.6 else "black",
         )
     axes.imshow(picture, interpolation="nearest")
-    labels = [_shown(label) for label in matrix.labels]
+    labels = [shown_label(label) for label in matrix.labels]
     axes.set_xticks(range(count), labels, rotation=90, fontsize=8)
     axes.set_yticks(range(count), labels, fontsize=8)
     axes.set_xticks([edge - 0.5 for edge in range(count + 1)], minor=True)
@@ -258,7 +238,7 @@ def _boxes_for_missing_letters() -> Iterator[None]:
         yield
 
 
-def _shown(label: str) -> str:
+def shown_label(label: str) -> str:
     """A label in one line: control characters are replaced, the middle of a long one is left out."""
     text = "".join(letter if letter.isprintable() else "\ufffd" for letter in label) or '""'
     if len(text) <= _LONGEST_LABEL:
@@ -267,7 +247,7 @@ def _shown(label: str) -> str:
     return f"{text[:half]}…{text[-half:]}"
 
 
-def _state(report: Report) -> str:
+def report_state(report: Report) -> str:
     """Which project, and which commit of it where that is known."""
-    commit = f" at commit {_shown(report.source.commit[:12])}" if report.source.commit else ""
-    return f"{_shown(report.project.name)}{commit}"
+    commit = f" at commit {shown_label(report.source.commit[:12])}" if report.source.commit else ""
+    return f"{shown_label(report.project.name)}{commit}"
