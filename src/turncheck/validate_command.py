@@ -19,9 +19,9 @@ from turncheck.render.findings import findings_commands, findings_json, findings
 from turncheck.render.sarif import RuleText, findings_sarif
 from turncheck.settings_file import read_settings_file
 from turncheck.validation.findings import found
+from turncheck.validation.pipeline import Validated, validate
 from turncheck.validation.registry import CHECKS, explain
 from turncheck.validation.suppressions import suppress
-from turncheck.validation.pipeline import Validated, validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
