@@ -227,7 +227,7 @@ class _Run:
 
     def validation(self) -> Validation | None:
         """The data: what Rasa checks, and what it passes in silence."""
-        from turncheck.validation import validate  # noqa: PLC0415 - see `nlu`
+        from turncheck.validation.pipeline import validate  # noqa: PLC0415 - see `nlu`
         from turncheck.validation.suppressions import suppress  # noqa: PLC0415 - see `nlu`
 
         if "validate" not in (self.settings.evaluations or EVALUATIONS):
