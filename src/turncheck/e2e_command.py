@@ -19,6 +19,7 @@ from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import text
 from turncheck.report.codec import encode
 from turncheck.report.model import ProjectInfo, Report, Source, Tool
+from turncheck.validation.coverage import coverage, reached_by_conversations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -65,6 +66,7 @@ def run_test_e2e(
             progress = Progress(output, len(read.cases))
             result = evaluate_cases(engine.for_threads(), read.cases, options.run, progress.finished)
             progress.end()
+        covered = coverage(project, reached_by_conversations(result.exercised))
         report = Report(
             tool=Tool(name="turncheck", version=__version__),
             project=ProjectInfo(name=project.name),
@@ -72,9 +74,11 @@ def run_test_e2e(
             seed=assistant.seed,
             engine=engine.info,
             e2e=result,
+            coverage=covered,
             timings=dict(screen.timings),
         )
-    output.write(e2e_text(result, screen.timings.get("e2e", 0.0), colour=output.isatty()))
+    seconds = screen.timings.get("e2e", 0.0)
+    output.write(e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage))
     if options.results is not None:
         path = options.results / DEFAULT_RESULTS if options.results.is_dir() else options.results
         write_file(path, results_yaml(read.cases, result))

@@ -291,6 +291,7 @@ def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str,
     from turncheck.validation.coverage import (  # noqa: PLC0415 - see `nlu`
         Reached,
         coverage,
+        reached_by_conversations,
         reached_by_examples,
         reached_by_stories,
     )
@@ -299,15 +300,7 @@ def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str,
     if tests.nlu:
         reached |= reached_by_examples(tests.nlu.examples)
     if e2e:
-        named = {kind: frozenset(names) for kind, names in e2e.exercised.items()}
-        nothing: frozenset[str] = frozenset()
-        reached |= Reached(
-            intents=named.get("intents", nothing),
-            entities=named.get("entities", nothing),
-            actions=named.get("actions", nothing) | named.get("responses", nothing),
-            slots=named.get("slots", nothing),
-            forms=named.get("forms", nothing),
-        )
+        reached |= reached_by_conversations(e2e.exercised)
     return coverage(project, reached) if reached != Reached() else {}
 
 

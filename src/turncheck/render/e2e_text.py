@@ -6,18 +6,20 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from turncheck.render.coverage_text import not_reached
 from turncheck.render.sinks.terminal import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from turncheck.report.model import CaseResult, EndToEnd
+    from turncheck.report.model import CaseResult, EndToEnd, KindCoverage
 
 WIDTH: Final = 80
 MARKS: Final = {"passed": ".", "failed": "F", "error": "E", "skipped": "s"}
 _COLOURS: Final = {"- ": "\x1b[31m", "+ ": "\x1b[32m", "? ": "\x1b[2m"}
 _RESET: Final = "\x1b[0m"
 _GUIDE: Final = re.compile(r"[ ^+~-]*")
+_COVERED_KINDS: Final = ("intents", "actions", "responses", "slots", "forms")
 _STEP_KINDS: Final = {"bot", "utter", "slot_was_set", "slot_was_not_set"}
 
 
@@ -26,9 +28,15 @@ def mark(case: CaseResult) -> str:
     return MARKS[case.outcome]
 
 
-def e2e_text(result: EndToEnd, seconds: float, *, colour: bool = False) -> str:
+def e2e_text(
+    result: EndToEnd, seconds: float, *, colour: bool = False, coverage: Mapping[str, KindCoverage] | None = None
+) -> str:
     """Return all that stands below the progress. ``colour`` for a terminal."""
-    lines = [*_failures(result.cases, colour), *_accuracy(result.cases), *_summary(result.cases)]
+    lines = [*_failures(result.cases, colour), *_accuracy(result.cases)]
+    unreached = list(not_reached(coverage or {}, "case", _COVERED_KINDS))[1:]
+    if unreached:
+        lines += [_rule("coverage", "="), *unreached]
+    lines += _summary(result.cases)
     lines += [*(text(remark, 400) for remark in result.remarks), _counts(result, seconds)]
     return "\n".join(lines) + "\n"
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.render.coverage_text import not_reached
 from turncheck.render.sinks.terminal import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from turncheck.report.model import Core, EngineInfo, KindCoverage, StoryResult, StoryStep
 
 _WIDTH = 44
-_NAMES_AT_MOST = 20
 _STORIES_AT_MOST = 50
 
 
 def story_text(core: Core, engine: EngineInfo | None = None, coverage: Mapping[str, KindCoverage] | None = None) -> str:
     """Tell what was measured, where it went wrong, and what no test reaches."""
-    return "\n".join([*_figures(core, engine), *_failed(core), *_not_reached(coverage or {}), ""])
+    return "\n".join([*_figures(core, engine), *_failed(core), *not_reached(coverage or {}, "test story"), ""])
 
 
 def _figures(core: Core, engine: EngineInfo | None) -> Iterator[str]:
@@ -84,22 +84,3 @@ def _circumstances(step: StoryStep) -> Iterator[str]:
     for part in parts:
         if part:
             yield f"      {part}"
-
-
-def _not_reached(coverage: Mapping[str, KindCoverage]) -> Iterator[str]:
-    first = True
-    for kind in ("intents", "actions", "responses", "forms", "rules", "stories"):
-        found = coverage.get(kind)
-        if found is None or found.share is None or found.share == 1:
-            continue
-        if first:
-            yield ""
-            yield "No test story reaches"
-            first = False
-        yield f"  {kind}: {_names([item.name for item in found.items if not item.covered])}"
-
-
-def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(text(name, 60) for name in names[:_NAMES_AT_MOST])
-    more = len(names) - _NAMES_AT_MOST
-    return f"{shown} and {more} more" if more > 0 else shown

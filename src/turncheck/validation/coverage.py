@@ -58,6 +58,19 @@ def reached_by_examples(examples: Iterable[Example]) -> Reached:
     )
 
 
+def reached_by_conversations(exercised: Mapping[str, Iterable[str]]) -> Reached:
+    """What end-to-end cases came by as they ran, by kind (``EndToEnd.exercised``)."""
+    named = {kind: frozenset(names) for kind, names in exercised.items()}
+    nothing: frozenset[str] = frozenset()
+    return Reached(
+        intents=named.get("intents", nothing),
+        entities=named.get("entities", nothing),
+        actions=named.get("actions", nothing) | named.get("responses", nothing),
+        slots=named.get("slots", nothing),
+        forms=named.get("forms", nothing),
+    )
+
+
 def reached_by_stories(stories: Iterable[Story]) -> Reached:
     """What test stories reach, step by step."""
     return reduce(Reached.__or__, map(_reached_by_story, stories), Reached())
