@@ -71,7 +71,7 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
 
     Raises:
         UserError: nothing to read or to judge, no model, a file that cannot be written.
-        RuleConflictError: there was no model, and the project cannot be trained.
+        TrainingRefusedError: there was no model, and the project cannot be trained.
     """
     stories = read_test_stories(options)
     project = read_given_project(options.project, options.domain, None, options.config, options.endpoints)

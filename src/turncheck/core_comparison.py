@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.core_commands import read_test_stories, subject_of
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.dialogue.rule_learning import RuleConflictError
 from turncheck.dialogue.story_steps import story_steps
 from turncheck.dialogue.training import trackers_of_steps
 from turncheck.engines.embedded.fingerprint import project_fingerprint
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.policies.archive import write_ensemble
 from turncheck.engines.embedded.policies.trainer import train_ensemble
-from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.files import write_all, write_file
 from turncheck.model_choice import SUFFIX, load_model
@@ -82,7 +81,7 @@ def run_train_comparison(
                 try:
                     with screen.step("train", what):
                         _train(project, domain, left, path, options.augmentation)
-                except RuleConflictError as error:
+                except TrainingRefusedError as error:
                     sys.stderr.write(f"turncheck: error: {error}\n")
                     return EXIT_FAILED
                 sys.stdout.write(f"The model is saved at '{path}'.\n")

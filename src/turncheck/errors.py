@@ -29,3 +29,7 @@ class UserError(Exception):
         place = f"{self.location}: " if self.location else ""
         remedy = f"\n{self.remedy}" if self.remedy else ""
         return f"{place}{self.what}{remedy}"
+
+
+class TrainingRefusedError(UserError):
+    """The files can be read, and Rasa refuses to train on what they say: ``train`` ends with :data:`EXIT_FAILED`."""

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from turncheck.dialogue.rule_learning import RuleConflictError
 from turncheck.engines.embedded.fingerprint import project_fingerprint
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
-from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.model_choice import DEFAULT_MODELS, model_path
 from turncheck.trainable import ensure_readable, ensure_trainable, read_given_project
 
@@ -55,7 +54,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
             for part in wanted:
                 add = _add_nlu if part == "nlu" else _add_core
                 substitutions.extend(add(project, writer, options))
-    except RuleConflictError as error:
+    except TrainingRefusedError as error:
         sys.stderr.write(f"turncheck: error: {error}\n")
         return EXIT_FAILED
     for one in substitutions:

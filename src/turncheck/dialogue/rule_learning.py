@@ -22,7 +22,7 @@ from turncheck.dialogue.rules import (
 )
 from turncheck.dialogue.slots import influences
 from turncheck.dialogue.states import State, active_loop, follows_listen, previous_action
-from turncheck.errors import UserError
+from turncheck.errors import TrainingRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -59,8 +59,8 @@ class Conflict:
     """The slots or loops that an incomplete rule does not set."""
 
 
-class RuleConflictError(UserError):
-    """Rasa refuses to train on these rules: the command ends with exit code 1."""
+class RuleConflictError(TrainingRefusedError):
+    """Rules that cannot all hold."""
 
     def __init__(self, what: str, conflicts: Sequence[Conflict], remedy: str) -> None:
         super().__init__(what, location=conflicts[0].place.location, remedy=remedy)
@@ -70,14 +70,14 @@ class RuleConflictError(UserError):
 def learn_rules(trackers: Iterable[StoryTracker], domain: DialogueDomain, settings: RuleSettings) -> RuleBook:
     """Learn from the dialogues of rules and stories (those glued together aside).
 
-    Raises :class:`RuleConflictError` where Rasa refuses to train, and :class:`~turncheck.errors.UserError` if the
-    fallback action is not in the domain.
+    Raises :class:`RuleConflictError`, and another :class:`~turncheck.errors.TrainingRefusedError` if the fallback
+    action is not in the domain.
     """
     trackers = [tracker for tracker in trackers if not tracker.is_augmented]
     rules = [tracker for tracker in trackers if tracker.is_rule]
     stories = [tracker for tracker in trackers if not tracker.is_rule]
     if settings.fallback_action and settings.fallback_action not in domain.actions:
-        raise UserError(
+        raise TrainingRefusedError(
             f"The fallback action '{settings.fallback_action}' of RulePolicy is not in the domain",
             location=domain.domain.location,
             remedy="Add it to the domain, or name another one as 'core_fallback_action_name'.",

@@ -99,8 +99,8 @@ def _turns(tracker: StoryTracker, max_history: int | None) -> Iterator[tuple[Has
 
 def _previous_event(state: State) -> tuple[str, str] | None:
     """What came last before a state, in Rasa's words: an action, a bot's text, an intent, or a user's text."""
-    action = state.get(s.PREVIOUS_ACTION, {})
-    user = state.get(s.USER, {})
+    action = state.get(s.PREVIOUS_ACTION, s.NO_PART)
+    user = state.get(s.USER, s.NO_PART)
     if action.get(s.ACTION_NAME, ACTION_LISTEN) != ACTION_LISTEN:
         return "action", action[s.ACTION_NAME]
     if s.ACTION_TEXT in action:

@@ -15,7 +15,7 @@ from turncheck.engines.embedded.policies.memoization import (
     MemoizationSettings,
 )
 from turncheck.engines.embedded.policies.rule import RulePolicy
-from turncheck.errors import UserError
+from turncheck.errors import TrainingRefusedError, UserError
 from turncheck.project.model import NOWHERE, Component
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def train_ensemble(
 ) -> Ensemble:
     """Train the project's policies on its stories and rules.
 
-    Raises :class:`~turncheck.dialogue.rule_learning.RuleConflictError` where Rasa refuses to train, and
+    Raises :class:`~turncheck.errors.TrainingRefusedError` where Rasa refuses to train, and
     :class:`~turncheck.errors.UserError` if no policy is left to decide anything.
     """
     domain = DialogueDomain.of(project) if domain is None else domain
@@ -66,6 +66,7 @@ def train_ensemble(
         # Only policies that really learn look at stories glued together.
         needs_glue = any(class_name(component) in _LEARNERS for component in components)
         trackers = training_trackers(project, domain, augmentation=augmentation if needs_glue else 0)
+    _refuse_forms_without_rules(components, domain)
     policies: list[Policy] = []
     substitutions: list[Substitution] = []
     for component in components:
@@ -81,6 +82,15 @@ def train_ensemble(
             remedy="Add MemoizationPolicy and RulePolicy to 'policies'.",
         )
     return Ensemble(domain, tuple(policies), tuple(substitutions))
+
+
+def _refuse_forms_without_rules(components: Sequence[Component], domain: DialogueDomain) -> None:
+    if domain.domain.forms and not any(class_name(component) == "RulePolicy" for component in components):
+        raise TrainingRefusedError(
+            "The domain has forms, and no RulePolicy is configured to run them",
+            location=next(iter(domain.domain.forms.values())).location,
+            remedy="Add RulePolicy to 'policies', or remove the forms.",
+        )
 
 
 def _trained(
