@@ -62,9 +62,9 @@ EXTRACTORS: Final = frozenset(
 )
 
 
-def extractor_of(step: Step) -> str | None:
-    """The name under which this step's entities are reported, if it finds any."""
-    if step.kind not in EXTRACTORS or step.parameters.get("entity_recognition") is False:
+def extractor_of(step: Step, component: Component) -> str | None:
+    """The name under which this step's entities are reported, if it can find any."""
+    if step.kind not in EXTRACTORS or (isinstance(component, DietStandIn) and component.entities is None):
         return None
     return step.kind if step.kind in _PLAIN else _stand_in_name(step)
 

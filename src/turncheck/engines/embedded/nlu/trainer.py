@@ -60,7 +60,7 @@ class EmbeddedNluTrainer:
             if step.kind in FEATURIZERS:
                 component.process(batch)
             components.append((step, component))
-        names = dict.fromkeys(name for step, _ in components if (name := extractor_of(step)))
+        names = dict.fromkeys(name for step, component in components if (name := extractor_of(step, component)))
         return EmbeddedNluEngine(
             info=EngineInfo(
                 name=ENGINE_NAME,

@@ -1,0 +1,177 @@
+"""DucklingEntityExtractor against a server that speaks Duckling's protocol: ``POST /parse``, a form in, a list out."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from turncheck.engines.embedded.nlu.duckling import REFERENCE_TIME, DucklingAccess
+from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.errors import UserError
+from turncheck.location import Location
+from turncheck.project.model import Component, Config, Example, NluData, Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+AMOUNT = {
+    "body": "20 euro",
+    "start": 4,
+    "end": 11,
+    "dim": "amount-of-money",
+    "latent": False,
+    "value": {"value": 20, "type": "value", "unit": "EUR"},
+}
+INTERVAL = {
+    "body": "from 3 to 5",
+    "start": 12,
+    "end": 23,
+    "dim": "time",
+    "latent": False,
+    "value": {
+        "type": "interval",
+        "from": {"value": "2025-01-01T15:00:00.000Z", "grain": "hour"},
+        "to": {"value": "2025-01-01T18:00:00.000Z", "grain": "hour"},
+        "values": [],
+    },
+}
+
+
+class DucklingServer(ThreadingHTTPServer):
+    """Answers as Duckling's example server does, with what it is told to; remembers the forms."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.forms: list[dict[str, str]] = []
+        self.answer: tuple[int, bytes] = (200, json.dumps([AMOUNT, INTERVAL]).encode())
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: DucklingServer
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        assert self.path == "/parse"
+        assert self.headers["Content-Type"].startswith("application/x-www-form-urlencoded")
+        self.server.forms.append({name: values[0] for name, values in parse_qs(body).items()})
+        status, content = self.server.answer
+        self.send_response(status)
+        self.send_header("Location", "http://example.com/")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name http.server gives it
+        """Stay quiet."""
+
+
+@contextmanager
+def duckling() -> Iterator[DucklingServer]:
+    server = DucklingServer()
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def project(**parameters: Any) -> Project:
+    components = (
+        Component("WhitespaceTokenizer", {}, Location("config.yml", 3)),
+        Component("DucklingEntityExtractor", parameters, Location("config.yml", 4)),
+    )
+    nlu = NluData((Example("pay 20 euro from 3 to 5", "pay"),))
+    return Project(Path("bot"), "bot", nlu=nlu, config=Config(pipeline=components))
+
+
+def test_what_the_server_finds_is_taken_over() -> None:
+    with duckling() as server:
+        engine = EmbeddedNluTrainer().fit(project(url=server.url + "/", locale="en_GB", timezone="Europe/Berlin"))
+        (parse,) = engine.parse(["pay 20 euro from 3 to 5"])
+        form = server.forms[-1]
+    assert engine.extractors == ("DucklingEntityExtractor",)
+    amount, time = parse.entities
+    assert (amount.entity, amount.value, amount.start, amount.end, amount.confidence) == (
+        "amount-of-money", 20, 4, 11, 1.0,
+    )  # fmt: skip
+    assert amount.extra == {"text": "20 euro", "additional_info": AMOUNT["value"]}
+    assert time.value == {"to": "2025-01-01T18:00:00.000Z", "from": "2025-01-01T15:00:00.000Z"}
+    assert form == {
+        "text": "pay 20 euro from 3 to 5",
+        "locale": "en_GB",
+        "tz": "Europe/Berlin",
+        "dims": "null",
+        "reftime": str(REFERENCE_TIME),
+    }
+
+
+def test_only_the_dimensions_asked_for_are_kept() -> None:
+    with duckling() as server:
+        engine = EmbeddedNluTrainer().fit(project(url=server.url, dimensions=["time"]))
+        (parse,) = engine.parse(["pay 20 euro from 3 to 5"])
+        assert server.forms[-1]["dims"] == '["time"]'
+    assert [entity.entity for entity in parse.entities] == ["time"]
+
+
+def test_a_server_that_is_not_there_is_skipped_and_said() -> None:
+    with duckling() as server:
+        gone = server.url
+    engine = EmbeddedNluTrainer().fit(project(url=gone))
+    (substitution,) = engine.info.substitutions
+    assert (substitution.component, substitution.used) == ("DucklingEntityExtractor", None)
+    assert gone in substitution.reason
+    assert "not reachable" in substitution.reason
+    assert engine.parse(["pay 20 euro"])[0].entities == ()
+
+
+@pytest.mark.parametrize(
+    "answer", [(500, b"[]"), (302, b""), (200, b"<html>"), (200, b'[{"dim": "time"}]'), (200, b'{"a": 1}')]
+)
+def test_a_server_that_is_no_duckling_is_skipped_and_said(answer: tuple[int, bytes]) -> None:
+    with duckling() as server:
+        server.answer = answer
+        engine = EmbeddedNluTrainer().fit(project(url=server.url))
+    assert engine.info.substitutions[0].used is None
+
+
+def test_a_server_that_stops_answering_is_an_error_not_a_silent_loss() -> None:
+    with duckling() as server:
+        engine = EmbeddedNluTrainer().fit(project(url=server.url))
+        server.answer = (500, b"")
+        with pytest.raises(UserError, match="stopped answering"):
+            engine.parse(["pay 20 euro"])
+
+
+def test_a_host_that_the_pipeline_names_must_be_allowed() -> None:
+    access = DucklingAccess(allowed_hosts=("duckling.test",))
+    engine = EmbeddedNluTrainer(duckling=access).fit(project(url="http://169.254.169.254/latest"))
+    assert "not among the allowed hosts" in engine.info.substitutions[0].reason
+    with duckling() as server:
+        assert EmbeddedNluTrainer(duckling=access).fit(project(url=server.url)).info.substitutions == ()
+
+
+def test_an_address_given_by_the_caller_counts_before_the_pipelines() -> None:
+    with duckling() as server:
+        trainer = EmbeddedNluTrainer(duckling=DucklingAccess(url=server.url, allowed_hosts=()))
+        assert trainer.fit(project(url="http://nowhere.invalid")).info.substitutions == ()
+        assert server.forms
+
+
+@pytest.mark.parametrize("url", [None, "", "duckling:8000", "ftp://x", "http://[broken"])
+def test_no_address_or_a_bad_one_is_said(url: str | None) -> None:
+    engine = EmbeddedNluTrainer().fit(project(url=url))
+    assert engine.info.substitutions[0].used is None

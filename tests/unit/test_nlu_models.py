@@ -1,0 +1,201 @@
+"""The stand-ins' own models: features, support vector machines, calibration, neighbours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_union
+from sklearn.svm import LinearSVC
+
+from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
+from turncheck.engines.embedded.nlu.classifiers import softmax
+from turncheck.engines.embedded.nlu.linear import LabelSplit, LinearModel
+from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
+from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
+from turncheck.engines.embedded.nlu.small_svm import fit_small
+from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.location import Location
+from turncheck.project.model import Component, Config, EntityAnnotation, Example, NluData, Project
+
+SENTENCES = (
+    ("where is my card", "card"),
+    ("my card has not arrived", "card"),
+    ("when does the new card come", "card"),
+    ("card still not here!", "card"),
+    ("send me money", "transfer"),
+    ("transfer 20 euro to my mother", "transfer"),
+    ("I want to send money abroad", "transfer"),
+    ("pay my rent by transfer", "transfer"),
+    ("hello", "greet"),
+    ("hi there, good morning", "greet"),
+    ("good evening", "greet"),
+    ("hey hey", "greet"),
+)
+TEXTS = [text for text, _ in SENTENCES]
+LABELS = [label for _, label in SENTENCES]
+
+
+def test_features_are_those_of_scikit_learn() -> None:
+    theirs = make_union(
+        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+"),
+        TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), sublinear_tf=True, min_df=2),
+    )
+    features, rows = NgramFeatures.fit(TEXTS)
+    assert np.allclose(rows.to_scipy().toarray(), theirs.fit_transform(TEXTS).toarray(), atol=1e-6)
+    new = ["hello hello card", "unknown wörds", ""]
+    assert np.allclose(features.transform(new).to_scipy().toarray(), theirs.transform(new).toarray(), atol=1e-6)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=6))
+@settings(max_examples=60, deadline=None)
+def test_a_text_has_the_same_features_in_any_batch(texts: list[str]) -> None:
+    features, rows = NgramFeatures.fit(TEXTS + texts)
+    weights = np.random.default_rng(0).normal(size=(features.width, 3)).astype(np.float32)
+    together = features.transform(texts).times(weights)
+    for row, text in enumerate(texts):
+        assert (features.transform([text]).times(weights)[0] == together[row]).all()
+    assert (rows.times(weights)[len(TEXTS) :] == together).all()
+
+
+def test_the_small_solver_finds_what_scikit_learn_finds() -> None:
+    features, rows = NgramFeatures.fit(TEXTS)
+    names = sorted(set(LABELS))
+    truth = np.array([names.index(label) for label in LABELS])
+    weights, intercepts = fit_small(rows, truth, len(names), 0.5, tolerance=1e-4)
+    theirs = LinearSVC(multi_class="crammer_singer", C=0.5, tol=1e-5, max_iter=100_000).fit(rows.to_scipy(), truth)
+    queries = features.transform(["my new card", "good money", "zzz"])
+    assert np.allclose(queries.times(weights) + intercepts, theirs.decision_function(queries.to_scipy()), atol=1e-3)
+
+
+def test_few_and_many_sentences_of_two_labels_score_both() -> None:
+    labels = ["a" if label == "greet" else "b" for label in LABELS]
+    _, rows = NgramFeatures.fit(TEXTS)
+    few = LinearModel.fit(rows, labels, seed=0)
+    many = LinearModel.fit(rows.take(np.tile(np.arange(len(TEXTS)), 30)), labels * 30, seed=0)
+    for model in (few, many):
+        scores = model.scores(rows)
+        assert scores.shape == (len(TEXTS), 2)
+        assert [model.names[best] for best in scores.argmax(axis=1)] == labels
+
+
+def test_a_combination_is_scored_by_its_parts() -> None:
+    both = [("hello, where is my card", "greet+card"), ("hi, my card is not here", "greet+card")]
+    both += [("good morning, send me money", "greet+transfer"), ("hello hello, transfer money", "greet+transfer")]
+    texts, labels = TEXTS + [text for text, _ in both], LABELS + [label for _, label in both]
+    features, rows = NgramFeatures.fit(texts)
+    model = LinearModel.fit(rows, labels, 0, LabelSplit("+"))
+    best = model.scores(features.transform(["good evening, where is the card", "hello, transfer money abroad"])).argmax(
+        axis=1
+    )
+    assert [model.names[index] for index in best] == ["greet+card", "greet+transfer"]
+    assert LinearModel.fit(rows, labels, 0).composition is None
+
+
+@pytest.mark.parametrize(
+    ("split", "label", "parts"),
+    [
+        (LabelSplit("+"), "greet+order", ("greet", "order")),
+        (LabelSplit("+"), "greet", ("greet",)),
+        (LabelSplit("_", "!"), "faq_a!b_c", ("faq", "a", "b", "c")),
+        (LabelSplit("+"), "+", ("+",)),
+    ],
+)
+def test_a_label_falls_into_its_parts(split: LabelSplit, label: str, parts: tuple[str, ...]) -> None:
+    assert split.parts(label) == parts
+
+
+@pytest.mark.parametrize("factor", [0.5, 3.0])
+def test_the_factor_is_found_that_says_how_often_answers_are_right(factor: float) -> None:
+    random = np.random.default_rng(1)
+    scores = random.normal(size=(20_000, 5))
+    confidence = softmax(scores * factor).max(axis=1)
+    assert fit_factor(scores, random.random(20_000) < confidence) == pytest.approx(factor, rel=0.1)
+
+
+def test_one_held_out_sentence_hardly_moves_the_assumption() -> None:
+    assert fit_factor(np.array([[0.1, 0.0]]), np.array([False])) == pytest.approx(UNCALIBRATED, rel=0.2)
+
+
+def test_the_nearest_sentence_of_a_training_sentence_is_itself() -> None:
+    sentences = TrainingSentences(tuple(TEXTS))
+    (nearest,) = sentences.nearest(["where is my card"], 2)
+    assert (nearest[0].index, nearest[0].text) == (0, "where is my card")
+    assert nearest[0].similarity == pytest.approx(1.0)
+    assert nearest[1].text in {"my card has not arrived", "card still not here!", "when does the new card come"}
+    assert sentences.nearest(["日本"], 2) == [()]
+    assert TrainingSentences(()).nearest(["x"], 2) == [()]
+
+
+def project(pipeline: tuple[tuple[str, dict[str, Any]], ...], *more: Example) -> Project:
+    here = Location("config.yml", 1)
+    return Project(
+        Path("bot"),
+        "bot",
+        nlu=NluData((*(Example(text, label) for text, label in SENTENCES), *more)),
+        config=Config(pipeline=tuple(Component(name, parameters, here) for name, parameters in pipeline)),
+    )
+
+
+DIET: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("WhitespaceTokenizer", {}),
+    ("DIETClassifier", {}),
+    ("FallbackClassifier", {"threshold": 0.5}),
+)
+
+
+def test_the_stand_in_understands_in_any_batch_alike() -> None:
+    trip = Example("fly to Rome", "travel", (EntityAnnotation(7, 11, "city", "Rome"),))
+    home = Example("fly to Oslo today", "travel", (EntityAnnotation(7, 11, "city", "Oslo"),))
+    engine = EmbeddedNluTrainer().fit(project(DIET, trip, home))
+    assert engine.extractors == ("DIETClassifier",)
+    texts = ["good morning", "fly to Bonn", "", "😀", "my card!"]
+    together = engine.parse(texts)
+    assert together == [engine.parse([text])[0] for text in texts]
+    assert together[0].intent.name == "greet"
+    assert [(one.entity, one.value) for one in together[1].entities] == [("city", "Bonn")]
+    assert together[2].intent.name == "nlu_fallback"
+
+
+def test_parts_of_the_stand_in_can_be_switched_off() -> None:
+    trip = Example("fly to Rome", "travel", (EntityAnnotation(7, 11, "city", "Rome"),))
+    only_intents = (("DIETClassifier", {"entity_recognition": False}),)
+    engine = EmbeddedNluTrainer().fit(project(only_intents, trip))
+    assert engine.extractors == ()
+    assert engine.parse(["fly to Rome"])[0].entities == ()
+    only_entities = (("DIETClassifier", {"intent_classification": False, "ranking_length": 3}),)
+    assert EmbeddedNluTrainer().fit(project(only_entities, trip)).parse(["fly to Rome"])[0].intent.name is None
+
+
+def test_the_ranking_is_cut_and_its_rest_renormalized_where_asked() -> None:
+    engine = EmbeddedNluTrainer().fit(project((("DIETClassifier", {"ranking_length": 2}),)))
+    ranking = engine.parse(["send a card"])[0].ranking
+    assert len(ranking) == 2
+    assert sum(intent.confidence for intent in ranking) < 1
+    normalized = EmbeddedNluTrainer().fit(
+        project((("DIETClassifier", {"ranking_length": 2, "renormalize_confidences": True}),))
+    )
+    assert sum(one.confidence for one in normalized.parse(["send a card"])[0].ranking) == pytest.approx(1)
+
+
+def test_selectors_answer_for_their_retrieval_intents() -> None:
+    faq = [Example(text, "faq/hours") for text in ("when do you open", "opening hours")]
+    faq += [Example(text, "faq/price") for text in ("what does it cost", "how much")]
+    chat = [Example("tell me a joke", "chat/joke"), Example("how are you", "chat/mood")]
+    selectors = tuple(("ResponseSelector", {"retrieval_intent": name}) for name in ("faq", "chat", "absent"))
+    engine = EmbeddedNluTrainer().fit(project((("DIETClassifier", {}), *selectors), *faq, *chat))
+    responses = engine.parse(["what are your opening hours"])[0].responses
+    assert set(responses) == {"faq", "chat"}
+    assert responses["faq"].intent_response_key == "faq/hours"
+    assert any("absent" in note for note in engine.info.notes)
+    assert engine.retrieval_intents == ("chat", "faq")
+
+
+def test_a_pipeline_without_a_classifier_says_no_intent() -> None:
+    parse = EmbeddedNluTrainer().fit(project((("WhitespaceTokenizer", {}),))).parse(["hello you"])[0]
+    assert (parse.intent.name, parse.intent.confidence, parse.tokens) == (None, 0.0, ((0, 5), (6, 9)))

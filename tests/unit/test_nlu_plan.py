@@ -1,0 +1,125 @@
+"""From a pipeline to what runs: names, parameters, stand-ins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
+from turncheck.engines.embedded.nlu.plan import make_plan
+from turncheck.errors import UserError
+from turncheck.location import Location
+from turncheck.project.model import Component, Config
+
+
+def config(*components: str | tuple[str, dict[str, Any]]) -> Config:
+    named = [(one, {}) if isinstance(one, str) else one for one in components]
+    return Config(
+        pipeline=tuple(
+            Component(name, parameters, Location("config.yml", 3 + line))
+            for line, (name, parameters) in enumerate(named)
+        )
+    )
+
+
+def kinds(*components: str | tuple[str, dict[str, Any]]) -> list[str]:
+    return [step.kind for step in make_plan(config(*components)).steps]
+
+
+def test_every_component_of_rasa_runs_is_replaced_or_is_listed() -> None:
+    for name in COMPONENTS:
+        pipeline = config(name) if name.endswith("Tokenizer") else config("WhitespaceTokenizer", name, *_READERS)
+        plan = make_plan(pipeline)
+        run = {step.component.name for step in (plan.tokenizer, *plan.steps)}
+        listed = {substitution.component for substitution in plan.substitutions}
+        assert name in run | listed | {"LexicalSyntacticFeaturizer"}, name
+
+
+_READERS = ("LogisticRegressionClassifier", "CRFEntityExtractor")
+
+
+def test_a_stand_in_is_listed_with_what_is_used_and_why() -> None:
+    (substitution,) = make_plan(config("WhitespaceTokenizer", "DIETClassifier")).substitutions
+    assert substitution.component == "DIETClassifier"
+    assert "CRF" in (substitution.used or "")
+    assert "neural network" in substitution.reason
+
+
+def test_an_unknown_name_is_an_error_with_its_place_that_lists_near_names() -> None:
+    with pytest.raises(UserError, match="unknown pipeline component 'WhitespaceTokeniser'") as error:
+        make_plan(config("DIETClassifier", "WhitespaceTokeniser"))
+    assert str(error.value.location) == "config.yml:4"
+    assert "WhitespaceTokenizer" in (error.value.remedy or "")
+
+
+def test_an_unknown_parameter_is_an_error_that_lists_near_parameters() -> None:
+    with pytest.raises(UserError, match="CountVectorsFeaturizer has no parameter 'analyser'") as error:
+        make_plan(config(("CountVectorsFeaturizer", {"analyser": "char"})))
+    assert "analyzer" in (error.value.remedy or "")
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("FallbackClassifier", {"threshold": "high"}),
+        ("FallbackClassifier", {"threshold": True}),
+        ("RegexFeaturizer", {"case_sensitive": "no"}),
+    ],
+)
+def test_a_parameter_of_a_wrong_type_is_an_error(name: str, parameters: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="must be"):
+        make_plan(config("WhitespaceTokenizer", (name, parameters)))
+
+
+def test_parameters_that_rasa_itself_gave_up_do_no_harm() -> None:
+    assert kinds(("WhitespaceTokenizer", {"case_sensitive": False}), ("RegexFeaturizer", {"alias": "x"})) == []
+
+
+def test_a_class_of_the_project_is_left_out_and_listed() -> None:
+    plan = make_plan(config("WhitespaceTokenizer", "sentiment.analysis.SentimentAnalyzer"))
+    assert plan.steps == ()
+    (substitution,) = plan.substitutions
+    assert (substitution.component, substitution.used) == ("sentiment.analysis.SentimentAnalyzer", None)
+    assert "--allow-custom-code" in substitution.reason
+
+
+def test_the_full_path_of_a_class_of_rasa_names_that_class() -> None:
+    path = "rasa.nlu.classifiers.keyword_intent_classifier.KeywordIntentClassifier"
+    assert kinds("WhitespaceTokenizer", path) == ["KeywordIntentClassifier"]
+
+
+def test_featurizers_that_nobody_reads_are_not_trained() -> None:
+    assert kinds("WhitespaceTokenizer", "RegexFeaturizer", "CountVectorsFeaturizer", "DIETClassifier") == [
+        "DietStandIn"
+    ]
+    assert kinds("RegexFeaturizer", "CountVectorsFeaturizer", "CRFEntityExtractor") == [
+        "RegexFeaturizer",
+        "CRFEntityExtractor",
+    ]
+    assert kinds("CountVectorsFeaturizer", "LogisticRegressionClassifier", "CountVectorsFeaturizer") == [
+        "CountVectorsFeaturizer",
+        "LogisticRegressionClassifier",
+    ]
+
+
+def test_two_tokenizers_are_an_error() -> None:
+    with pytest.raises(UserError, match="more than one tokenizer"):
+        make_plan(config("WhitespaceTokenizer", "SpacyTokenizer"))
+
+
+def test_without_a_pipeline_rasas_default_is_taken_and_said() -> None:
+    plan = make_plan(Config())
+    assert [step.kind for step in plan.steps] == [
+        "DietStandIn",
+        "EntitySynonymMapper",
+        "ResponseSelectorStandIn",
+        "FallbackClassifier",
+    ]
+    assert any("default pipeline" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize("features", [[["low"], ["low"]], [["low"], ["shape"], ["low"]], "low"])
+def test_windows_of_features_are_checked(features: object) -> None:
+    with pytest.raises(UserError):
+        make_plan(config("WhitespaceTokenizer", ("LexicalSyntacticFeaturizer", {"features": features})))
