@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,15 @@ from turncheck.comparison.baseline import Missing, Present, Unreadable
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.render.links import Links
-from turncheck.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, _environment, render_comment, render_summary
+from turncheck.render.markdown import (
+    COMMENT_LIMIT,
+    SUMMARY_LIMIT,
+    _environment,
+    render_comment,
+    render_summary,
+    template_folder,
+)
+from turncheck.render.markdown_sections import DEGRADATION
 from turncheck.render.markdown_view import build_view
 from turncheck.report.codec import encode
 from turncheck.report.model import Report, Skipped, Substitution
@@ -31,6 +42,33 @@ GOLDEN = Path(__file__).parent / "golden"
 def comment_of(head: Report, base: Report | None, links: Links = LINKS) -> str:
     comparison = compare(head, Present(base, "artifact", run_id="55") if base else Missing("nothing ran here yet"))
     return str(render_comment(head, comparison, judge(head, comparison, head.settings), links).content)
+
+
+def test_every_section_is_drawn_and_can_give_way() -> None:
+    drawn = re.findall(r'"([a-z_]+)"', (template_folder() / "body.md.j2").read_text("utf-8").split(" for name in ")[1])
+    names = {*drawn[: drawn.index("method") + 1], "metrics", "settings"}
+
+    assert names == set(DEGRADATION)
+
+
+@pytest.mark.parametrize("render", ["comment", "summary", "junit", "console"])
+def test_the_order_of_hashes_shows_nowhere(render: str) -> None:
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from pull_request import *;"
+        f"from turncheck.render.{'markdown' if render in {'comment', 'summary'} else render} import render_{render};"
+        f"sys.stdout.buffer.write(render_{render}(*pull_request(), LINKS).encoded)"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(Path(__file__).parent)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+
+    assert len(outputs) == 1
 
 
 # --- what it says ----------------------------------------------------------------------------------------------------
@@ -179,6 +217,18 @@ def test_testing_on_training_sentences_is_said_in_the_headline() -> None:
     headline = next(line for line in comment_of(head, None).splitlines() if line.startswith("**"))
 
     assert "12 test sentences of 48 stand in the training data as well" in headline
+
+
+def test_without_a_baseline_everything_in_the_data_is_listed_and_with_one_what_is_known_is_folded() -> None:
+    known, new = finding("old-thing", "known for long", "warning"), finding("new-thing", "just added", "warning")
+    base = report(examples=[example("a", "x"), example("b", "y")], findings=[known], commit=BASE_COMMIT)
+    head = report(examples=[example("a", "x"), example("b", "y")], findings=[known, new])
+
+    alone, against = comment_of(head, None), comment_of(head, base)
+
+    assert "#### In the data (2)" in alone
+    assert "<details><summary>In the data of the base as well (1)</summary>\n\n- ⚠️ `old-thing`" in against
+    assert "#### New in the data (1)\n\n- ⚠️ `new-thing`" in against
 
 
 # --- how it fits -----------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         SettingChange,
         TrainingChange,
     )
+    from turncheck.finding import Finding
     from turncheck.location import Location
     from turncheck.render.links import Links
     from turncheck.report.model import Skipped, Substitution
@@ -127,8 +128,8 @@ class Entries:
         ]
         return join([*head, told, *lines, *like])
 
-    def finding(self, finding: FindingChange) -> Markdown:
-        """A finding that is new."""
+    def finding(self, finding: Finding | FindingChange) -> Markdown:
+        """A finding of this state."""
         mark = trusted(f"{_SEVERITY_MARKS[finding.severity]} ")
         return join([mark, self._finding(finding), self.place(finding.location)])
 
@@ -136,7 +137,7 @@ class Entries:
         """A finding that the base has and this state has not."""
         return join([self._finding(finding), self.place(finding.location, base=True)])
 
-    def _finding(self, finding: FindingChange) -> Markdown:
+    def _finding(self, finding: Finding | FindingChange) -> Markdown:
         return join([code(finding.code), trusted(" "), prose(finding.message)])
 
     def item(self, item: ChangedItem) -> Markdown:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
+from turncheck.comparison.cases import findings_worst_first
 from turncheck.comparison.wording import count
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown_entries import Entries, bullets, row, skipped, substitution
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 DEGRADATION: Final = (
-    "method", "confusions", "intents", "still_wrong", "still_failing", "substituted", "edited", "right", "gone",
-    "names", "uncovered", "skipped", "remarks", "findings", "labels", "wrong", "collisions", "failing", "gates",
+    "method", "confusions", "intents", "still_found", "still_wrong", "still_failing", "substituted", "edited", "right",
+    "gone", "names", "uncovered", "skipped", "remarks", "findings", "labels", "wrong", "collisions", "failing", "gates",
     "metrics", "settings",
 )  # fmt: skip
 """Who gives up entries first: details, then what was wrong already, what became right, what became wrong, the gates."""
@@ -122,6 +123,8 @@ class _Writer:
         yield self.listed("failing", f"Failing tests ({len(tests)})", tests, lambda test: self.entries.step(*test))
         title = f"Sentences taken for something else ({len(wrong)})"
         yield self.listed("wrong", title, wrong, self.entries.sentence)
+        found = findings_worst_first(report)
+        yield self.listed("findings", f"In the data ({len(found)})", found, self.entries.finding)
 
     def changes(self, report: Report, compared: Comparison) -> Iterable[Section]:
         """Against a base: what changed sides."""
@@ -187,6 +190,11 @@ class _Writer:
         wrong = [case for case in wrong_sentences(report) if (case.name, case.location) not in newly]
         title = f"Sentences wrong on the base as well ({len(wrong)})"
         yield self.listed("still_wrong", title, wrong, self.entries.sentence, unfolded=0)
+        found_now = {(one.code, one.message, one.location) for one in compared.new_findings}
+        found = findings_worst_first(report)
+        known = [one for one in found if (one.code, one.message, one.location) not in found_now]
+        title = f"In the data of the base as well ({len(known)})"
+        yield self.listed("still_found", title, known, self.entries.finding, unfolded=0)
 
     def run(self, report: Report, verdict: Verdict) -> Iterable[Section]:
         """How the run went: gates, what was left out, what was replaced."""
