@@ -15,9 +15,6 @@ from turncheck import __version__
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.location import Location
 from turncheck.project.reader import read_project
-from turncheck.render.findings import findings_commands, findings_json, findings_text
-from turncheck.render.sarif import RuleText, findings_sarif
-from turncheck.settings_file import read_settings_file
 from turncheck.validation.findings import found
 from turncheck.validation.pipeline import Validated, validate
 from turncheck.validation.registry import CHECKS, explain
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from turncheck.project.model import Project
+    from turncheck.render.sarif import RuleText
 
 DEFAULT_DOMAIN: Final = "domain.yml"
 
@@ -95,7 +93,7 @@ def check_project(request: Request) -> Checked:
     if isinstance(history, str):
         finding = found("max-history-invalid", f"--max-history is '{history}', not a positive integer.", Location(""))
         return Checked(Validated((finding,), ("always",)))
-    ignored = read_settings_file(request.project).ignored
+    ignored = _ignored(request.project)
     domain = request.domain or request.project / DEFAULT_DOMAIN
     with _collecting_rarely():
         project = read_project(request.project, domain=domain, data=request.data, config=request.config)
@@ -116,6 +114,15 @@ def _collecting_rarely() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
+def _ignored(folder: Path) -> tuple[tuple[str, Location], ...]:
+    """The codes that the project's ``turncheck.yml`` leaves out, with their places."""
+    if not (folder / "turncheck.yml").exists():
+        return ()
+    from turncheck.settings_file import read_settings_file  # noqa: PLC0415 - only where there is such a file
+
+    return read_settings_file(folder).ignored
+
+
 def _history(given: str | int | None) -> str | int | None:
     if not isinstance(given, str):
         return given
@@ -123,21 +130,33 @@ def _history(given: str | int | None) -> str | int | None:
 
 
 def _rendered(checked: Checked, output_format: Format, folder: Path, *, coloured: bool) -> str:
+    # Start-up is half of the time that a small project takes: only what the format needs is imported.
+    if output_format == "sarif":
+        return _sarif(checked, folder)
+    from turncheck.render.findings import findings_commands, findings_json, findings_text  # noqa: PLC0415
+
     findings, counts = checked.validated.findings, checked.validated.counts
     match output_format:
         case "json":
             return findings_json(findings, counts)
         case "github":
             return findings_commands(findings, repository_root(folder))
-        case "sarif":
-            content = findings_sarif(findings, rule_texts(), repository_root(folder), __version__).content
-            return content if isinstance(content, str) else content.decode()
         case "text":
             return findings_text(findings, counts, source_lines(checked.project), coloured=coloured)
 
 
+def _sarif(checked: Checked, folder: Path) -> str:
+    from turncheck.render.sarif import findings_sarif  # noqa: PLC0415 - see above
+
+    findings = checked.validated.findings
+    content = findings_sarif(findings, rule_texts(), repository_root(folder), __version__).content
+    return content if isinstance(content, str) else content.decode()
+
+
 def rule_texts() -> Mapping[str, RuleText]:
     """What the manual says about each code, as the SARIF renderer wants it."""
+    from turncheck.render.sarif import RuleText  # noqa: PLC0415 - see above
+
     return {
         code: RuleText(check.title, f"{check.title}. {check.text}", check.severity) for code, check in CHECKS.items()
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Protocol
 
 from turncheck.dialogue.defaults import (
@@ -154,6 +153,8 @@ def gather(project: Project) -> Facts:
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return ``Did you mean 'x'?`` for a name that is close to a known one, else an empty text."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only where something was found
+
     near = get_close_matches(str(name), sorted(map(str, known)), n=1, cutoff=0.75) if name else []
     return f"Did you mean '{near[0]}'?" if near else ""
 

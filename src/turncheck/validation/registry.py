@@ -1,7 +1,6 @@
 """All checks by code, and the manual made from them."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
@@ -62,6 +61,8 @@ def explain(code: str) -> str:
     """
     check = CHECKS.get(code)
     if check is None:
+        from difflib import get_close_matches  # noqa: PLC0415 - only for a code that is wrong
+
         near = get_close_matches(code, CHECKS, n=3)
         remedy = f"Did you mean {' or '.join(near)}?" if near else "docs/findings.md lists all codes."
         raise UserError(f"There is no finding with the code {code!r}.", remedy=remedy)

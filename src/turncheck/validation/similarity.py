@@ -7,7 +7,6 @@ and within a bucket each meets one sentence of each other intent.
 from __future__ import annotations
 
 from array import array
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
 from turncheck.validation.findings import found
@@ -106,6 +105,8 @@ def _near(
 
 
 def _ratio(one: str, other: str, threshold: float) -> float:
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only where sentences are near each other
+
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     if matcher.real_quick_ratio() < threshold or matcher.quick_ratio() < threshold:
         return 0.0
