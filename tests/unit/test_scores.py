@@ -22,7 +22,7 @@ LABELS = st.sampled_from(["a", "b", "c", "no_entity", "z"])
 PAIRS = st.lists(st.tuples(LABELS, LABELS), min_size=1, max_size=40)
 
 
-@pytest.mark.parametrize("module", [scores, understood, tags])
+@pytest.mark.parametrize("module", [scores, understood, tags], ids=lambda module: module.__name__)
 def test_the_examples_in_the_docstrings_hold(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
 

@@ -43,6 +43,10 @@ def _figures(nlu: Nlu) -> Iterator[str]:
         yield from _table(f"Entities by {name}, by token", figures, entities.folds)
         spans = entities.spans
         yield f"  exact spans: precision {spans.precision:.3f}, recall {spans.recall:.3f}, f1 {spans.f1:.3f}"
+    if len(nlu.entities) > 1 and nlu.entity_spans:
+        spans = nlu.entity_spans
+        yield "All extractors together, what several find counted once:"
+        yield f"  exact spans: precision {spans.precision:.3f}, recall {spans.recall:.3f}, f1 {spans.f1:.3f}"
     for name, responses in nlu.responses.items():
         figures = {"accuracy": responses.accuracy, "f1": responses.f1}
         yield from _table(f"Responses by selector {name}", figures, responses.folds)
@@ -57,8 +61,8 @@ def _figures(nlu: Nlu) -> Iterator[str]:
                 f"{point.precision:.1%} of them right"
             )
             yield (
-                f"  against today it avoids {understood.wrong_avoided} wrong answers "
-                f"and loses {understood.right_lost} right ones"
+                f"  against today: wrong answers avoided {understood.wrong_avoided}, "
+                f"right answers lost {understood.right_lost}"
             )
 
 
