@@ -137,7 +137,7 @@ class RasaPolicies:
             action=action,
             policy=str(policy) if policy else None,
             confidence=float(answer.get("confidence") or score),
-            events=(UserFeaturization(use_text_for_featurization=False),) if listening else (),
+            events=(UserFeaturization(use_text=False),) if listening else (),
             alternatives=tuple((name, value) for name, value in ranked[1:] if value > 0)[:ALTERNATIVES],
         )
 
