@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.project.e2e_model import E2ECase, E2ECases
-    from turncheck.report.model import CaseResult, EndToEnd
+    from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
     from turncheck.screen import Screen
 
 DEFAULT_RESULTS: Final = "e2e_results.yml"
+MOCKED_TIME: Final = "mocked_datetime"
+"""The slot by which newer Rasa Pro versions fix the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ def run_test_e2e(
     checked = [] if project.domain.is_empty else check_cases(read.cases, DialogueDomain.of(project))
     _refuse_faulty(read, checked, screen)
     with running_assistant(assistant, project, environment, screen) as engine:
+        _tell_about(engine.info, screen)
         with screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"):
             progress = Progress(output, len(read.cases))
             result = evaluate_cases(engine.for_threads(), read.cases, options.run, progress.finished)
@@ -88,12 +91,24 @@ def run_test_e2e(
     return EXIT_FAILED if result.failed else EXIT_OK
 
 
+def _tell_about(engine: EngineInfo, screen: Screen) -> None:
+    """Say what of the assistant is not its own."""
+    for one in engine.substitutions:
+        used = f"replaced by {one.used}" if one.used else "left out"
+        screen.note(text(f"{one.component} is {used}: {one.reason}", 400))
+    for note in engine.notes:
+        screen.note(text(note, 400))
+
+
 def check_cases(cases: Sequence[E2ECase], domain: DialogueDomain) -> list[Finding]:
     """Hold the cases against the domain: a slot that it does not have can neither be filled nor set."""
     findings: list[Finding] = []
     for case in cases:
-        unknown = [slot for slot in case.slots if slot not in domain.slots and slot != "mocked_datetime"]
+        unknown = [slot for slot in case.slots if slot not in domain.slots and slot != MOCKED_TIME]
         findings += [_unknown("slot", slot, f"a fixture of '{case.name}'", case.location) for slot in unknown]
+        if MOCKED_TIME in case.slots and MOCKED_TIME not in domain.slots:
+            message = f"'{MOCKED_TIME}' has no effect: custom actions have the clock of their server."
+            findings.append(Finding("e2e-doubtful", "warning", message, case.location))
         for turn in case.turns:
             for step in turn.expectations:
                 if step.kind == "slot_was_set" and step.name not in domain.slots:

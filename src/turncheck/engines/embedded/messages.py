@@ -49,7 +49,7 @@ def parse_json(parse: Parse, domain: DialogueDomain) -> Json:
     if parse.responses:
         document["response_selector"] = {
             "all_retrieval_intents": sorted(domain.retrieval_intents),
-            **{name: _selector_json(selected) for name, selected in parse.responses.items()},
+            **{name: _selector_json(selected, domain) for name, selected in parse.responses.items()},
         }
         _name_full_intent(document, domain)
     return document
@@ -66,10 +66,12 @@ def _entity_json(entity: PredictedEntity) -> Json:
     return {**fields, **extra}
 
 
-def _selector_json(selected: SelectedResponse) -> Json:
+def _selector_json(selected: SelectedResponse, domain: DialogueDomain) -> Json:
     key = selected.intent_response_key
+    response = domain.domain.responses.get(f"utter_{key}")
     return {
         "response": {
+            "responses": [dict(variation.content) for variation in response.variations] if response else [],
             "confidence": selected.confidence,
             "intent_response_key": key,
             "utter_action": f"utter_{key}",
