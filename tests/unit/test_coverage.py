@@ -1,0 +1,84 @@
+"""Which parts of a project the tests reach."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from small_project import read
+
+from turncheck.project.reader import read_nlu, read_stories
+from turncheck.report.model import COVERAGE_KINDS
+from turncheck.validation.coverage import Reached, coverage, reached_by_examples, reached_by_stories
+
+S = "data/stories.yml"
+TEST = """\
+version: "3.1"
+stories:
+- story: says goodbye and asks
+  steps:
+  - user: |
+      see you
+    intent: goodbye
+  - action: utter_goodbye
+  - user: |
+      are you open
+    intent: faq/hours
+  - action: utter_faq
+"""
+
+
+def covered(kinds: object, kind: str) -> set[str]:
+    return {item.name for item in kinds[kind].items if item.covered}  # type: ignore[index] # a dictionary of kinds
+
+
+def reached(folder: Path, text: str) -> Reached:
+    (folder / "tests").mkdir(exist_ok=True)
+    (folder / "tests" / "test_stories.yml").write_text(text, encoding="utf-8")
+    stories, _ = read_stories([folder / "tests" / "test_stories.yml"], folder)
+    return reached_by_stories(stories)
+
+
+def test_test_stories_reach_intents_responses_and_rules(tmp_path: Path) -> None:
+    project = read(tmp_path)
+    kinds = coverage(project, reached(tmp_path, TEST))
+    assert tuple(kinds) == COVERAGE_KINDS
+    assert covered(kinds, "intents") == {"goodbye", "faq"}
+    assert covered(kinds, "responses") == {"utter_goodbye", "utter_faq/hours"}
+    assert covered(kinds, "rules") == {"say goodbye", "answer questions"}
+    assert covered(kinds, "stories") == set()
+    assert kinds["rules"].share == 1.0
+    assert kinds["intents"].share == 0.5
+    assert kinds["actions"].share == 0.0
+
+
+def test_a_form_brings_its_slots_and_an_entity_the_slot_it_fills(tmp_path: Path) -> None:
+    project = read(tmp_path)
+    assert covered(coverage(project, Reached(actions=frozenset({"pizza_form"}))), "slots") == {"size"}
+    assert covered(coverage(project, Reached(entities=frozenset({"size"}))), "slots") == {"size"}
+
+
+def test_a_story_is_reached_if_all_its_steps_are_walked(tmp_path: Path) -> None:
+    project = read(tmp_path)
+    story = project.stories[0]
+    assert covered(coverage(project, reached_by_stories([story])), "stories") == {"greet and order"}
+
+
+def test_test_sentences_reach_intents_and_entities(tmp_path: Path) -> None:
+    project = read(tmp_path)
+    nlu, _ = read_nlu([tmp_path / "data" / "nlu.yml"], tmp_path)
+    kinds = coverage(project, reached_by_examples(nlu.examples))
+    assert kinds["intents"].share == kinds["entities"].share == 1.0
+
+
+def test_a_digest_changes_with_the_content_and_not_with_the_place(tmp_path: Path) -> None:
+    before = coverage(read(tmp_path / "a"), Reached())
+    moved = coverage(read(tmp_path / "b", (S, "stories:", "# moved\n\nstories:")), Reached())
+    edited = coverage(read(tmp_path / "c", (S, "utter_done", "utter_goodbye")), Reached())
+    digests = [kinds["stories"].items[0].digest for kinds in (before, moved, edited)]
+    assert digests[0] == digests[1] != digests[2]
+    assert before["stories"].items[0].location != moved["stories"].items[0].location
+
+
+def test_nothing_to_cover_has_no_share(tmp_path: Path) -> None:
+    project = read(tmp_path, **{S: 'version: "3.1"\n'})
+    assert coverage(project, Reached())["stories"].share is None

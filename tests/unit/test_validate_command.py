@@ -1,0 +1,114 @@
+"""``data validate``: its formats, its exit codes, what it imports."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_project import write_project
+
+from turncheck.errors import UserError
+from turncheck.validate_command import FORMATS, Format, Request, run_data_validate
+
+D, N, S, R = "domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml"
+UNKNOWN_ACTION = (R, "utter_goodbye", "action_nope")
+
+
+def printed(folder: Path, output_format: Format, **options: object) -> tuple[int, str]:
+    output = io.StringIO()
+    code = run_data_validate(Request(project=folder, **options), output_format=output_format, output=output)  # type: ignore[arg-type] # options by name
+    return code, output.getvalue()
+
+
+def test_text_shows_file_place_source_line_caret_and_advice(tmp_path: Path) -> None:
+    code, text = printed(write_project(tmp_path, UNKNOWN_ACTION), "text")
+    assert code == 1
+    assert text.startswith(
+        "data/rules.yml\n"
+        "  6:5  error[action-not-in-domain]  The action 'action_nope' of the rule 'say goodbye' is not listed in the"
+        " domain.\n"
+        "    6 |   - action: action_nope\n"
+        "      |     ^\n"
+        "    = List it below `actions`, or correct its name.\n"
+    )
+    assert text.endswith("1 error, 1 warning, 0 notes\n")
+
+
+def test_text_of_a_faultless_project_says_so(tmp_path: Path) -> None:
+    assert printed(write_project(tmp_path), "text") == (0, "Nothing was found.\n")
+
+
+def test_json_has_findings_and_counts_also_when_nothing_can_be_read(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    (tmp_path / D).write_bytes(b"intents: [\xff")
+    code, text = printed(tmp_path, "json")
+    document = json.loads(text)
+    assert code == 1
+    assert document.keys() == {"findings", "counts"}
+    assert document["counts"]["error"] == 1
+    first = next(finding for finding in document["findings"] if finding["severity"] == "error")
+    assert first.keys() == {"code", "severity", "message", "location"}
+    assert (first["code"], first["location"]["path"]) == ("file-not-utf8", D)
+
+
+def test_workflow_commands_stand_worst_first_with_the_path_in_the_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    code, text = printed(write_project(tmp_path / "bots" / "pizza", UNKNOWN_ACTION), "github")
+    assert code == 1
+    lines = text.splitlines()
+    assert lines[0].startswith("::error file=bots/pizza/data/rules.yml,line=6,col=5,title=action-not-in-domain::")
+    assert lines[1].startswith("::warning file=bots/pizza/domain.yml,line=")
+
+
+def test_hostile_names_are_no_commands_and_no_escape_sequences(tmp_path: Path) -> None:
+    hostile = (R, "utter_goodbye", '"action_\\e[31m::error::x ##[error]y"')
+    write_project(tmp_path, hostile)
+    for output_format in FORMATS:
+        _, text = printed(tmp_path, output_format)
+        assert "\x1b" not in text
+    _, commands = printed(tmp_path, "github")
+    assert all("::error" not in line[2:] and "##[" not in line for line in commands.splitlines())
+    _, shown = printed(tmp_path, "text")
+    assert not any(line.lstrip().startswith("::") or "##[" in line for line in shown.splitlines())
+
+
+def test_a_wrong_max_history_is_a_finding(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    for wrong in ("0", "-2", "many", 0):
+        code, text = printed(tmp_path, "json", max_history=wrong)
+        assert code == 1
+        assert [finding["code"] for finding in json.loads(text)["findings"]] == ["max-history-invalid"]
+    assert printed(tmp_path, "json", max_history="3")[0] == 0
+
+
+def test_warnings_fail_only_if_asked(tmp_path: Path) -> None:
+    write_project(tmp_path, (N, "- see you later", "- hello there\n    - see you later"))
+    assert printed(tmp_path, "json")[0] == 0
+    assert printed(tmp_path, "json", fail_on_warnings=True)[0] == 1
+    assert printed(tmp_path, "json", fail_on_warnings=True, stories_only=True)[0] == 0
+
+
+def test_a_missing_folder_is_an_error_and_no_finding(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="There is no folder"):
+        printed(tmp_path / "nowhere", "json")
+
+
+def test_explain_prints_and_validates_nothing(tmp_path: Path) -> None:
+    output = io.StringIO()
+    request = Request(project=tmp_path / "nowhere")
+    assert run_data_validate(request, explain_code="story-conflict", output=output) == 0
+    assert output.getvalue().startswith("### story-conflict\n")
+
+
+def test_nothing_that_learns_or_draws_is_imported(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from turncheck.validate_command import Request, run_data_validate;"
+        f"run_data_validate(Request(project=Path({str(write_project(tmp_path))!r})));"
+        "print(sorted({'numpy', 'sklearn', 'scipy', 'matplotlib', 'requests', 'rich'} & sys.modules.keys()))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "[]"
