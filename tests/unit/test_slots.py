@@ -1,0 +1,54 @@
+"""What a policy sees of slots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dialogues import DIALOGUE, DOMAIN
+
+from turncheck.dialogue.slots import SlotValues, features_of
+
+
+@pytest.mark.parametrize(
+    ("slot", "value", "features"),
+    [
+        ("city", "", (1.0,)),
+        ("city", None, (0.0,)),
+        ("known", True, (1.0, 1.0)),
+        ("known", "FALSE", (1.0, 0.0)),
+        ("known", "1", (1.0, 1.0)),
+        ("known", "½", (0.0, 0.0)),
+        ("known", [1], (0.0, 0.0)),
+        ("kind", "b", (0.0, 1.0, 0.0)),
+        ("kind", "elsewhere", (0.0, 0.0, 1.0)),
+        ("kind", None, (0.0, 0.0, 0.0)),
+        ("size", 20, (1.0, 1.0)),
+        ("size", "2.5", (1.0, 0.25)),
+        ("size", "much", (0.0, 0.0)),
+        ("all", ["x"], (1.0,)),
+        ("all", [], (0.0,)),
+        ("note", "x", ()),
+    ],
+)
+def test_features_are_those_of_rasa(slot: str, value: Any, features: tuple[float, ...]) -> None:
+    assert features_of(DOMAIN.slots[slot], value) == features
+
+
+def test_setting_a_slot_leaves_earlier_values_alone() -> None:
+    before = SlotValues(DIALOGUE.slots)
+    after = before.with_value("city", "Rome")
+    assert (before.values["city"], after.values["city"]) == (None, "Rome")
+    assert (dict(before.features), dict(after.features)) == ({}, {"city": (1.0,)})
+
+
+def test_a_list_slot_wraps_a_single_value_and_an_unknown_slot_is_left_out() -> None:
+    values = SlotValues(DIALOGUE.slots).with_value("all", "x").with_value("unknown", 1)
+    assert values.values["all"] == ["x"]
+    assert "unknown" not in values.values
+
+
+def test_what_was_never_set_is_not_among_the_features_of_set_slots() -> None:
+    values = SlotValues(DIALOGUE.slots).with_value("known", True)
+    assert dict(values.features_of_set) == {"known": (1.0, 1.0)}
+    assert dict(values.reset().features) == {}
