@@ -10,7 +10,7 @@ import yaml
 from turncheck import __version__
 from turncheck.assistants import AssistantOptions, read_assistant, running_assistant
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.evaluation.e2e import CaseRun, evaluate_cases
 from turncheck.files import write_file
 from turncheck.finding import Finding
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.project.e2e_model import E2ECase, E2ECases
-    from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
+    from turncheck.report.model import CaseResult, EndToEnd
     from turncheck.screen import Screen
 
 DEFAULT_RESULTS: Final = "e2e_results.yml"
@@ -54,7 +54,7 @@ def run_test_e2e(
     screen: Screen,
     output: TextIO,
 ) -> int:
-    """Run the cases; 0 if all passed, 1 if one failed.
+    """Run the cases; 0 if all passed (or were skipped, but not all of them), 1 if one failed, 2 if all were skipped.
 
     Raises:
         UserError: cases that cannot be read, a path that is missing, nothing to run, an assistant that cannot be made.
@@ -64,7 +64,6 @@ def run_test_e2e(
     checked = [] if project.domain.is_empty else check_cases(read.cases, DialogueDomain.of(project))
     _refuse_faulty(read, checked, screen)
     with running_assistant(assistant, project, environment, screen) as engine:
-        _tell_about(engine.info, screen)
         with screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"):
             progress = Progress(output, len(read.cases))
             result = evaluate_cases(engine.for_threads(), read.cases, options.run, progress.finished)
@@ -88,16 +87,10 @@ def run_test_e2e(
         screen.note(f"The results are in {path}")
     if options.json is not None:
         write_file(options.json, encode(report))
+    if not result.passed and not result.failed:
+        screen.note("Nothing was tested: all cases were skipped.")
+        return EXIT_NOT_DONE
     return EXIT_FAILED if result.failed else EXIT_OK
-
-
-def _tell_about(engine: EngineInfo, screen: Screen) -> None:
-    """Say what of the assistant is not its own."""
-    for one in engine.substitutions:
-        used = f"replaced by {one.used}" if one.used else "left out"
-        screen.note(text(f"{one.component} is {used}: {one.reason}", 400))
-    for note in engine.notes:
-        screen.note(text(note, 400))
 
 
 def check_cases(cases: Sequence[E2ECase], domain: DialogueDomain) -> list[Finding]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from turncheck.assistants import AssistantOptions, read_assistant, running_assistant
-from turncheck.engines.embedded.trainer import NLG_NOTE
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.render.sinks import terminal
 
@@ -62,8 +61,6 @@ def run_shell(
     project = read_assistant(options)
     with running_assistant(options, project, environment, screen) as engine:
         fixtures = read_fixtures(shell.fixtures, engine.domain.slots)
-        if "nlg" in project.endpoints:
-            screen.note(NLG_NOTE)
         return talk(engine.conversation(channel=shell.channel, fixtures=fixtures), shell, ends)
 
 

@@ -118,6 +118,12 @@ def test_without_a_server_cases_that_need_an_action_are_skipped_with_the_reason(
     assert " 1 passed, 2 skipped in " in shown
 
 
+@pytest.mark.usefixtures("project")
+def test_a_run_in_which_all_was_skipped_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["test", "e2e", "tests/e2e_test_cases.yml::orders"]) == 2
+    assert "Nothing was tested" in capsys.readouterr().err
+
+
 def test_with_a_started_server_they_pass(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["test", "e2e", "-o", "results.yml", "--json", "report.json", *sdk(free_port())]
     assert run_command_line(arguments) == 0
