@@ -332,4 +332,5 @@ def _gate_settings(settings: Settings) -> GateSettings:
         require=settings.require,
         not_judged="fail" if settings.not_judged == "fail" else "pass",
         strict=settings.strict,
+        evaluations=settings.evaluations,
     )

@@ -412,3 +412,10 @@ def test_the_examples_in_the_docstrings_hold(module: ModuleType) -> None:
 )
 def test_what_is_not_exactly_one_or_zero_is_never_shown_as_such(value: float, shown: str) -> None:
     assert wording.figure(value, "score") == shown
+
+
+def test_a_check_of_the_data_alone_is_no_failure_where_only_that_was_asked_for() -> None:
+    verdict = verdict_of(report(), evaluations=("validate",))
+
+    assert gate(verdict, "something-was-tested").outcome == "not judged"
+    assert verdict.passed

@@ -28,6 +28,8 @@ def summarize(
         parts = [_tested(report)]
     if comparison and comparison.judged:
         parts.append(_changed(comparison))
+    if report.e2e and report.e2e.skipped:
+        parts.append(f"{count(report.e2e.skipped, 'end-to-end case')} not run")
     if report.nlu and report.nlu.on_training_sentences:
         trained = count(report.nlu.on_training_sentences, "test sentence")
         parts.append(f"{trained} of {report.nlu.examples:,} stand in the training data as well")
@@ -39,8 +41,8 @@ def _tested(report: Report) -> str:
     if report.core and report.core.stories:
         passed = sum(story.passed for story in report.core.stories)
         tested.append(f"{passed} of {count(len(report.core.stories), 'story', 'stories')}")
-    if report.e2e and report.e2e.cases:
-        tested.append(f"{report.e2e.passed} of {count(report.e2e.passed + report.e2e.failed, 'end-to-end case')}")
+    if report.e2e and (ran := report.e2e.passed + report.e2e.failed):
+        tested.append(f"{report.e2e.passed} of {count(ran, 'end-to-end case')}")
     if report.batch and report.batch.suites:
         cases = [case for suite in report.batch.suites for case in suite.cases]
         tested.append(f"{sum(case.passed for case in cases)} of {count(len(cases), 'batch case')}")
@@ -49,6 +51,8 @@ def _tested(report: Report) -> str:
         right = sum(example.correct for example in report.nlu.predictions)
         understood = f"{right:,} of {count(report.nlu.examples, 'sentence')} understood"
         return f"{passed_line}, {understood}" if passed_line else understood
+    if not passed_line and report.validation and report.settings.evaluations == ("validate",):
+        return f"{count(len(report.validation.findings), 'finding')} in the data, nothing else was asked for"
     return passed_line or "nothing was tested"
 
 

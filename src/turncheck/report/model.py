@@ -513,6 +513,8 @@ class GateSettings(_Part, frozen=True, kw_only=True):
     require: tuple[str, ...] = ()
     not_judged: Literal["pass", "fail"] = "pass"
     strict: bool = False
+    evaluations: tuple[str, ...] = ()
+    """Those that were asked for; empty: all that there are files for."""
 
 
 class Report(_Part, frozen=True, kw_only=True):
