@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from fake_github import FakeGitHub
+from fake_results import FakeResults
 from prism import prism_before
 
 
@@ -35,3 +36,17 @@ def github(_server: FakeGitHub, _checked: str) -> FakeGitHub:
     _server.reset()
     _server.public = _checked
     return _server
+
+
+@pytest.fixture(scope="session")
+def _results() -> Iterator[FakeResults]:
+    server = FakeResults()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def results(_results: FakeResults) -> FakeResults:
+    """The results service, empty."""
+    _results.reset()
+    return _results

@@ -82,8 +82,8 @@ class FakeGitHub:
     """The state, and two servers: the API at ``url``, the blobs elsewhere. ``public`` is what links are made from."""
 
     def __init__(self) -> None:
-        self._api = _serve(self.answer)
-        self._blobs = _serve(self.blob)
+        self._api = serve(self.answer)
+        self._blobs = serve(self.blob)
         self.url = f"http://127.0.0.1:{self._api.server_address[1]}"
         self.blob_url = f"http://127.0.0.1:{self._blobs.server_address[1]}"
         self.lock = threading.RLock()
@@ -362,9 +362,12 @@ def _tarball(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
 # --- the servers -----------------------------------------------------------------------------------------------------
 
 
-def _serve(answer: Callable[[Seen], Answer]) -> ThreadingHTTPServer:
+def serve(answer: Callable[[Seen], Answer]) -> ThreadingHTTPServer:
+    """Listen on loopback and answer by a function."""
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # head and body in one packet: two would wait for each other
 
         def handle_any(self) -> None:
             length = int(self.headers.get("content-length") or 0)
@@ -372,7 +375,8 @@ def _serve(answer: Callable[[Seen], Answer]) -> ThreadingHTTPServer:
             parts = urlsplit(self.path)
             query = {name: values[0] for name, values in parse_qs(parts.query).items()}
             headers = {name.lower(): value for name, value in self.headers.items()}
-            body = json.loads(raw) if raw else None
+            typed = headers.get("content-type", "").startswith("application/json")
+            body = (json.loads(raw) if typed else raw) if raw else None
             self.send(answer(Seen(self.command, parts.path, query, headers, body)))
 
         def send(self, given: Answer) -> None:

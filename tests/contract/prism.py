@@ -27,22 +27,14 @@ _START = 120.0
 @contextmanager
 def prism_before(upstream: str) -> Iterator[str]:
     """Run Prism in front of a server and give its address."""
-    program = npm_package("@stoplight/prism-cli", VERSION) / "dist" / "index.js"
+    package = npm_package("@stoplight/prism-cli", VERSION)
     node = node_folder() / "bin" / "node"
     port = free_port()
-    command = [
-        str(node),
-        str(program),
-        "proxy",
-        "-h",
-        "127.0.0.1",
-        "-p",
-        str(port),
-        "--errors",
-        str(DESCRIPTION),
-        upstream,
-    ]
+    preload = str(Path(__file__).with_name("prism_redirects.cjs"))
+    command = [str(node), "--require", preload, str(package / "dist" / "index.js"), "proxy", "--errors"]
+    command += ["-h", "127.0.0.1", "-p", str(port), str(DESCRIPTION), upstream]
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    environment["PRISM_HTTP"] = str(package.parent / "prism-http")
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
         try:
             _wait_for(port, process)

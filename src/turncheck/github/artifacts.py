@@ -1,0 +1,186 @@
+"""Reports from artifacts of other runs: data of strangers, read under limits, never unpacked to a disk.
+
+Only entries named ``report.json`` (and the baseline beside it) are read, in memory; an archive that plays tricks (names
+that lead out, links, contents larger than they say) is refused whole.
+"""
+
+from __future__ import annotations
+
+import stat
+import tempfile
+import zipfile
+import zlib
+from dataclasses import dataclass
+from io import SEEK_END
+from pathlib import PurePosixPath
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from turncheck.errors import UserError
+from turncheck.github.errors import GitHubError, TooLargeError
+from turncheck.report.codec import MAX_BYTES, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.github.client import GitHubClient
+    from turncheck.report.model import Report
+
+NEEDS: Final = "actions: read"
+REPORT_NAME: Final = "report.json"
+BASELINE_NAME: Final = "baseline.json"
+PLOTS_SUFFIX: Final = "-plots"
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""Of an archive as it is sent."""
+MOST_ENTRIES: Final = 20_000
+MOST_REPORTS: Final = 50
+_DIRECTORY_BYTES: Final = 8 * 1024 * 1024
+_END: Final = b"PK\x05\x06"
+_END_64: Final = b"PK\x06\x07"
+_END_BYTES: Final = 22
+_LONGEST_END: Final = _END_BYTES + 0xFFFF
+_METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_CHUNK: Final = 1024 * 1024
+_IN_MEMORY: Final = 32 * 1024 * 1024
+
+
+class BadArchiveError(UserError):
+    """The archive is none, or plays tricks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """An artifact as the API lists it."""
+
+    id: int
+    name: str
+    expired: bool
+    foreign: bool
+    """It was made by a fork's code."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReport:
+    """A report out of an artifact, and the baseline that lay beside it."""
+
+    report: Report
+    baseline: Report | None = None
+
+
+def artifacts_of_run(client: GitHubClient, repository: str, run_id: int | str) -> list[Artifact]:
+    """List the artifacts of a run, newest first.
+
+    Raises:
+        GitHubError: they cannot be listed.
+    """
+    path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
+    found = [_artifact(item) for item in client.pages(path, key="artifacts", needs=NEEDS)]
+    return sorted(found, key=lambda one: -one.id)
+
+
+def is_ours(name: str, wanted: str) -> bool:
+    """Whether an artifact's name is the wished one, or one that begins with it because that was taken."""
+    return (name == wanted or name.startswith(f"{wanted}-")) and not name.endswith(PLOTS_SUFFIX)
+
+
+def read_artifact(client: GitHubClient, repository: str, artifact: Artifact) -> list[StoredReport]:
+    """Download an artifact and return the reports in it.
+
+    Raises:
+        NotFoundError: it has expired.
+        BadArchiveError: it is no archive, plays tricks, or holds a report that is none.
+        GitHubError: it cannot be had.
+    """
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
+        path = f"/repos/{repository}/actions/artifacts/{artifact.id}/zip"
+        try:
+            client.download(path, file, MOST_BYTES, needs=NEEDS)  # type: ignore[arg-type]  # it has what is needed
+        except TooLargeError as error:
+            raise BadArchiveError(error.what) from None
+        file.seek(0)
+        return list(read_reports(file))
+
+
+def read_reports(file: IO[bytes]) -> Iterator[StoredReport]:
+    """Read every report in a zip file.
+
+    Raises:
+        BadArchiveError: as :func:`read_artifact`.
+    """
+    try:
+        _check_end(file)
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            _check(entries)
+            by_name = {entry.filename: entry for entry in entries}
+            found = [entry for entry in entries if PurePosixPath(entry.filename).name == REPORT_NAME]
+            if len(found) > MOST_REPORTS:
+                raise BadArchiveError(f"it holds more than {MOST_REPORTS} reports")
+            budget = _Budget()
+            for entry in found:
+                beside = by_name.get(str(PurePosixPath(entry.filename).with_name(BASELINE_NAME)))
+                report = _decode(archive, entry, budget)
+                yield StoredReport(report, _decode(archive, beside, budget) if beside else None)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        raise BadArchiveError(f"it is no zip file that could be read ({type(error).__name__})") from None
+
+
+def _check_end(file: IO[bytes]) -> None:
+    """Refuse a directory of millions of entries before it is read: the end record says how long it is."""
+    size = file.seek(0, SEEK_END)
+    file.seek(max(0, size - _LONGEST_END))
+    tail = file.read()
+    at = tail.rfind(_END)
+    if at < 0 or len(tail) - at < _END_BYTES:
+        raise BadArchiveError("it is no zip file")
+    if _END_64 in tail[max(0, at - 20) : at]:
+        raise BadArchiveError("it is a zip file of a kind for more than four gigabytes")
+    if int.from_bytes(tail[at + 12 : at + 16], "little") > _DIRECTORY_BYTES:
+        raise BadArchiveError(f"it holds more than {MOST_ENTRIES} files")
+    file.seek(0)
+
+
+def _check(entries: list[zipfile.ZipInfo]) -> None:
+    if len(entries) > MOST_ENTRIES:
+        raise BadArchiveError(f"it holds more than {MOST_ENTRIES} files")
+    names = set()
+    for entry in entries:
+        path = PurePosixPath(entry.filename)
+        if path.is_absolute() or ".." in path.parts or "\\" in entry.filename or ":" in entry.filename:
+            raise BadArchiveError("it holds a name that leads out of it")
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            raise BadArchiveError("it holds a link")
+        if entry.filename in names:
+            raise BadArchiveError("it holds a name twice")
+        names.add(entry.filename)
+
+
+@dataclass(slots=True)
+class _Budget:
+    """Bytes that may still be unpacked, all reports together."""
+
+    left: int = 2 * MAX_BYTES
+
+
+def _decode(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: _Budget) -> Report:
+    """Read one entry, whatever size it claims to have."""
+    if entry.compress_type not in _METHODS or entry.flag_bits & 0x1:
+        raise BadArchiveError("it is packed in a way that is not read (encrypted, or an unusual method)")
+    content = bytearray()
+    with archive.open(entry) as packed:
+        while chunk := packed.read(_CHUNK):
+            content += chunk
+            budget.left -= len(chunk)
+            if len(content) > MAX_BYTES or budget.left < 0:
+                raise BadArchiveError(f"a report in it is larger than {MAX_BYTES // 2**20} MiB")
+    try:
+        return decode(bytes(content), name="the report in it")
+    except UserError as error:
+        raise BadArchiveError(error.what) from None
+
+
+def _artifact(item: Any) -> Artifact:
+    if not isinstance(item, dict) or not isinstance(item.get("id"), int):
+        raise GitHubError("GitHub's answer is no artifact")
+    run = item.get("workflow_run") or {}
+    foreign = run.get("head_repository_id") != run.get("repository_id")
+    return Artifact(item["id"], str(item.get("name") or ""), bool(item.get("expired")), foreign)
