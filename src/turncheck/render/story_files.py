@@ -29,6 +29,7 @@ POLICY_ENTITIES_REPORT: Final = "TEDPolicy_report.json"
 _FORMAT_VERSION: Final = "3.1"
 _YAML: Final = "application/yaml"
 _WIDTH: Final = 4096
+REPLACEMENT: Final = "\ufffd"
 _TRUTH: Final = re.compile("true|True|TRUE|false|False|FALSE")
 
 
@@ -99,8 +100,9 @@ def _scalar(value: str | float | None) -> str:
 
 
 def _comment(comment: str) -> str:
-    """A comment ends with its line, and must not be able to begin another."""
-    return f"  # {' '.join(comment.splitlines())}"
+    """A comment ends with its line, and must not be able to begin another, nor hold what YAML does not allow."""
+    line = " ".join(comment.splitlines())
+    return f"  # {''.join(letter if letter.isprintable() else REPLACEMENT for letter in line)}"
 
 
 def _entity_line(step: dict[str, Any], index: int) -> int:

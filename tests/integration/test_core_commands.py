@@ -1,0 +1,240 @@
+"""``train core`` and ``test core`` as whole commands: what they read, write, say, and how they end."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from turncheck import core_commands
+from turncheck.cli import run_command_line
+from turncheck.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
+
+DOMAIN = """
+version: "3.1"
+intents: [greet, bye]
+responses:
+  utter_hi: [{text: hi}]
+  utter_bye: [{text: bye}]
+  utter_never: [{text: never}]
+"""
+CONFIG = """
+recipe: default.v1
+policies: [{name: MemoizationPolicy}, {name: RulePolicy}]
+"""
+RULES = """
+rules:
+- rule: hello
+  steps: [{intent: greet}, {action: utter_hi}]
+"""
+STORIES = """
+stories:
+- story: leave
+  steps: [{intent: bye}, {action: utter_bye}]
+"""
+TESTS = """
+stories:
+- story: right
+  steps: [{intent: greet}, {action: utter_hi}]
+- story: wrong
+  steps: [{intent: greet}, {action: utter_bye}]
+- story: right again
+  steps: [{intent: greet}, {action: utter_hi}]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, content in {
+        "domain.yml": DOMAIN,
+        "config.yml": CONFIG,
+        "data/rules.yml": RULES,
+        "data/stories.yml": STORIES,
+        "tests/test_stories.yml": TESTS,
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_failed_stories_do_not_fail_the_command_unless_asked_to(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["test", "core", "--no-plot"]) == EXIT_OK
+    shown = capsys.readouterr().out
+    assert "Stories: 1 of 2 right" in shown
+    assert "1 more are the same as others" in shown
+    assert "Failed: wrong (tests/test_stories.yml:5:3)" in shown
+    assert run_command_line(["test", "core", "--no-plot", "--fail-on-prediction-errors"]) == EXIT_FAILED
+    assert "predicted: utter_hi" in (project / "results" / "failed_test_stories.yml").read_text()
+
+
+def test_flags_choose_the_files(project: Path) -> None:
+    run_command_line(
+        ["test", "core", "--no-plot", "--no-errors", "--no-warnings", "--successes", "--out", "some", "-q"]
+    )
+    names = {path.name for path in (project / "some").iterdir()}
+    assert names == {"story_report.json", "TEDPolicy_report.json", "successful_test_stories.yml"}
+    run_command_line(["test", "core", "--out", "all", "-q"])
+    assert {"story_confusion_matrix.png", "story_confmat.pdf"} <= {path.name for path in (project / "all").iterdir()}
+
+
+def test_the_report_names_the_place_of_each_wrong_step_and_what_no_test_reaches(project: Path) -> None:
+    run_command_line(["test", "core", "--no-plot", "-q", "--json", "report.json"])
+    report = json.loads((project / "report.json").read_text())
+    wrong = next(story for story in report["core"]["stories"] if not story["passed"])
+    step = next(step for step in wrong["steps"] if not step["passed"])
+    assert step["location"]["path"] == "tests/test_stories.yml"
+    assert (step["expected"], step["predicted"], step["policy"]) == ("utter_bye", "utter_hi", "RulePolicy")
+    assert [story["duplicate"] for story in report["core"]["stories"]] == [False, False, True]
+    not_covered = {item["name"] for item in report["coverage"]["responses"]["items"] if not item["covered"]}
+    assert "utter_never" in not_covered
+
+
+def test_max_stories_limits_the_stories(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["test", "core", "--no-plot", "-q", "--max-stories", "1"]) == EXIT_OK
+    assert "of 1 right" in capsys.readouterr().out
+
+
+def test_a_model_is_used_while_it_fits_the_files_and_not_after(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["train", "core", "-q"]) == EXIT_OK
+    assert [path.name.startswith("core-") for path in (project / "models").iterdir()] == [True]
+    capsys.readouterr()
+    run_command_line(["test", "core", "--no-plot", "-v"])
+    assert "Using the model" in capsys.readouterr().err
+    (project / "data" / "stories.yml").write_text(STORIES + "\n")
+    run_command_line(["test", "core", "--no-plot"])
+    assert "training in memory" in capsys.readouterr().err
+
+
+def test_the_same_files_give_the_same_model(project: Path) -> None:
+    for name in ("one", "two"):
+        assert run_command_line(["train", "core", "-q", "--fixed-model-name", name]) == EXIT_OK
+    models = [(project / "models" / f"{name}.tar.gz").read_bytes() for name in ("one", "two")]
+    assert models[0] == models[1]
+    with tarfile.open(project / "models" / "one.tar.gz") as archive:
+        assert all(not name.endswith((".pkl", ".pickle")) for name in archive.getnames())
+
+
+def test_a_damaged_model_and_a_foreign_one_are_told_apart(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_command_line(["train", "core", "-q", "--fixed-model-name", "m"])
+    model = project / "models" / "m.tar.gz"
+    model.write_bytes(model.read_bytes()[:-200])
+    assert run_command_line(["test", "core", "-m", str(model)]) == EXIT_NOT_DONE
+    assert "is damaged" in capsys.readouterr().err
+    with tarfile.open(project / "foreign.tar.gz", "w:gz") as archive:
+        archive.add(project / "domain.yml", "domain.yml")
+    assert run_command_line(["test", "core", "-m", "foreign.tar.gz"]) == EXIT_NOT_DONE
+    assert "not a model of turncheck" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--stories", "nowhere"], "does not exist"),
+        (["--model", "nowhere"], "no model"),
+        (["--config", "nowhere.yml"], "does not exist"),
+        (["--stories", "data/rules.yml"], "no test stories"),
+        (["--stories", "data", "--e2e"], "no test stories"),
+        (["--url", "http://example.com/stories.yml"], "no https"),
+        (["--max-stories", "0"], "less than 1"),
+    ],
+)
+def test_what_cannot_be_done_says_why_and_ends_with_2(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert run_command_line(["test", "core", "--no-plot", *arguments]) == EXIT_NOT_DONE
+    assert said in capsys.readouterr().err
+
+
+def test_unreadable_test_stories_are_not_passed_over(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "tests" / "test_stories.yml").write_text("stories: [")
+    assert run_command_line(["test", "core", "--no-plot"]) == EXIT_NOT_DONE
+    assert "tests/test_stories.yml" in capsys.readouterr().err
+
+
+def test_contradicting_rules_end_training_with_1_and_both_names(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "data" / "more.yml").write_text("rules: [{rule: other, steps: [{intent: greet}, {action: utter_bye}]}]")
+    assert run_command_line(["train", "core"]) == EXIT_FAILED
+    printed = capsys.readouterr().err
+    assert "'hello'" in printed
+    assert "'other'" in printed
+    assert not (project / "models").exists()
+
+
+def test_nothing_to_learn_from_ends_training_with_2(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("rules.yml", "stories.yml"):
+        (project / "data" / name).unlink()
+    assert run_command_line(["train", "core"]) == EXIT_NOT_DONE
+    assert "neither stories nor rules" in capsys.readouterr().err
+
+
+def test_several_models_are_compared(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b"):
+        run_command_line(["train", "core", "-q", "--fixed-model-name", name])
+    models = ["models/a.tar.gz", "models/b.tar.gz"]
+    assert run_command_line(["test", "core", "-q", "--model", *models]) == EXIT_OK
+    assert json.loads((project / "results" / "results.json").read_text()) == {"a.tar.gz": [1], "b.tar.gz": [1]}
+
+
+def test_a_comparison_is_the_same_for_the_same_seed(project: Path) -> None:
+    (project / "other.yml").write_text(CONFIG)
+    for out in ("one", "two"):
+        arguments = ["--config", "config.yml", "other.yml", "--runs", "2", "--percentages", "0", "50", "--out", out]
+        assert run_command_line(["train", "core", "-q", *arguments]) == EXIT_OK
+    one, two = (sorted((project / out).rglob("*.tar.gz")) for out in ("one", "two"))
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+    assert run_command_line(["test", "core", "-q", "-m", "one", "--evaluate-model-directory"]) == EXIT_OK
+    assert (project / "results" / "core_model_comparison_graph.pdf").is_file()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--percentages", "100"], ["--percentages", "-1"], ["--config", "x/config.yml", "config.yml"]]
+)
+def test_a_comparison_that_makes_no_sense_is_refused(project: Path, arguments: list[str]) -> None:
+    (project / "x").mkdir()
+    (project / "x" / "config.yml").write_text(CONFIG)
+    (project / "other.yml").write_text(CONFIG)
+    configs = [] if "--config" in arguments else ["--config", "config.yml", "other.yml"]
+    assert run_command_line(["train", "core", "-q", *configs, *arguments]) == EXIT_NOT_DONE
+
+
+class Answer:
+    """An answer of a server, with a body of so many bytes."""
+
+    def __init__(self, size: int, status: int = 200) -> None:
+        self.status_code = status
+        self.raw = self
+        self.size = size
+
+    def read(self, limit: int, *, decode_content: bool) -> bytes:
+        return b"#" * min(self.size, limit)
+
+    def __enter__(self) -> Answer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"), [(Answer(20 << 20), "larger"), (Answer(1, 404), "404"), (Answer(1, 302), "302")]
+)
+def test_a_download_is_limited_and_follows_nothing(monkeypatch: pytest.MonkeyPatch, answer: Answer, said: str) -> None:
+    monkeypatch.setattr("requests.get", lambda *_, **__: answer)
+    with pytest.raises(UserError, match=said):
+        core_commands.download("https://example.com/stories.yml")
+
+
+def test_stories_that_were_downloaded_are_judged(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core_commands, "download", lambda _: TESTS.encode())
+    assert run_command_line(["test", "core", "--no-plot", "-q", "--url", "https://example.com/t.yml"]) == EXIT_OK
+    assert "wrong" in (project / "results" / "failed_test_stories.yml").read_text()
