@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tarfile
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -218,7 +219,7 @@ class Answer:
     def read(self, limit: int, *, decode_content: bool) -> bytes:
         return b"#" * min(self.size, limit)
 
-    def __enter__(self) -> Answer:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
