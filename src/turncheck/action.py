@@ -64,16 +64,16 @@ def run_action(environment: MutableMapping[str, str], write: Callable[[str], obj
 
 def _publish(prepared: Prepared, outcome: Outcome, folder: Path, write: Callable[[str], object]) -> None:
     """Tell GitHub: annotations, job summary, outputs. What fails is a notice in the log."""
-    context = prepared.context
+    variables = prepared.inputs.environment
     rendered = {rendering.name: rendering for rendering in outcome.renderings}
     publishers = []
     if prepared.settings.annotations:
         publishers.append(Publisher("annotations", lambda: _annotate(outcome, write)))
-    if context is not None and context.summary_file is not None:
-        summary_file = context.summary_file
+    if summary := variables.get("GITHUB_STEP_SUMMARY"):
+        summary_file = Path(summary)
         publishers.append(Publisher("job summary", lambda: write_summary(summary_file, rendered["summary.md"].encoded)))
-    if context is not None and context.output_file is not None:
-        output_file = context.output_file
+    if output := variables.get("GITHUB_OUTPUT"):
+        output_file = Path(output)
         publishers.append(Publisher("outputs", lambda: write_outputs(output_file, outputs_of(outcome, folder))))
 
     def warn(text: str) -> None:

@@ -49,8 +49,6 @@ class GitHubContext:
     workspace: Path | None = None
     event: Mapping[str, Any] = field(default_factory=dict, repr=False)
     pull_request: PullRequest | None = None
-    output_file: Path | None = None
-    summary_file: Path | None = None
 
     @property
     def repository_url(self) -> str:
@@ -99,8 +97,6 @@ def read_context(environment: Mapping[str, str]) -> GitHubContext | None:
         workspace=_path(environment.get("GITHUB_WORKSPACE")),
         event=event,
         pull_request=_pull_request(event, repository),
-        output_file=_path(environment.get("GITHUB_OUTPUT")),
-        summary_file=_path(environment.get("GITHUB_STEP_SUMMARY")),
     )
 
 
