@@ -86,6 +86,7 @@ _Remark = tuple[Level, str, str, "Location"]
 
 
 def _finding_remarks(report: Report) -> list[_Remark]:
+    """Errors and warnings. Notes stand in the report: beside somebody's lines they would only be noise."""
     findings = report.validation.findings if report.validation else ()
     return [
         (
@@ -95,6 +96,7 @@ def _finding_remarks(report: Report) -> list[_Remark]:
             finding.location,
         )
         for finding in findings
+        if finding.severity != "info"
     ]
 
 
