@@ -43,9 +43,10 @@ class Checkout:
         return self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
     def parents(self, commit: str) -> tuple[str, ...]:
-        """Return the parents of a commit, as far as they are known here."""
-        line = self._ask("rev-list", "--parents", "--max-count=1", "--end-of-options", commit)
-        return tuple(line.split()[1:]) if line else ()
+        """Return the parents of a commit, as the commit itself names them: also those cut off by a shallow clone."""
+        text = self._ask("cat-file", "commit", commit) or ""
+        head = text.partition("\n\n")[0].splitlines()
+        return tuple(line.removeprefix("parent ") for line in head if line.startswith("parent "))
 
     def merge_base(self, one: str, other: str) -> str | None:
         """Return the best common ancestor of two commits that is known here."""

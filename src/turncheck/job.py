@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.errors import EXIT_FAILED, EXIT_OK
 from turncheck.measure import measure
 from turncheck.outputs import render_outputs
-from turncheck.render.links import Links
 
 if TYPE_CHECKING:
     from turncheck.comparison.baseline import Baseline
@@ -30,8 +30,10 @@ class Outcome:
     """What the main job made. Nothing of it has been written or published yet."""
 
     report: Report
+    baseline: Baseline
     comparison: Comparison
     verdict: Verdict
+    links: Links
     renderings: tuple[Rendered, ...]
 
     @property
@@ -55,7 +57,19 @@ def run_job(inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: S
     report = measure(inputs, screen)
     with screen.step("baseline", "Looking for the baseline"):
         baseline = find_baseline(report)
+    return conclude(report, baseline, links)
+
+
+def conclude(report: Report, baseline: Baseline, links: Links) -> Outcome:
+    """Compare, judge and render: everything that follows from reports alone."""
     comparison = compare(report, baseline)
     verdict = judge(report, comparison, report.settings)
+    links = replace(links, base_commit=_commit_found(baseline))
     renderings = render_outputs(report, comparison, verdict, links)
-    return Outcome(report, comparison, verdict, renderings)
+    return Outcome(report, baseline, comparison, verdict, links, renderings)
+
+
+def _commit_found(baseline: Baseline) -> str | None:
+    """The base's commit as we found it; one that only a file speaks of is not linked."""
+    found = isinstance(baseline, Present) and baseline.way not in {"file", "url"}
+    return baseline.commit if found else None

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.baselines import read_baseline
+from turncheck.baseline_search import BaselineSearch
 from turncheck.checkout import find_checkout
-from turncheck.comparison.baseline import Missing
 from turncheck.errors import UserError
 from turncheck.files import write_all, write_file
+from turncheck.github.client import GitHubClient, Patience
 from turncheck.github.context import GitHubContext, read_context
 from turncheck.job import Outcome, run_job
 from turncheck.measure import Inputs
@@ -26,7 +26,7 @@ from turncheck.settings import Settings, combine, from_flags
 from turncheck.settings_file import SettingsFile, read_settings_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from turncheck.comparison.baseline import Baseline
     from turncheck.report.model import Report
@@ -37,6 +37,7 @@ class Prepared:
     """Settings and surroundings of a run, before anything is read of the project."""
 
     settings: Settings
+    given: Mapping[str, Any]
     inputs: Inputs
     links: Links
     context: GitHubContext | None
@@ -62,12 +63,12 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
     inputs = Inputs(
         settings=settings,
         source=_source(context, folder),
-        root=_root_in_repository(folder),
+        root=_root_in_repository(folder, context),
         ignored=file.ignored,
         hosts=settings.allow_hosts if in_action else None,
         environment=environment,
     )
-    return Prepared(settings, inputs, links_of(context), context)
+    return Prepared(settings, given, inputs, links_of(context), context)
 
 
 def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, quiet: bool, verbose: bool) -> int:
@@ -98,15 +99,24 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
     return outcome.exit_code
 
 
-def baseline_finder(prepared: Prepared) -> Any:
+def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
     """Return the function that finds the baseline these settings ask for."""
+    folder = Path(prepared.settings.project)
+    return BaselineSearch(
+        inputs=prepared.inputs,
+        given=prepared.given,
+        checkout=find_checkout(folder),
+        top=_top_of_repository(folder, prepared.context),
+        context=prepared.context,
+        client=client_of(prepared.settings, prepared.context),
+    ).find
 
-    def find(report: Report) -> Baseline:  # noqa: ARG001 - a finder may need to know what it is a baseline for
-        if prepared.settings.baseline in {"auto", "artifact", "git"}:
-            return Missing("there is none here")
-        return read_baseline(prepared.settings.baseline)
 
-    return find
+def client_of(settings: Settings, context: GitHubContext | None, patience: float = 120.0) -> GitHubClient | None:
+    """Return who asks GitHub, ``None`` without a token or outside GitHub; each may wait so many seconds in all."""
+    if context is None or settings.token is None:
+        return None
+    return GitHubClient(context.api_url, settings.token, Patience(patience))
 
 
 def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
@@ -140,12 +150,20 @@ def _source(context: GitHubContext | None, folder: Path) -> Source:
     return Source(commit=checkout.commit() if checkout else None)
 
 
-def _root_in_repository(folder: Path) -> str:
-    checkout = find_checkout(folder)
-    if checkout is None:
+def _root_in_repository(folder: Path, context: GitHubContext | None) -> str:
+    top = _top_of_repository(folder, context)
+    if top is None or not folder.resolve().is_relative_to(top):
         return ""
-    root = folder.resolve().relative_to(checkout.top).as_posix()
+    root = folder.resolve().relative_to(top).as_posix()
     return "" if root == "." else root
+
+
+def _top_of_repository(folder: Path, context: GitHubContext | None) -> Path | None:
+    """Where the repository's files lie; GitHub's workspace where there is no git."""
+    checkout = find_checkout(folder)
+    if checkout is not None:
+        return checkout.top
+    return context.workspace.resolve() if context is not None and context.workspace is not None else None
 
 
 def links_of(context: GitHubContext | None) -> Links:

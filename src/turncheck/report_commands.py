@@ -9,14 +9,11 @@ import msgspec
 
 from turncheck.baselines import read_baseline
 from turncheck.comparison.baseline import Missing, Present
-from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.files import write_all
 from turncheck.github.context import read_context
-from turncheck.job import Outcome
+from turncheck.job import conclude
 from turncheck.main_job import links_of, terminal_summary, written_line
-from turncheck.outputs import render_outputs
 from turncheck.report.codec import MAX_BYTES, decode
 
 if TYPE_CHECKING:
@@ -24,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.comparison.baseline import Baseline
+    from turncheck.job import Outcome
     from turncheck.report.model import Report
     from turncheck.screen import Screen
 
@@ -81,10 +79,7 @@ def render_report(path: Path, baseline: str | None, out: Path, screen: Screen) -
 
 
 def _outcome(report: Report, baseline: Baseline) -> Outcome:
-    comparison = compare(report, baseline)
-    verdict = judge(report, comparison, report.settings)
-    links = links_of(read_context(os.environ))
-    return Outcome(report, comparison, verdict, render_outputs(report, comparison, verdict, links))
+    return conclude(report, baseline, links_of(read_context(os.environ)))
 
 
 def _with_gates(report: Report, gates: Mapping[str, Any]) -> Report:

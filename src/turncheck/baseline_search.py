@@ -1,0 +1,270 @@
+"""What a run is compared with, where the settings leave that to us (``auto``, ``artifact``, ``git``).
+
+On a pull request that is checked out as GitHub's test merge, the base is the merge's first parent, so that what others
+merged meanwhile is not charged to this change; else it is where the change left its base branch. Its report is that of
+a run of this workflow, or the base is measured right here with this run's settings, or the report of its nearest
+ancestor has to do.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from turncheck.baselines import read_baseline
+from turncheck.checkout import GitError
+from turncheck.comparison.baseline import Missing, Present
+from turncheck.errors import UserError
+from turncheck.github.baseline import Base, LeftReport, Reports, base_of, merge_base
+from turncheck.github.errors import GitHubError
+from turncheck.github.tarball import files_by_api
+from turncheck.measure import Inputs, measure
+from turncheck.report.model import Source
+from turncheck.screen import Screen
+from turncheck.settings import EVALUATIONS, combine
+from turncheck.settings_file import read_settings_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from turncheck.checkout import Checkout
+    from turncheck.comparison.baseline import Baseline, Way
+    from turncheck.github.client import GitHubClient
+    from turncheck.github.context import GitHubContext
+    from turncheck.report.model import Report
+    from turncheck.settings import Settings
+
+_Found = TypeVar("_Found")
+
+SEARCHED = frozenset({"auto", "artifact", "git"})
+_GATES = ("fail_on", "fail_on_warnings", "thresholds", "max_regression", "require", "not_judged", "strict")
+_TESTS = {"nlu": "nlu", "stories": "core", "e2e": "e2e"}
+"""Settings that name tests, and the evaluation that needs them."""
+
+
+@dataclass(slots=True)
+class BaselineSearch:
+    """Looks for the baseline of one run.
+
+    Args:
+        inputs: what the run itself measures.
+        given: the settings that came by flags or inputs; those of the base's own ``turncheck.yml`` come below them.
+        checkout: the working tree the project lies in, if it lies in one.
+        top: the folder that the repository's files lie in.
+        context: the workflow run, ``None`` outside GitHub.
+        client: asks GitHub; ``None`` where there is no token or no GitHub.
+        measure: measures a folder; replaced in tests.
+    """
+
+    inputs: Inputs
+    given: Mapping[str, Any]
+    checkout: Checkout | None
+    top: Path | None
+    context: GitHubContext | None
+    client: GitHubClient | None
+    measure: Callable[[Inputs, Screen], Report] = measure
+    _troubles: list[str] = field(default_factory=list)
+
+    def find(self, report: Report) -> Baseline:
+        """Find what the settings ask for.
+
+        Raises:
+            UserError: a path or an address was named, and it is not there.
+        """
+        wanted = self.inputs.settings.baseline
+        if wanted not in SEARCHED:
+            return read_baseline(wanted)
+        base = self._base()
+        if isinstance(base, str):
+            return Missing(base)
+        found = self._search(report, base, wanted)
+        if found is None:
+            return Missing(self._why_none(base, wanted))
+        told = "; ".join(part for part in (found.passed_over, *self._troubles) if part)
+        return replace(found, passed_over=told)
+
+    def _search(self, report: Report, base: Base, wanted: str) -> Present | None:
+        reports = self._reports() if wanted != "git" else None
+        if reports is not None and (left := self._asked(lambda: _left_by_a_run(reports, base))):
+            return Present(left.report, "artifact", left.commit, left.run_id, reports.told())
+        commit = base.commit
+        if commit and wanted != "artifact" and (found := self._measured_here(commit, report)):
+            return replace(found, passed_over=reports.told() if reports else "")
+        if commit and reports is not None and (left := self._asked(lambda: reports.of_ancestor(base.branch, commit))):
+            return Present(left.report, "ancestor", left.commit, left.run_id, reports.told())
+        if reports is not None and (told := reports.told()):
+            self._troubles.append(f"passed over: {told}")
+        return None
+
+    def _why_none(self, base: Base, wanted: str) -> str:
+        name = f"commit {base.commit[:8]}" if base.commit else f"'{base.branch}'"
+        tried = {
+            "artifact": "no run of this workflow left a report",
+            "git": "it could not be measured here",
+            "auto": "no run of this workflow left a report, and it could not be measured here",
+        }
+        if wanted == "auto" and base.commit is None:
+            wanted = "artifact"
+        return "; ".join((f"for the base ({name}) {tried[wanted]}", *self._troubles))
+
+    # --- which state is the base -------------------------------------------------------------------------------------
+
+    def _base(self) -> Base | str:
+        """Return the base with its commit, or the reason why there is none."""
+        if self.context is None:
+            return self._base_in_git()
+        base = base_of(self.context)
+        if isinstance(base, str):
+            return base
+        if base.commit is None and base.head is not None:
+            commit = self._first_parent_of_test_merge() or self._parted(base.branch, base.head)
+            if commit is None:
+                why = "; ".join(("where this change left its base branch is not known here", *self._troubles))
+                return f"{why} (a checkout with `fetch-depth: 0` or a token that may read would tell)"
+            base = replace(base, commit=commit)
+        if base.commit is not None and base.commit == self._here():
+            return "this is the base itself"
+        return base
+
+    def _base_in_git(self) -> Base | str:
+        if self.checkout is None or (head := self.checkout.commit()) is None:
+            return "the project is not in a git checkout"
+        branch = self.checkout.default_branch()
+        parted = self.checkout.merge_base(branch, head) if branch else None
+        if branch and parted and parted != head:
+            return Base(branch, parted)
+        if self.checkout.is_changed(Path(self.inputs.settings.project)):
+            return Base(branch or "HEAD", head)
+        return "this is the base itself" if branch else "the default branch is not known here"
+
+    def _here(self) -> str | None:
+        """The commit that is checked out."""
+        checked_out = self.checkout.commit() if self.checkout else None
+        return checked_out or (self.context.sha if self.context else None)
+
+    def _first_parent_of_test_merge(self) -> str | None:
+        pull = self.context.pull_request if self.context else None
+        if self.checkout is None or pull is None or (head := self.checkout.commit()) is None:
+            return None
+        parents = self.checkout.parents(head)
+        return parents[0] if len(parents) == 2 and parents[1] == pull.head_sha else None
+
+    def _parted(self, branch: str, head: str) -> str | None:
+        """Where ``head`` left ``branch``, by git where it knows, else by the API."""
+        if self.checkout is not None and not self.checkout.is_shallow():
+            tip = self.checkout.commit(f"origin/{branch}")
+            if tip and (found := self.checkout.merge_base(tip, head)):
+                return found
+        if self.client is None or self.context is None:
+            return None
+        client, repository = self.client, self.context.repository
+        return self._asked(lambda: merge_base(client, repository, branch, head))
+
+    # --- where its report comes from ---------------------------------------------------------------------------------
+
+    def _reports(self) -> Reports | None:
+        if self.context is None or self.context.workflow_path is None or self.client is None:
+            return None
+        return Reports(
+            client=self.client,
+            repository=self.context.repository,
+            workflow=self.context.workflow_path,
+            artifact_name=self.inputs.settings.artifact_name,
+            root=self.inputs.root,
+            own_run=self.context.run_id,
+        )
+
+    def _measured_here(self, commit: str, report: Report) -> Present | None:
+        if self.inputs.settings.engine != "embedded":
+            self._troubles.append(f"the engine '{self.inputs.settings.engine}' cannot measure another commit here")
+            return None
+        try:
+            with self._files_of(commit) as (way, folder):
+                measured = self.measure(self._inputs_for(folder, commit), Screen(quiet=True, stream=StringIO()))
+        except UserError as error:
+            self._troubles.append(f"the base cannot be measured: {error.what}")
+            return None
+        # The folder's name is ours, not the project's.
+        return Present(msgspec.structs.replace(measured, project=report.project), way, commit)
+
+    @contextmanager
+    def _files_of(self, commit: str) -> Iterator[tuple[Way, Path]]:
+        """The base's files: from git where it has them, else from the API."""
+        if self.checkout is not None and self.checkout.commit(commit):
+            try:
+                with self.checkout.files_of(commit) as folder:
+                    yield "git", folder
+            except GitError as error:
+                raise UserError(f"git: {error}") from None
+        elif self.client is not None and self.context is not None:
+            with files_by_api(self.client, self.context.repository, commit) as folder:
+                yield "tarball", folder
+        else:
+            raise UserError("its commit is not in this checkout")
+
+    def _inputs_for(self, tree: Path, commit: str) -> Inputs:
+        """This run's settings, with every path in the base's files; the gates as the base has them."""
+        settings = self.inputs.settings
+        folder = tree / self.inputs.root
+        if not folder.is_dir():
+            raise UserError("the project is not there yet")
+        moved: dict[str, Any] = {"project": str(folder)}
+        for name in ("config", "domain", "data", "nlu", "stories", "e2e"):
+            moved[name] = self._moved(getattr(settings, name), tree)
+        # Tests that the base does not have yet are not run there.
+        left_out = set()
+        for name, evaluation in _TESTS.items():
+            there = _existing(moved[name])
+            if moved[name] and not there:
+                left_out.add(evaluation)
+            moved[name] = there
+        if left_out:
+            moved["evaluations"] = tuple(name for name in settings.evaluations or EVALUATIONS if name not in left_out)
+        source = Source(repository=self.inputs.source.repository, commit=commit)
+        return replace(self.inputs, settings=replace(self._with_gates_of(folder), **moved), source=source)
+
+    def _with_gates_of(self, folder: Path) -> Settings:
+        """Where a pull request changes the gates, the comparison says so: the base keeps its own."""
+        try:
+            own = combine(self.given, read_settings_file(folder).values)
+        except UserError:
+            return self.inputs.settings
+        return replace(self.inputs.settings, **{name: getattr(own, name) for name in _GATES})
+
+    def _moved(self, value: Any, tree: Path) -> Any:
+        if value is None or self.top is None:
+            return value
+        if not isinstance(value, str):
+            return tuple(self._moved(path, tree) for path in value)
+        path, separator, case = value.partition("::")
+        for absolute in (Path(os.path.abspath(path)), Path(path).resolve()):  # noqa: PTH100 - links are kept if possible
+            if absolute.is_relative_to(self.top):
+                return f"{tree / absolute.relative_to(self.top)}{separator}{case}"
+        return value  # it lies outside the repository, and is the same for both
+
+    def _asked(self, ask: Callable[[], _Found | None]) -> _Found | None:
+        """Ask GitHub; where that fails it is remembered, said once, and the search goes on."""
+        try:
+            return ask()
+        except GitHubError as error:
+            trouble = f"{error.what}{f' {error.remedy}' if error.remedy else ''}"
+            if trouble not in self._troubles:
+                self._troubles.append(trouble)
+            return None
+
+
+def _left_by_a_run(reports: Reports, base: Base) -> LeftReport | None:
+    return reports.of_commit(base.commit) if base.commit else reports.of_earlier_run(base.branch)
+
+
+def _existing(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value if value is not None and Path(value.partition("::")[0]).exists() else None
+    return tuple(path for path in value if Path(path.partition("::")[0]).exists())

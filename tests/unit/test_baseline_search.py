@@ -1,0 +1,226 @@
+"""Which state is the base, outside GitHub and by git alone; and how it is measured."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from report_builder import report, with_changes
+
+from turncheck.baseline_search import BaselineSearch
+from turncheck.checkout import find_checkout
+from turncheck.comparison.baseline import Baseline, Missing, Present
+from turncheck.errors import UserError
+from turncheck.github.context import GitHubContext, PullRequest
+from turncheck.measure import Inputs
+from turncheck.report.model import GateSettings, ProjectInfo, Report, Source
+from turncheck.screen import Screen
+from turncheck.settings import Settings
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def commit(folder: Path, text: str, *files: str) -> str:
+    for name in files or ("bot/domain.yml",):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", text)
+    return git(folder, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    commit(folder, "one")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+class Measurer:
+    """Stands in for the measuring: says what it was asked to measure."""
+
+    def __init__(self, error: str = "") -> None:
+        self.asked: list[Inputs] = []
+        self.seen: list[str] = []
+        self.error = error
+
+    def __call__(self, inputs: Inputs, screen: Screen) -> Report:
+        screen.note("noise")
+        self.asked.append(inputs)
+        self.seen.append((Path(inputs.settings.project) / "domain.yml").read_text())
+        if self.error:
+            raise UserError(self.error)
+        gates = GateSettings(fail_on=inputs.settings.fail_on)
+        measured = report(commit=inputs.source.commit or "", root=inputs.root, name="tree", settings=gates)
+        return with_changes(measured, source=inputs.source)
+
+
+def search(repository: Path, measurer: Measurer, context: GitHubContext | None = None, **settings: object) -> Baseline:
+    chosen = replace(Settings(), project="bot", **settings)  # type: ignore[arg-type]  # whatever a test is about
+    checkout = find_checkout(Path("bot"))
+    inputs = Inputs(settings=chosen, source=Source(), root="bot")
+    given = {name: value for name, value in settings.items() if name != "project"}
+    return BaselineSearch(inputs, given, checkout, repository, context, None, measurer).find(report(root="bot"))
+
+
+def test_the_default_branch_itself_has_no_base_and_nothing_is_measured(repository: Path) -> None:
+    measurer = Measurer()
+
+    assert search(repository, measurer) == Missing("this is the base itself")
+    assert measurer.asked == []
+
+
+def test_on_a_branch_the_base_is_where_it_left_the_default_branch(
+    repository: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    parted = git(repository, "rev-parse", "HEAD")
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "two")
+    git(repository, "checkout", "-q", "main")
+    commit(repository, "three", "other")
+    git(repository, "checkout", "-q", "feature")
+    measurer = Measurer()
+
+    found = search(repository, measurer)
+
+    assert isinstance(found, Present)
+    assert (found.commit, found.way, found.run_id, found.passed_over) == (parted, "git", None, "")
+    assert found.report.source == Source(commit=parted)
+    assert found.report.project == ProjectInfo(name="pizzeria", root="bot")
+    assert measurer.seen == ["one"]
+    assert capfd.readouterr() == ("", "")
+    assert git(repository, "worktree", "list", "--porcelain").count("worktree ") == 1
+    assert git(repository, "status", "--porcelain") == ""
+
+
+def test_uncommitted_changes_are_compared_with_the_last_commit(repository: Path) -> None:
+    (repository / "bot" / "domain.yml").write_text("changed")
+    measurer = Measurer()
+
+    found = search(repository, measurer)
+
+    assert isinstance(found, Present)
+    assert found.commit == git(repository, "rev-parse", "HEAD")
+    assert measurer.seen == ["one"]
+
+
+def test_changes_elsewhere_in_the_repository_do_not_count(repository: Path) -> None:
+    (repository / "README").write_text("changed")
+
+    assert search(repository, Measurer()) == Missing("this is the base itself")
+
+
+def test_outside_a_checkout_there_is_no_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bot").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    assert search(tmp_path, Measurer()) == Missing("the project is not in a git checkout")
+
+
+def test_none_is_nobody(repository: Path) -> None:
+    assert isinstance(search(repository, Measurer(), baseline="none"), Missing)
+
+
+@pytest.mark.parametrize("shallow", [False, True])
+def test_githubs_test_merge_is_compared_with_its_first_parent(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shallow: bool
+) -> None:
+    git(repository, "checkout", "-q", "-b", "feature")
+    head = commit(repository, "two", "bot/data.yml")
+    git(repository, "checkout", "-q", "main")
+    base = commit(repository, "merged meanwhile")
+    git(repository, "checkout", "-q", "--detach")
+    git(repository, "merge", "-q", "--no-ff", "-m", "test merge", "feature")
+    if shallow:
+        git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repository}", "clone")
+        monkeypatch.chdir(tmp_path / "clone")
+        repository = tmp_path / "clone"
+    pull = PullRequest(7, head, "feature", "main", base, fork=False)
+    context = GitHubContext("acme/bots", "pull_request", "9" * 40, "refs/pull/7/merge", pull_request=pull)
+    measurer = Measurer()
+
+    found = search(repository, measurer, context)
+
+    if shallow:  # no token here, so the parent that the commit names cannot be had
+        assert isinstance(found, Missing)
+        assert base[:8] in found.reason
+        assert "not in this checkout" in found.reason
+    else:
+        assert isinstance(found, Present)
+        assert (found.commit, measurer.seen) == (base, ["merged meanwhile"])
+
+
+def test_paths_of_the_settings_are_those_of_the_base(repository: Path, tmp_path: Path) -> None:
+    commit(repository, "one", "tests/nlu.yml", "bot/data/nlu.yml")
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "two", "tests/nlu.yml", "tests/new_stories.yml", "tests/e2e.yml")
+    outside = tmp_path / "outside.yml"
+    outside.write_text("x")
+    measurer = Measurer()
+
+    search(
+        repository,
+        measurer,
+        nlu="tests/nlu.yml",
+        data=("bot/data", str(outside)),
+        stories=("tests/new_stories.yml",),
+        e2e=("tests/e2e.yml::greeting",),
+    )
+
+    settings = measurer.asked[0].settings
+    tree = Path(settings.project).parent
+    assert settings.nlu == f"{tree}/tests/nlu.yml"
+    assert settings.data == (f"{tree}/bot/data", str(outside))
+    assert (settings.stories, settings.e2e) == ((), ())
+    assert settings.evaluations == ("validate", "nlu"), "tests that the base does not have are not run there"
+
+
+def test_the_gates_are_those_of_the_base(repository: Path) -> None:
+    commit(repository, "fail-on: errors\n", "bot/turncheck.yml")
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "fail-on: none\n", "bot/turncheck.yml")
+    measurer = Measurer()
+
+    found = search(repository, measurer)
+
+    assert isinstance(found, Present)
+    assert found.report.settings.fail_on == ("errors",)
+
+
+def test_a_project_that_is_new_or_cannot_be_measured_has_no_baseline(repository: Path) -> None:
+    git(repository, "mv", "bot", "old")
+    git(repository, "commit", "-q", "-m", "moved")
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "two")
+
+    found = search(repository, Measurer())
+    assert isinstance(found, Missing)
+    assert "not there yet" in found.reason
+
+    git(repository, "checkout", "-q", "-b", "next")
+    git(repository, "branch", "-f", "main", "feature")
+    commit(repository, "three")
+    found = search(repository, Measurer(error="nothing can be read"))
+    assert isinstance(found, Missing)
+    assert "nothing can be read" in found.reason
+
+
+def test_another_engine_is_not_started_on_the_base(repository: Path) -> None:
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "two")
+
+    found = search(repository, Measurer(), engine="rasa")
+
+    assert isinstance(found, Missing)
+    assert "'rasa'" in found.reason
+    assert msgspec.json.encode(found)
