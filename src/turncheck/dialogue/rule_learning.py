@@ -149,10 +149,11 @@ def _book(
 def _examples(dialogues: Iterable[tuple[Sequence[State], StoryTracker]]) -> Iterator[tuple[list[State], str]]:
     """Yield the states before each action that can be learnt, and the action."""
     for states, tracker in dialogues:
+        seen = learnt(states)
         actions = (event for event in tracker.applied_events() if isinstance(event, ActionExecuted))
         for number, event in enumerate(actions, 1):
             if not event.is_unpredictable:
-                yield learnt(states[:number]), event.label
+                yield seen[:number], event.label
 
 
 def _detours(examples: Iterable[tuple[Sequence[State], str]]) -> dict[str, Detour]:
@@ -191,9 +192,13 @@ def _rule_only(
 def _slots_and_loops(examples: Iterable[tuple[Sequence[State], str]]) -> tuple[set[str], set[str]]:
     slots: set[str] = set()
     loops: set[str] = set()
+    known: set[int] = set()
     for states, _ in examples:
         # The earlier states of an example are the last ones of those before it, unless nothing was to be learnt there.
         for state in states:
+            if id(state) in known:  # dialogues share their states
+                continue
+            known.add(id(state))
             slots |= state.get(s.SLOTS, s.NO_PART).keys()
             loop = state.get(s.ACTIVE_LOOP, s.NO_PART).get(s.LOOP_NAME)
             if loop:
