@@ -22,7 +22,7 @@ class Parrot:
     def __init__(self, **more: Any) -> None:
         self.more = more
 
-    def open(self) -> Turn:
+    def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
         return Turn(None, ({"text": "welcome"},), {}, None, ())
 
     def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
