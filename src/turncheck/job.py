@@ -71,5 +71,6 @@ def conclude(report: Report, baseline: Baseline, links: Links) -> Outcome:
 
 def _commit_found(baseline: Baseline) -> str | None:
     """The base's commit as we found it; one that only a file speaks of is not linked."""
-    found = isinstance(baseline, Present) and baseline.way not in {"file", "url"}
-    return baseline.commit if found else None
+    if isinstance(baseline, Present) and baseline.way not in {"file", "url"}:
+        return baseline.commit
+    return None
