@@ -66,7 +66,7 @@ _DOMAIN_ORDER: Final = {
 }
 """Within a domain file: the order in which the parts of it are looked at."""
 
-_WHILE_READING: Final = {"yaml-syntax": 0, "yaml-duplicate-key": 0, "yaml-limit": 0, "schema-violation": 1}
+_WHILE_READING: Final = {"yaml-syntax": 0, "yaml-limit": 0, "yaml-duplicate-key": 1}
 _VERSIONS: Final = frozenset({"version-missing", "version-too-low", "version-too-high", "version-invalid"})
 
 ABOUT_EMPTIED_DOMAIN: Final = frozenset(
@@ -120,15 +120,16 @@ class LoadOrder:
             )
             stage = last if is_story else first
             stage = CONFIG_SCHEMA if first == CONFIG_SYNTAX and "(at /" in finding.message else stage
-            return (stage, path, 1, 0, 0)
+            return (stage, path, 2, 0, 0)
         if reading is not None:
-            return (first, path, reading, line, 0)
+            # The whole file is parsed before its mappings are made, and the outer ones of these are made first.
+            return (first, path, reading, (finding.location.column or 0) if reading else 0, line)
         if finding.code in _VERSIONS:
-            return (first, path, 2, 0, 0)
+            return (first, path, 3, 0, 0)
         if first == DOMAIN:
-            return (DOMAIN, path, 3, _DOMAIN_ORDER.get(finding.code, 0), line)
+            return (DOMAIN, path, 4, _DOMAIN_ORDER.get(finding.code, 0), line)
         stage = last if CHECKS[finding.code].code in _STORY_CODES else first
-        return (stage, path, 3, line, 0)
+        return (stage, path, 4, line, 0)
 
 
 _STORY_CODES: Final = frozenset(
@@ -170,7 +171,7 @@ def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Fi
         finding = findings[number]
         is_after = stop is not None and not (finding.code == stop[1] == "schema-violation" and rank[:3] == stop[0][:3])
         is_second = finding.code in EMPTYING and emptied is not None
-        skipped_domain = emptied is not None and rank[0] == DOMAIN and rank[2] == 3 and rank > emptied
+        skipped_domain = emptied is not None and rank[0] == DOMAIN and rank[2] == 4 and rank > emptied
         if is_after or is_second or skipped_domain:
             own = CHECKS.get(finding.code)
             (seen if own is not None and own.own else hidden).append(finding)

@@ -170,10 +170,9 @@ def _loading(project: Project, facts: Facts, *, emptied: bool) -> Iterator[Findi
     if "nlu" not in project.unreadable and not emptied:
         yield from loading.check_merging(project, facts)
         yield from references.check_listed_responses(facts)
-    if "stories" not in project.unreadable:
-        yield from loading.check_story_loading(facts)
-        if not emptied:
-            yield from references.check_story_intents(facts)
+    yield from loading.check_story_loading(facts)
+    if not emptied:
+        yield from references.check_story_intents(facts)
 
 
 def _has_domain(project: Project) -> bool:
