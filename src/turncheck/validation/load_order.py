@@ -7,15 +7,18 @@ fault that makes a domain invalid. A drop-in does the same; what lies behind is 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.finding import Finding
 from turncheck.project.model import Domain
+from turncheck.validation import schemas
 from turncheck.validation.registry import CHECKS
+from turncheck.validation.schema_rules import faults_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from turncheck.project.files import ProjectFile
     from turncheck.project.model import Project
 
 STOPPING: Final = frozenset(
@@ -66,7 +69,10 @@ _DOMAIN_ORDER: Final = {
 }
 """Within a domain file: the order in which the parts of it are looked at."""
 
-_WHILE_READING: Final = {"yaml-syntax": 0, "yaml-limit": 0, "yaml-duplicate-key": 1}
+_SYNTAX, _DUPLICATES, _SCHEMA, _VERSION, _CONTENT = range(5)
+"""Within a file."""
+
+_NOT_EVEN_TEXT: Final = frozenset({"file-not-utf8", "file-unreadable", "file-too-large", "file-outside-project"})
 _VERSIONS: Final = frozenset({"version-missing", "version-too-low", "version-too-high", "version-invalid"})
 
 ABOUT_EMPTIED_DOMAIN: Final = frozenset(
@@ -77,7 +83,17 @@ ABOUT_EMPTIED_DOMAIN: Final = frozenset(
 )
 """What follows from an emptied domain and says nothing about the project."""
 
+_STORY_CODES: Final = frozenset(
+    {
+        *("retrieval-intent-full-name", "story-name-empty", "story-without-steps", "step-without-intent"),
+        *("step-without-action", "step-list-empty", "checkpoint-slot-invalid", "checkpoint-condition-ignored"),
+        *("slot-without-value", "slot-named-undefined", "story-intent-undefined"),
+    }
+)
+"""Found while the stories are loaded; the last one a second time when they are checked."""
+
 Rank = tuple[int, str, int, int, int]
+"""Stage, file, part of reading it, and two numbers for the order within."""
 
 ARGUMENTS, CONFIG_SYNTAX, ENCODING, DOMAIN, NLU, MERGING, STORIES, CONFIG_SCHEMA = range(8)
 STAGES: Final = {"domain": 9, "nlu": 10, "stories": 11, "config": 12, "own": 13}
@@ -88,14 +104,12 @@ class LoadOrder:
     """Ranks findings of a project in Rasa's order of work."""
 
     def __init__(self, project: Project) -> None:
-        self._roles: Mapping[str, tuple[int, int]] = {file.path: _stages_of(file) for file in project.files}
+        self._stages: Mapping[str, _Stages] = {file.path: _stages_of(file) for file in project.files}
 
     def rank(self, finding: Finding) -> Rank:
         """Return a key that orders findings as Rasa would come across what they are about."""
-        check = CHECKS.get(finding.code)
+        check = CHECKS[finding.code]
         path = finding.location.path
-        if check is None or check.own:
-            return (STAGES["own"], path, 0, 0, 0)
         if check.code == "domain-empty":
             return (EMPTY_CHECK, path, 0, 0, 0)
         if check.stage == "arguments":
@@ -105,59 +119,51 @@ class LoadOrder:
         if finding.code in {"domain-merge-duplicate", "listed-response-undefined"}:
             return (MERGING, "", 0, 0, 0)
         if finding.code == "importer-not-found":
-            return (CONFIG_SYNTAX, path, 2, 0, 0)
+            return (CONFIG_SYNTAX, path, _SCHEMA, 0, 0)
         return self._rank_while_loading(finding, path)
 
     def _rank_while_loading(self, finding: Finding, path: str) -> Rank:
-        first, last = self._roles.get(path, (ENCODING, ENCODING))
+        stages = self._stages.get(path, _UNREAD)
         line = finding.location.line or 0
-        reading = _WHILE_READING.get(finding.code)
-        if finding.code in {"file-not-utf8", "file-unreadable", "file-too-large", "file-outside-project"}:
-            return (first if first in {CONFIG_SYNTAX, DOMAIN} else ENCODING, path, 0, line, 0)
+        if finding.code in _NOT_EVEN_TEXT:
+            early = stages.first in {CONFIG_SYNTAX, DOMAIN}
+            return (stages.first if early else ENCODING, path, 0, line, 0)
         if finding.code == "schema-violation":
-            is_story = (
-                last == STORIES and finding.message.find("(at /nlu") < 0 and finding.message.find("(at /resp") < 0
-            )
-            stage = last if is_story else first
-            stage = CONFIG_SCHEMA if first == CONFIG_SYNTAX and "(at /" in finding.message else stage
-            return (stage, path, 2, 0, 0)
-        if reading is not None:
+            return (stages.schema, path, _SCHEMA, 0, 0)
+        if finding.code == "yaml-duplicate-key":
             # The whole file is parsed before its mappings are made, and the outer ones of these are made first.
-            return (first, path, reading, (finding.location.column or 0) if reading else 0, line)
+            return (stages.first, path, _DUPLICATES, finding.location.column or 0, line)
+        if finding.code in {"yaml-syntax", "yaml-limit"}:
+            return (stages.first, path, _SYNTAX, line, 0)
         if finding.code in _VERSIONS:
-            return (first, path, 3, 0, 0)
-        if first == DOMAIN:
-            return (DOMAIN, path, 4, _DOMAIN_ORDER.get(finding.code, 0), line)
-        stage = last if CHECKS[finding.code].code in _STORY_CODES else first
-        return (stage, path, 4, line, 0)
+            return (stages.first, path, _VERSION, 0, 0)
+        if stages.first == DOMAIN:
+            return (DOMAIN, path, _CONTENT, _DOMAIN_ORDER.get(finding.code, 0), line)
+        return (stages.last if finding.code in _STORY_CODES else stages.first, path, _CONTENT, line, 0)
 
 
-_STORY_CODES: Final = frozenset(
-    {
-        *("retrieval-intent-full-name", "story-name-empty", "story-without-steps", "step-without-intent"),
-        *(
-            "step-without-action",
-            "step-list-empty",
-            "checkpoint-slot-invalid",
-            "checkpoint-condition-ignored",
-            "slot-without-value",
-            "slot-named-undefined",
-            "story-intent-undefined",
-        ),
-    }
-)
+class _Stages(NamedTuple):
+    """When Rasa reads a file for the first and for the last time, and when it finds it against the schema."""
+
+    first: int
+    last: int
+    schema: int
 
 
-def _stages_of(file: object) -> tuple[int, int]:
-    """The first and the last stage in which Rasa reads a file."""
-    role = getattr(file, "role", "")
-    if role == "config":
-        return CONFIG_SYNTAX, CONFIG_SYNTAX
-    if role == "domain":
-        return DOMAIN, DOMAIN
-    has_nlu, has_stories = getattr(file, "has_nlu", False), getattr(file, "has_stories", False)
-    first = NLU if has_nlu else STORIES
-    return first, STORIES if has_stories else first
+_UNREAD: Final = _Stages(ENCODING, ENCODING, ENCODING)
+
+
+def _stages_of(file: ProjectFile) -> _Stages:
+    if file.role == "config":
+        # Whatever is no mapping is found at once; the rest is looked at when everything else is loaded.
+        return _Stages(CONFIG_SYNTAX, CONFIG_SYNTAX, CONFIG_SCHEMA if file.mapping else CONFIG_SYNTAX)
+    if file.role == "domain":
+        return _Stages(DOMAIN, DOMAIN, DOMAIN)
+    first = NLU if file.has_nlu else STORIES
+    last = STORIES if file.has_stories else first
+    root = file.document.root if file.document else None
+    is_nlu_fault = file.has_nlu and root is not None and bool(faults_of(root, schemas.NLU))
+    return _Stages(first, last, first if is_nlu_fault else last)
 
 
 def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
@@ -171,10 +177,9 @@ def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Fi
         finding = findings[number]
         is_after = stop is not None and not (finding.code == stop[1] == "schema-violation" and rank[:3] == stop[0][:3])
         is_second = finding.code in EMPTYING and emptied is not None
-        skipped_domain = emptied is not None and rank[0] == DOMAIN and rank[2] == 4 and rank > emptied
+        skipped_domain = emptied is not None and rank[0] == DOMAIN and rank[2] == _CONTENT and rank > emptied
         if is_after or is_second or skipped_domain:
-            own = CHECKS.get(finding.code)
-            (seen if own is not None and own.own else hidden).append(finding)
+            (seen if CHECKS[finding.code].own else hidden).append(finding)
             continue
         seen.append(finding)
         if finding.code in STOPPING:

@@ -1,0 +1,371 @@
+"""The checks that Rasa 3.6 has too, while it loads a project: the same faults, levels, effects on the exit code.
+
+Facts about Rasa's behaviour come from running Rasa 3.6.21; the texts are our own.
+"""
+
+from turncheck.validation.checks import Check, Fails, Stage
+
+_EMPTIED = (
+    " Rasa goes on with an empty domain after this, so that every intent, action and response of the data would be"
+    " reported as unknown; those messages are left out here."
+)
+
+
+def error_check(code: str, stage: Stage, title: str, text: str) -> Check:
+    return Check(code, "error", "always", stage, title, text)
+
+
+def _emptying(code: str, title: str, text: str) -> Check:
+    return Check(code, "error", "always", "load", title, text + _EMPTIED, fails_stories="never")
+
+
+def warning_check(  # noqa: PLR0917 - the rows of a table
+    code: str, stage: Stage, title: str, text: str, fails: Fails = "never", fails_stories: Fails | None = None
+) -> Check:
+    return Check(code, "warning", fails, stage, title, text, fails_stories=fails_stories)
+
+
+def info_check(code: str, stage: Stage, title: str, text: str) -> Check:
+    return Check(code, "info", "never", stage, title, text)
+
+
+ARGUMENTS = (
+    error_check(
+        "domain-not-found",
+        "arguments",
+        "There is no domain file",
+        "Neither the path given by `--domain` nor `domain.yml` exists. Give the path of the domain file or folder.",
+    ),
+    error_check(
+        "config-not-found",
+        "arguments",
+        "There is no configuration file",
+        "Neither the path given by `--config` nor `config.yml` exists. Rasa 3.6 ends with a traceback here. Give the"
+        " path of the configuration, or write a `config.yml`.",
+    ),
+    warning_check(
+        "path-not-found",
+        "arguments",
+        "A path that was given does not exist",
+        "The default is used in its place. Correct the path, so that the files you mean are the ones that are read.",
+    ),
+    error_check(
+        "max-history-invalid",
+        "stories",
+        "`--max-history` is not a positive integer",
+        "It says how many turns the story structure check looks back at. Give 1 or more.",
+    ),
+)
+
+READING = (
+    error_check(
+        "file-not-utf8",
+        "load",
+        "A file is not UTF-8",
+        "Training data, domain and configuration must be stored as UTF-8. Convert the file: `iconv -f LATIN1 -t UTF-8`.",
+    ),
+    error_check(
+        "yaml-syntax",
+        "load",
+        "A file is not valid YAML",
+        "The parser stopped at this place. Look for tabs, wrong indentation, an open quote or bracket at or above it.",
+    ),
+    error_check(
+        "yaml-duplicate-key",
+        "load",
+        "A key stands twice in one mapping",
+        "YAML would keep just one of the two. Merge their contents, or remove one.",
+    ),
+    error_check(
+        "schema-violation",
+        "load",
+        "A value is not what the file format wants",
+        "A wrong type, a missing key, or a key that the format does not know. The message names the path in the file.",
+    ),
+    error_check(
+        "yaml-limit",
+        "load",
+        "A file nests too deeply or grows without bounds",
+        "Aliases that contain each other (“billion laughs”) and hundreds of nested levels are not read.",
+    ),
+    error_check(
+        "file-unreadable",
+        "load",
+        "A file cannot be read",
+        "It is a folder, a device, or its permissions forbid reading it.",
+    ),
+    error_check(
+        "file-too-large",
+        "load",
+        "A file is too large to be read",
+        "Split it into several files.",
+    ),
+    error_check(
+        "file-outside-project",
+        "load",
+        "A symbolic link leads out of the project",
+        "It is not followed, since a pull request could point it anywhere. Put the file itself into the project.",
+    ),
+    info_check(
+        "version-missing",
+        "load",
+        "A file has no `version` key",
+        'It is read as version 3.1. Put `version: "3.1"` at its top.',
+    ),
+    warning_check(
+        "version-too-low",
+        "load",
+        "A file has an older format version",
+        'It is read as version 3.1. Check it against the migration guide and write `version: "3.1"`.',
+    ),
+    warning_check(
+        "version-too-high",
+        "load",
+        "A file has a newer format version and is skipped",
+        'Nothing of the file is used. Write `version: "3.1"`, or use a newer Rasa.',
+    ),
+    warning_check(
+        "version-invalid",
+        "load",
+        "The `version` of a file is not a version number",
+        'It is read as version 3.1. Write `version: "3.1"`, with the quotes.',
+    ),
+    warning_check(
+        "importer-not-found",
+        "load",
+        "An importer of the configuration is not known",
+        "Its data are not read. Custom importers are not run by turncheck; with Rasa, check the module path.",
+    ),
+)
+
+DOMAIN_LOADING = (
+    _emptying("intent-duplicate", "An intent is listed twice in the domain", "Remove one of the two."),
+    _emptying(
+        "action-duplicate",
+        "An action is listed twice in the domain",
+        "Remove one of the two. Forms and default actions count as actions too.",
+    ),
+    _emptying("slot-duplicate", "A slot is defined twice in the domain", "Remove or rename one of the two."),
+    _emptying("entity-duplicate", "An entity is listed twice in the domain", "Remove one of the two."),
+    _emptying(
+        "intent-trailing-colon",
+        "An intent of the domain is followed by a colon and nothing",
+        "Remove the colon, or write `use_entities` or `ignore_entities` below it.",
+    ),
+    _emptying(
+        "entity-trailing-colon",
+        "An entity of the domain is followed by a colon and nothing",
+        "Remove the colon, or write `roles`, `groups` or `influence_conversation` below it.",
+    ),
+    _emptying(
+        "trigger-action-undefined",
+        "The `triggers` key of an intent names an unknown action",
+        "The key is from Rasa 1 and was removed. Write a rule instead.",
+    ),
+    _emptying("mapping-malformed", "A slot mapping is not a mapping of keys", "Write `- type: from_entity` and so on."),
+    _emptying(
+        "mapping-type-unknown",
+        "A slot mapping has an unknown type",
+        "Known are `from_entity`, `from_intent`, `from_trigger_intent`, `from_text` and `custom`.",
+    ),
+    _emptying(
+        "mapping-key-missing",
+        "A slot mapping lacks a key that its type needs",
+        "`from_entity` needs `entity`; `from_intent` and `from_trigger_intent` need `value`.",
+    ),
+    _emptying(
+        "form-malformed",
+        "The forms of the domain are not written as mappings",
+        "Write the form's name, and below it `required_slots` with a list.",
+    ),
+    _emptying(
+        "form-without-required-slots",
+        "A form has `ignored_intents` and no `required_slots`",
+        "Add `required_slots`, an empty list at least.",
+    ),
+    error_check(
+        "slot-type-unknown",
+        "load",
+        "A slot has an unknown type",
+        "Known are `text`, `bool`, `categorical`, `float`, `list` and `any`. A custom class is named by its module path"
+        " and must be importable where Rasa runs.",
+    ),
+    error_check(
+        "slot-key-unknown",
+        "load",
+        "A slot has a key that its type does not know",
+        "Rasa 3.6 ends with a traceback here. Remove the key or correct its spelling; `values` belongs to categorical"
+        " slots, `min_value` and `max_value` to float slots.",
+    ),
+    error_check(
+        "slot-range-invalid",
+        "load",
+        "The minimum of a float slot is not below its maximum",
+        "Without keys the range is 0 to 1. Set `min_value` and `max_value`.",
+    ),
+    error_check(
+        "section-empty",
+        "load",
+        "A section of the domain is empty",
+        "Rasa 3.6 ends with a traceback here. Remove the key, or write an empty list: `intents: []`.",
+    ),
+    error_check(
+        "slot-any-influences",
+        "load",
+        "A slot of type `any` is to influence the conversation",
+        "It cannot; Rasa refuses to load the domain. Remove `influence_conversation`, or use another type.",
+    ),
+    warning_check(
+        "slot-initial-value-outside",
+        "load",
+        "The initial value of a float slot lies outside its range",
+        "Correct the value, or set `min_value` and `max_value`.",
+    ),
+    warning_check(
+        "slot-value-null",
+        "load",
+        "A categorical slot lists `null` as a value",
+        'It is left out, since it stands for “not set”. Write `"null"` with quotes, or another word.',
+    ),
+    warning_check(
+        "entity-used-and-ignored",
+        "load",
+        "An intent uses and ignores the same entity",
+        "Ignoring wins. Remove the entity from `use_entities` or from `ignore_entities`.",
+    ),
+    warning_check(
+        "domain-merge-duplicate",
+        "load",
+        "A name is defined in more than one file",
+        "One definition silently wins over the other. Keep one. Names defined in the domain and in an NLU file count"
+        " as well.",
+    ),
+    warning_check(
+        "listed-response-undefined",
+        "load",
+        "An `utter_` action of the domain has no response",
+        "Nothing would be said. Write the response, or remove the action.",
+    ),
+)
+
+NLU_LOADING = (
+    warning_check("intent-name-empty", "load", "An intent block has no name", "The block is skipped. Name it."),
+    warning_check(
+        "intent-block-empty",
+        "load",
+        "An intent block has no examples",
+        "Write examples, one a line, each with a dash before it.",
+    ),
+    warning_check(
+        "example-without-dash",
+        "load",
+        "A line of examples does not start with a dash",
+        "The line is skipped. Put `- ` before it.",
+    ),
+    warning_check("synonym-name-empty", "load", "A synonym block has no name", "The block is skipped. Name it."),
+    warning_check("synonym-without-examples", "load", "A synonym has no examples", "The block is skipped."),
+    warning_check("regex-name-empty", "load", "A regex block has no name", "The block is skipped. Name it."),
+    warning_check("regex-without-examples", "load", "A regex block has no pattern", "The block is skipped."),
+    warning_check("lookup-name-empty", "load", "A lookup table has no name", "The block is skipped. Name it."),
+    warning_check("lookup-without-examples", "load", "A lookup table has no entries", "The block is skipped."),
+    warning_check(
+        "synonym-conflict",
+        "load",
+        "One text has two synonym values",
+        "The later value silently wins. Keep one of the two.",
+    ),
+    error_check(
+        "annotation-not-json",
+        "load",
+        "The dictionary behind an annotated text is not valid JSON",
+        'Use double quotes: `[Paris]{"entity": "city", "role": "to"}`.',
+    ),
+    error_check(
+        "annotation-invalid",
+        "load",
+        "The dictionary behind an annotated text has wrong or missing keys",
+        "`entity` is required; `entity`, `role` and `group` are texts, `value` is a text or a number.",
+    ),
+)
+
+STORY_LOADING = (
+    warning_check(
+        "retrieval-intent-full-name",
+        "load",
+        "A story names a key of a retrieval intent",
+        "Stories know the intent alone: write `faq` for `faq/opening_hours`. Full names belong into test stories.",
+    ),
+    warning_check(
+        "story-name-empty", "load", "A story or rule has no name", "Name it; reports and conflicts refer to it."
+    ),
+    warning_check(
+        "story-without-steps", "load", "A story or rule has no steps", "It is skipped. Write steps or remove it."
+    ),
+    warning_check(
+        "step-without-intent",
+        "load",
+        "A user step has an empty intent",
+        "Write the intent, or remove the step.",
+        "on-warnings",
+        "never",
+    ),
+    warning_check(
+        "step-without-action", "load", "A bot step has an empty action", "The step is skipped. Name the action."
+    ),
+    warning_check(
+        "slot-without-value",
+        "load",
+        "A slot is named without a value where its type needs one",
+        "Only text and list slots may be given by name alone (“set to something”). Write the value.",
+    ),
+    error_check(
+        "intent-name-invalid",
+        "load",
+        "The name of an intent has more than one slash",
+        "The one slash of a retrieval intent stands between intent and key: `faq/opening_hours`.",
+    ),
+    error_check(
+        "step-list-empty",
+        "load",
+        "There is nothing behind a key of a step that takes a list",
+        "Rasa 3.6 ends with a traceback here. Write the list, or remove the key.",
+    ),
+    warning_check(
+        "checkpoint-slot-invalid",
+        "load",
+        "A checkpoint names a slot without a value",
+        "The checkpoint is skipped. Write the value that the slot must have.",
+    ),
+    warning_check(
+        "checkpoint-condition-ignored",
+        "load",
+        "A checkpoint in the middle or at the end of a story has conditions",
+        "Only those at the beginning may have some. Move the slots there.",
+    ),
+    error_check(
+        "slot-named-undefined",
+        "load",
+        "A story names a slot without a value, and the domain does not define it",
+        "Rasa 3.6 ends with a traceback here. Define the slot, or correct its name.",
+    ),
+    warning_check(
+        "checkpoint-undefined",
+        "stories",
+        "A story starts with a checkpoint that no story ends with",
+        "It can never be reached. Correct the name, or end a story with the checkpoint.",
+    ),
+    warning_check(
+        "checkpoint-unused",
+        "stories",
+        "A story ends with a checkpoint that no story starts with",
+        "The conversation cannot go on from there. Correct the name, or remove the checkpoint.",
+    ),
+    warning_check(
+        "story-start-missing",
+        "stories",
+        "No story can start a conversation",
+        "All stories start with a checkpoint. Write one that does not.",
+    ),
+)
+
+LOADING_CHECKS = (*ARGUMENTS, *READING, *DOMAIN_LOADING, *NLU_LOADING, *STORY_LOADING)

@@ -1,0 +1,71 @@
+"""Saying what ``rasa data validate`` says, no more and no less, so that it can be replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from turncheck.validation import references
+from turncheck.validation.facts import gather
+from turncheck.validation.load_order import (
+    ABOUT_EMPTIED_DOMAIN,
+    EMPTYING,
+    LoadOrder,
+    seen_by_rasa,
+    with_emptied_domain,
+)
+from turncheck.validation.stages import loading_findings, rasa_checks, read_findings, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from turncheck.finding import Finding
+    from turncheck.project.model import Project
+    from turncheck.validation.conflicts import Dialogues
+    from turncheck.validation.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class RasasView:
+    """What Rasa gets to see of a project's faults, and what it does not.
+
+    ``consequences``: where Rasa goes on with an empty domain, what follows from that. It says nothing about the project
+    and is not shown, but it is what makes the run fail.
+    """
+
+    seen: Sequence[Finding]
+    hidden: Sequence[Finding] = ()
+    consequences: Sequence[Finding] = ()
+    is_emptied: bool = False
+
+
+def rasas_view(facts: Facts, told: Dialogues | None, *, max_history: int | None, stories_only: bool) -> RasasView:
+    """Load and check a project as Rasa does: it stops where Rasa stops, and loses the domain where Rasa loses it."""
+    project = facts.project
+    read = read_findings(project)
+    if not any(finding.code in EMPTYING for finding in read) and not _is_domain_skipped(project):
+        found = [*read, *loading_findings(project, facts, emptied=False)]
+        found += rasa_checks(facts, told, max_history=max_history, stories_only=stories_only)
+        return RasasView(*seen_by_rasa(LoadOrder(project), _visible(found)))
+    emptied = gather(with_emptied_domain(project))
+    found = [*read, *loading_findings(project, emptied, emptied=True)]
+    found += rasa_checks(emptied, tell(emptied), max_history=max_history, stories_only=stories_only)
+    consequences = [finding for finding in found if finding.code in ABOUT_EMPTIED_DOMAIN]
+    consequences += references.check_story_intents(emptied)
+    found = [finding for finding in found if finding.code not in ABOUT_EMPTIED_DOMAIN]
+    seen, hidden = seen_by_rasa(LoadOrder(project), _visible(found))
+    # Rasa ends at a slot that is named alone and that the emptied domain lacks; in the project it is there.
+    consequences += [finding for finding in seen if finding.code == "slot-named-undefined"]
+    seen = [finding for finding in seen if finding.code != "slot-named-undefined"]
+    return RasasView(seen, hidden, consequences, is_emptied=True)
+
+
+def _visible(findings: Iterable[Finding]) -> list[Finding]:
+    """Rasa has a check of the assistant's identifier, and a filter of its own that lets nobody see the message."""
+    return [finding for finding in findings if finding.code != "assistant-id-placeholder"]
+
+
+def _is_domain_skipped(project: Project) -> bool:
+    """Whether the domain's version is too high, so that Rasa reads nothing of it."""
+    domain_paths = {file.path for file in project.files if file.role == "domain"}
+    return any(f.code == "version-too-high" and f.location.path in domain_paths for f in project.findings)

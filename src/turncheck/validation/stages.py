@@ -1,0 +1,151 @@
+"""The stages of checking a project, each with the checks that belong to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from turncheck.location import Location
+from turncheck.project.model import SessionConfig
+from turncheck.validation import configuration, dialogues, examples, loading, references, similarity
+from turncheck.validation.conflicts import Dialogues, check_checkpoints, check_rules, check_story_conflicts
+from turncheck.validation.findings import found
+from turncheck.validation.regexes import check_regexes
+from turncheck.validation.undefined import check_buttons, check_undefined
+from turncheck.validation.unused import check_definitions, check_unused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from turncheck.finding import Finding
+    from turncheck.project.model import Example, Project, Story
+    from turncheck.validation.facts import Facts
+
+
+def read_findings(project: Project) -> list[Finding]:
+    """What the reader found, with Rasa's own judgement on types in place of the reader's."""
+    ours = list(loading.check_files(project))
+    judged = {finding.location.path for finding in ours if finding.code == "schema-violation"}
+    parsed = {file.path for file in project.files if file.document is not None and file.document.root is not None}
+    kept = []
+    for finding in project.findings:
+        if finding.code != "schema-violation" or finding.location.path not in parsed:
+            kept.append(finding)
+        elif finding.location.path not in judged:
+            kept.append(replace(finding, code="type-unexpected", severity="warning"))
+    return [*kept, *ours]
+
+
+def loading_findings(project: Project, facts: Facts, *, emptied: bool) -> Iterator[Finding]:
+    """What Rasa remarks while loading, beyond single files."""
+    yield from loading.check_importers(project)
+    yield from loading.check_empty_lists(project)
+    yield from loading.check_intent_names(facts)
+    if "nlu" not in project.unreadable:
+        yield from loading.check_synonym_merging(project)
+    if "domain" in project.unreadable or not _has_domain(project):
+        return
+    if "nlu" not in project.unreadable and not emptied:
+        yield from loading.check_merging(project, facts)
+        yield from references.check_listed_responses(facts)
+    yield from loading.check_story_loading(facts)
+    if not emptied:
+        yield from references.check_story_intents(facts)
+
+
+def _has_domain(project: Project) -> bool:
+    return any(file.role == "domain" for file in project.files)
+
+
+def _unreadable(project: Project) -> frozenset[str]:
+    return project.unreadable if _has_domain(project) else project.unreadable | {"domain"}
+
+
+def tell(facts: Facts) -> Dialogues | None:
+    """Tell the stories and rules, if all that they are made of could be read."""
+    project = facts.project
+    if _unreadable(project) & {"domain", "stories"} or not facts.blocks:
+        return None
+    return Dialogues.of(project)
+
+
+def rasa_checks(
+    facts: Facts, told: Dialogues | None, *, max_history: int | None, stories_only: bool
+) -> Iterator[Finding]:
+    """Rasa's checks proper. What needs a part that could not be read is left out: its file's finding says why."""
+    project = facts.project
+    unreadable = _unreadable(project)
+    calm = project.calm is not None
+    if not stories_only and not unreadable & {"domain", "nlu"} and _is_empty(facts):
+        yield found("domain-empty", "There is nothing in the domain.", project.domain.location)
+    if not stories_only and not calm:
+        if not unreadable & {"domain", "nlu", "stories"}:
+            yield from references.check_domain(facts)
+            yield from references.check_intents(facts)
+            yield from references.check_alternative_intents(facts)
+            yield from references.check_responses(facts)
+        if "nlu" not in unreadable:
+            yield from references.check_repeated_examples(facts)
+    if max_history is not None and max_history < 1:
+        yield found("max-history-invalid", f"--max-history is {max_history}, not a positive integer.", Location(""))
+    elif told is not None and project.stories:
+        yield from check_checkpoints(facts, told.trackers.unused)
+        yield from check_story_conflicts(told, max_history)
+    if "config" not in unreadable:
+        yield from configuration.check_mandatory_keys(project.config)
+
+
+def _is_empty(facts: Facts) -> bool:
+    domain = facts.domain
+    return (
+        domain.is_empty
+        and not domain.end_to_end_actions
+        and not facts.retrieval_intents
+        and not facts.bot_texts
+        and domain.session == SessionConfig()
+    )
+
+
+def own_checks(
+    facts: Facts,
+    told: Dialogues | None,
+    tests: Sequence[Story],
+    test_examples: Sequence[Example],
+    *,
+    stories_only: bool,
+) -> Iterator[Finding]:
+    """The checks that Rasa does not have."""
+    project = facts.project
+    unreadable = _unreadable(project)
+    nlu = project.nlu.examples
+    calm = project.calm is not None
+    if "config" not in unreadable:
+        yield from configuration.check_names(project.config, calm=calm)
+        yield from configuration.check_order(project.config)
+    if told is not None:
+        yield from dialogues.check_repeated_stories(facts.blocks)
+        yield from dialogues.check_reachability(project.stories)
+        if project.rules:
+            yield from check_rules(project, told)
+    if stories_only:
+        return
+    if "nlu" not in unreadable:
+        yield from check_regexes(project.nlu)
+        yield from similarity.check_similar_examples(nlu)
+        yield from similarity.check_templates(nlu)
+        yield from examples.check_repeated_in_intent(project.nlu)
+        yield from examples.check_alignment(project)
+        yield from examples.check_balance(nlu)
+        yield from examples.check_values(nlu)
+        yield from examples.check_synonyms(project)
+        yield from examples.check_lookups(project)
+    if not unreadable & {"domain", "nlu", "stories"} and not calm and not facts.domain.is_empty:
+        yield from check_undefined(facts)
+        yield from check_buttons(facts)
+        yield from check_unused(facts)
+    if "domain" not in unreadable:
+        yield from check_definitions(facts)
+    yield from dialogues.check_test_stories(project, tests)
+    yield from dialogues.check_test_sentences(project, tests, test_examples)
+    if not unreadable & {"nlu", "config"}:
+        yield from dialogues.check_test_entities(project, tests, test_examples)
