@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.linear import LinearModel
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, SparseRows
-from turncheck.engines.embedded.nlu.small_svm import MOST_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +19,11 @@ if TYPE_CHECKING:
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
     from turncheck.engines.embedded.nlu.linear import LabelSplit
+
+
+_JUDGED: Final = 300
+"""How many sentences the temperature is fitted to. Of fewer than three times as many it is a third, of very many a
+tenth; where there are not even so many, each third in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +67,19 @@ class IntentModel:
 
 
 def _held_out_factor(rows: SparseRows, labels: Sequence[str], seed: int, split: LabelSplit | None) -> float:
-    """Judge models on sentences they have not seen: a tenth of many, each third of few."""
-    parts = 3 if len(labels) <= MOST_ROWS else 10
-    pieces = np.array_split(np.random.default_rng(seed).permutation(len(labels)), parts)
+    """Judge models on sentences they have not seen: :data:`_JUDGED` of them where there are so many."""
+    count = len(labels)
+    shuffled = np.random.default_rng(seed).permutation(count)
+    if count <= _JUDGED:
+        pieces = np.array_split(shuffled, 3)
+    else:
+        pieces = [shuffled[: max(count // 10, min(count // 3, _JUDGED))]]
     names = sorted(set(labels))
     column = {name: index for index, name in enumerate(names)}
     scores: list[NDArray[np.float64]] = []
     right: list[NDArray[np.bool_]] = []
-    for piece in pieces if parts == 3 else pieces[:1]:
-        kept = np.setdiff1d(np.arange(len(labels)), piece)
+    for piece in pieces:
+        kept = np.setdiff1d(np.arange(count), piece)
         kept_labels = [labels[int(row)] for row in kept]
         if len(set(kept_labels)) < 2 or not len(piece):
             continue
