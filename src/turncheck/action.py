@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.baseline_search import GATES
 from turncheck.environment import is_private
-from turncheck.errors import EXIT_NOT_DONE, UserError
+from turncheck.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.files import write_all
-from turncheck.github.file_commands import write_outputs, write_summary
+from turncheck.github.comment import NO_RUN, Stamp
+from turncheck.github.context import read_context
+from turncheck.github.pull_request import find_target
+from turncheck.github.results_service import find_service
 from turncheck.job import run_job
-from turncheck.main_job import baseline_finder, draw_plots, prepare, terminal_summary
-from turncheck.publish import Publisher, publish_all
-from turncheck.render.annotations import find_annotations, within_limit, workflow_commands
+from turncheck.main_job import baseline_finder, client_of, draw_plots, prepare, terminal_summary
+from turncheck.publish import Place, Publishing
+from turncheck.publish_run import RunReader
 from turncheck.render.sinks.workflow_command import command
 from turncheck.screen import Screen
-from turncheck.settings import from_inputs
+from turncheck.settings import combine, from_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, MutableMapping
+    from collections.abc import Callable, Mapping, MutableMapping
 
-    from turncheck.job import Outcome
+    from turncheck.github.client import GitHubClient
+    from turncheck.github.context import GitHubContext
     from turncheck.location import Location
-    from turncheck.main_job import Prepared
+
+_PATIENCE: Final = 300.0
+"""Seconds that publishing may wait in all, for limits and for a server in trouble."""
 
 
 def main() -> int:
@@ -41,73 +47,122 @@ def run_action(environment: MutableMapping[str, str], write: Callable[[str], obj
         write: prints to the log, where workflow commands are read.
 
     Returns:
-        0 where all gates passed, 1 where one failed, 2 where the job could not be done.
+        0 where all gates passed, 1 where one failed, 2 where the job could not be done. Where it publishes what another
+        run measured: 0, that run has failed already if it had to.
     """
     variables = dict(environment)
     for name in [name for name in environment if is_private(name)]:
         del environment[name]
     try:
-        prepared = prepare(from_inputs(variables), variables, in_action=True)
-        screen = Screen(stream=sys.stdout)
-        outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
-        folder = Path(prepared.settings.out)
-        write_all(folder, outcome.renderings)
+        given = from_inputs(variables)
+        context = read_context(variables)
+        if run_id := _run_to_publish(given, context):
+            return _publish_run(run_id, given, context, variables, write)
+        return _measure(given, context, variables, write)
     except UserError as error:
         # Publishing needs a result; without one the log and the annotation are the only places to speak.
         write(_error(str(error), error.location))
         return EXIT_NOT_DONE
+
+
+def _measure(
+    given: Mapping[str, Any],
+    context: GitHubContext | None,
+    variables: Mapping[str, str],
+    write: Callable[[str], object],
+) -> int:
+    if context is not None and context.event_name == "pull_request_target":
+        raise UserError(
+            "on `pull_request_target` the pull request's files would be used with a token that may write",
+            remedy="Use `pull_request`, and for forks a second workflow on `workflow_run` (docs/github.md).",
+        )
+    prepared = prepare(given, variables, in_action=True)
+    screen = Screen(stream=sys.stdout)
+    outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+    folder = Path(prepared.settings.out)
+    write_all(folder, outcome.renderings)
     write(terminal_summary(outcome, prepared.links))
-    _publish(prepared, outcome, folder, write)
-    draw_plots(outcome, folder, screen)
+    client = client_of(prepared.settings, context, _PATIENCE)
+    publishing = Publishing(
+        outcome=outcome,
+        folder=folder,
+        settings=prepared.settings,
+        place=_place(context, client, variables, write),
+        service=find_service(variables, lambda secret: write(f"::add-mask::{secret}\n")),
+    )
+    publishing.publish()
+    publishing.publish_plots(draw_plots(outcome, folder, screen))
     return outcome.exit_code
 
 
-def _publish(prepared: Prepared, outcome: Outcome, folder: Path, write: Callable[[str], object]) -> None:
-    """Tell GitHub: annotations, job summary, outputs. What fails is a notice in the log."""
-    variables = prepared.inputs.environment
-    rendered = {rendering.name: rendering for rendering in outcome.renderings}
-    publishers = []
-    if prepared.settings.annotations:
-        publishers.append(Publisher("annotations", lambda: _annotate(outcome, write)))
-    if summary := variables.get("GITHUB_STEP_SUMMARY"):
-        summary_file = Path(summary)
-        publishers.append(Publisher("job summary", lambda: write_summary(summary_file, rendered["summary.md"].encoded)))
-    if output := variables.get("GITHUB_OUTPUT"):
-        output_file = Path(output)
-        publishers.append(Publisher("outputs", lambda: write_outputs(output_file, outputs_of(outcome, folder))))
+def _place(
+    context: GitHubContext | None,
+    client: GitHubClient | None,
+    variables: Mapping[str, str],
+    write: Callable[[str], object],
+) -> Place:
+    run_id = context.run_id if context is not None else None
+    return Place(
+        repository=context.repository if context is not None else "",
+        client=client,
+        target=lambda: find_target(context, client) if context is not None else "this is no run on GitHub",
+        stamp=Stamp(int(run_id), context.run_attempt) if context and run_id and run_id.isdecimal() else NO_RUN,
+        write=write,
+        summary_file=_path(variables.get("GITHUB_STEP_SUMMARY")),
+        output_file=_path(variables.get("GITHUB_OUTPUT")),
+    )
 
-    def warn(text: str) -> None:
-        write(command("warning", text, title="turncheck") + "\n")
 
-    publish_all(publishers, warn)
+def _run_to_publish(given: Mapping[str, Any], context: GitHubContext | None) -> str | None:
+    """The run whose results are to be published, if this is what is asked for."""
+    if run_id := given.get("run_id"):
+        return str(run_id)
+    run = context.event.get("workflow_run") if context is not None and context.event_name == "workflow_run" else None
+    return str(run["id"]) if isinstance(run, dict) and isinstance(run.get("id"), int) else None
+
+
+def _publish_run(
+    run_id: str,
+    given: Mapping[str, Any],
+    context: GitHubContext | None,
+    variables: Mapping[str, str],
+    write: Callable[[str], object],
+) -> int:
+    """Publish what another run measured. No file of a project is read here, not even its ``turncheck.yml``."""
+    settings = combine(given)
+    client = client_of(settings, context, _PATIENCE)
+    if client is None or context is None:
+        raise UserError("publishing another run needs GitHub and a token", remedy="Give the input `token`.")
+    reader = RunReader(
+        client=client,
+        repository=context.repository,
+        server_url=context.server_url,
+        artifact_name=settings.artifact_name,
+        gates={name: value for name, value in given.items() if name in GATES},
+        say=lambda text: write(command("warning", text, title="turncheck") + "\n"),
+    )
+    found = reader.read(run_id)
+    folder = Path(settings.out)
+    for number, result in enumerate(found.results):
+        below = folder if len(found.results) == 1 else folder / str(number + 1)
+        write_all(below, result.outcome.renderings)
+        place = Place(
+            repository=context.repository,
+            client=client,
+            target=lambda: found.target,
+            stamp=found.stamp,
+            write=write,
+            summary_file=_path(variables.get("GITHUB_STEP_SUMMARY")),
+            output_file=_path(variables.get("GITHUB_OUTPUT")),
+        )
+        Publishing(result.outcome, below, settings, place, artifact_url=result.artifact_url).publish()
+    return EXIT_OK
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None
 
 
 def _error(message: str, location: Location | None = None) -> str:
     path, line = (location.path, location.line) if location else (None, None)
     return command("error", message, title="turncheck", file=path, line=line) + "\n"
-
-
-def _annotate(outcome: Outcome, write: Callable[[str], object]) -> None:
-    for gate in outcome.verdict.gates:
-        if gate.outcome == "failed":
-            write(_error(f"{gate.name}: {gate.reason}"))
-    shown, _ = within_limit(find_annotations(outcome.report, outcome.comparison))
-    for line in workflow_commands(shown):
-        write(f"{line}\n")
-
-
-def outputs_of(outcome: Outcome, folder: Path) -> dict[str, str]:
-    """Return the action's outputs: the verdict, figures by name, and where everything was written."""
-    metrics = outcome.comparison.metrics
-    return {
-        "verdict": outcome.verdict.outcome,
-        "summary": outcome.verdict.summary,
-        "metrics": json.dumps({metric.name: metric.value for metric in metrics if metric.value is not None}),
-        "deltas": json.dumps({metric.name: metric.delta for metric in metrics if metric.delta is not None}),
-        "results": str(folder),
-        "report": str(folder / "report.json"),
-        "comparison": str(folder / "comparison.json") if outcome.comparison.judged else "",
-        "junit": str(folder / "junit.xml"),
-        "comment-url": "",
-        "artifact-url": "",
-    }

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 _Found = TypeVar("_Found")
 
 SEARCHED = frozenset({"auto", "artifact", "git"})
-_GATES = ("fail_on", "fail_on_warnings", "thresholds", "max_regression", "require", "not_judged", "strict")
+GATES = ("fail_on", "fail_on_warnings", "thresholds", "max_regression", "require", "not_judged", "strict")
+"""Settings that judge, and stand in the report."""
 _TESTS = {"nlu": "nlu", "stories": "core", "e2e": "e2e"}
 """Settings that name tests, and the evaluation that needs them."""
 
@@ -236,7 +237,7 @@ class BaselineSearch:
             own = combine(self.given, read_settings_file(folder).values)
         except UserError:
             return self.inputs.settings
-        return replace(self.inputs.settings, **{name: getattr(own, name) for name in _GATES})
+        return replace(self.inputs.settings, **{name: getattr(own, name) for name in GATES})
 
     def _moved(self, value: Any, tree: Path) -> Any:
         if value is None or self.top is None:

@@ -60,10 +60,13 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
     if not folder.is_dir():
         raise UserError(f"no such project folder: {folder}", remedy="Name it with --project, or as PROJECT.")
     context = read_context(environment)
+    root = _root_in_repository(folder, context)
     inputs = Inputs(
         settings=settings,
         source=_source(context, folder),
-        root=_root_in_repository(folder, context),
+        root=root,
+        # In a container a repository's own folder is called "workspace", whatever the repository is.
+        name=context.repository.partition("/")[2] if context is not None and not root else None,
         ignored=file.ignored,
         hosts=settings.allow_hosts if in_action else None,
         environment=environment,

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 class Inputs:
     """All that decides what is measured.
 
-    ``root`` is the project's path in its repository; ``ignored`` the codes to leave out and where they stand; ``hosts``
+    ``root`` is the project's path in its repository, ``name`` what it is called where its folder's name says nothing;
+    ``ignored`` the codes to leave out and where they stand; ``hosts``
     the hosts that addresses in the project's files may name beside loopback (``None``: any); ``environment`` what
     ``endpoints.yml`` may refer to and child processes get.
     """
@@ -50,6 +51,7 @@ class Inputs:
     settings: Settings
     source: Source
     root: str = ""
+    name: str | None = None
     ignored: tuple[tuple[str, Location], ...] = ()
     hosts: tuple[str, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -80,7 +82,7 @@ def measure(inputs: Inputs, screen: Screen) -> Report:
     validation = run.validation()
     return Report(
         tool=Tool(name="turncheck", version=__version__),
-        project=ProjectInfo(name=project.name, root=inputs.root),
+        project=ProjectInfo(name=inputs.name or project.name, root=inputs.root),
         source=inputs.source,
         seed=settings.seed,
         engine=run.engines.info(measured=nlu.engine if nlu else None),

@@ -1,18 +1,44 @@
 """Which renderings go where; one that fails hurts no other and never the verdict.
 
-A publisher is a name and a function; it gets renderings, never a report. What it says when it fails is a notice, and
-the run goes on: the verdict stands, whoever hears of it.
+A publisher is a name and a function. What it says when it fails is a warning in the log and in the job summary, and the
+run goes on: the verdict stands, whoever hears of it, and the results lie in their folder.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from turncheck.comparison.baseline import Present
 from turncheck.errors import UserError
+from turncheck.files import write_all
+from turncheck.github.artifacts import BASELINE_NAME, PLOTS_SUFFIX
+from turncheck.github.checks import MOST, CheckAnnotation, CheckRun, post_check_run
+from turncheck.github.comment import Stamp, StickyComment
+from turncheck.github.errors import MissingPermissionError
+from turncheck.github.file_commands import SUMMARY_LIMIT, write_outputs, write_summary
+from turncheck.github.results_service import NoService
+from turncheck.render.annotations import find_annotations, within_limit, workflow_commands
+from turncheck.render.markdown import comment_key, render_comment, render_summary
+from turncheck.render.sinks.markdown import marker, prose, trusted
+from turncheck.render.sinks.workflow_command import command
+from turncheck.report.codec import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from turncheck.comparison.model import Comparison
+    from turncheck.github.client import GitHubClient
+    from turncheck.github.pull_request import Target
+    from turncheck.github.results_service import ResultsService, Uploaded
+    from turncheck.job import Outcome
+    from turncheck.render.annotations import Annotation
+    from turncheck.render.rendered import Rendered
+    from turncheck.settings import Settings
+
+RESOLVED = trusted("> ✅ **Resolved:** what an earlier run reported here no longer holds.\n\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +59,250 @@ def publish_all(publishers: Iterable[Publisher], say: Callable[[str], None]) -> 
             failed.append(publisher.name)
             say(f"{publisher.name}: {error}")
     return failed
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run speaks: its repository, what asks GitHub for it, and which run it is.
+
+    ``target`` is asked for the pull request, or for the reason why there is none. ``summary_file`` and ``output_file``
+    are the runner's; ``write`` prints to the log, where workflow commands are read.
+    """
+
+    repository: str
+    client: GitHubClient | None
+    target: Callable[[], Target | str]
+    stamp: Stamp
+    write: Callable[[str], object]
+    summary_file: Path | None = None
+    output_file: Path | None = None
+
+
+@dataclass(slots=True)
+class Publishing:
+    """One result on its way out.
+
+    Args:
+        outcome: what is published.
+        folder: where its files were written.
+        settings: what is wanted.
+        place: where it is said.
+        service: takes the artifact; ``None`` where there is nothing to upload.
+        artifact_url: of an artifact that is there already.
+    """
+
+    outcome: Outcome
+    folder: Path
+    settings: Settings
+    place: Place
+    service: ResultsService | NoService | None = None
+    artifact_url: str = ""
+    comment_url: str = ""
+    notes: list[str] = field(default_factory=list)
+    _uploaded: Uploaded | None = None
+
+    def publish(self) -> None:
+        """Upload, comment, annotate, summarize, set the outputs: in this order, since each links to those before."""
+        steps = [Publisher("artifact", self._upload), Publisher("comment", self._comment)]
+        if self.settings.annotations:
+            steps.append(Publisher("annotations", self._annotate))
+        if self.place.summary_file is not None:
+            steps.append(Publisher("job summary", self._summarize))
+        if self.place.output_file is not None:
+            steps.append(Publisher("outputs", self._set_outputs))
+        publish_all(steps, self._warn)
+
+    def publish_plots(self, plots: Sequence[Path]) -> None:
+        """Upload the pictures, drawn when everything else had been said, as an artifact of their own."""
+
+        def send() -> None:
+            if isinstance(self.service, NoService) or self.service is None or self._uploaded is None or not plots:
+                return
+            files = [(str(path.relative_to(self.folder)), path.read_bytes()) for path in plots]
+            self.service.upload(f"{self._uploaded.name}{PLOTS_SUFFIX}", files, self.settings.retention_days)
+
+        publish_all([Publisher("plots", send)], self._warn)
+
+    # --- the artifact ------------------------------------------------------------------------------------------------
+
+    def _upload(self) -> None:
+        if self.service is None:
+            return
+        if isinstance(self.service, NoService):
+            self._note(self.service.reason)
+            return
+        outcome = self.outcome
+        files = [(rendering.name, rendering.encoded) for rendering in outcome.renderings]
+        if isinstance(outcome.baseline, Present):
+            # So that a second workflow, which may write, can compare the same two again.
+            files.append((BASELINE_NAME, encode(outcome.baseline.report)))
+        days, cut = self.service.retention(self.settings.retention_days)
+        if cut:
+            self._warn(cut)
+        distinction = outcome.report.project.root or outcome.report.project.name
+        self._uploaded = self.service.upload_beside(self.settings.artifact_name, distinction, files, days)
+        if outcome.links.run_url:
+            self.artifact_url = f"{outcome.links.run_url}/artifacts/{self._uploaded.id}"
+            self._link_artifact()
+
+    def _link_artifact(self) -> None:
+        """Render what links to the artifact once more, now that it has an address."""
+        links = replace(self.outcome.links, artifact_url=self.artifact_url)
+        what = (self.outcome.report, self.outcome.comparison, self.outcome.verdict, links)
+        again = {rendering.name: rendering for rendering in (render_comment(*what), render_summary(*what))}
+        renderings = tuple(again.get(rendering.name, rendering) for rendering in self.outcome.renderings)
+        self.outcome = replace(self.outcome, links=links, renderings=renderings)
+        write_all(self.folder, again.values())
+
+    # --- the comment -------------------------------------------------------------------------------------------------
+
+    def _comment(self) -> None:
+        if self.settings.comment == "never":
+            return
+        if self.place.client is None:
+            self._note("no comment: there is no token to write it with")
+            return
+        target = self.place.target()
+        if isinstance(target, str):
+            self._note(f"no comment: {target}")
+            return
+        hidden = marker(comment_key(self.outcome.report))
+        comment = StickyComment(self.place.client, self.place.repository, target.number, hidden)
+        body = self._rendered("comment.md").encoded.decode()
+        try:
+            if self._speaks():
+                posted = comment.write(body, self.place.stamp)
+            else:
+                head = f"{hidden}\n"
+                resolved = f"{head}{RESOLVED}{body.removeprefix(head)}"
+                posted = comment.update(resolved, self.place.stamp)
+        except MissingPermissionError:
+            if not target.reads_only:
+                raise
+            # Nothing is wrong here: it is how GitHub protects the repository.
+            self._note(
+                f"this run's token may only read, since the change comes from {target.reads_only}: the comment follows "
+                "from the workflow that publishes on `workflow_run`, where the repository has one"
+            )
+            return
+        self.comment_url = posted.url or ""
+        if posted.note and posted.url:
+            self._note(posted.note)
+
+    def _speaks(self) -> bool:
+        """Whether this result is one to comment on, rather than one that at most outdates an older comment."""
+        if self.settings.comment == "on-failure":
+            return not self.outcome.verdict.passed
+        if self.settings.comment == "on-change":
+            return not self.outcome.verdict.passed or is_change(self.outcome.comparison)
+        return True
+
+    # --- annotations -------------------------------------------------------------------------------------------------
+
+    def _annotate(self) -> None:
+        found = find_annotations(self.outcome.report, self.outcome.comparison)
+        try:
+            in_check_run = self.settings.check_run and self._check(found)
+        except UserError as error:
+            self._warn(f"check run: {error}")
+            in_check_run = False
+        for gate in self.outcome.verdict.gates:
+            if gate.outcome == "failed":
+                self.place.write(command("error", f"{gate.name}: {gate.reason}", title="turncheck") + "\n")
+        if not in_check_run:
+            for line in workflow_commands(within_limit(found)[0]):
+                self.place.write(f"{line}\n")
+
+    def _check(self, found: Sequence[Annotation]) -> bool:
+        """Annotate by a check run; return False where there is nobody to make it."""
+        client, commit = self.place.client, self.outcome.links.commit
+        if client is None or commit is None:
+            self._note("no check run: there is no token to write it with")
+            return False
+        placed = [one for one in found if one.path is not None and one.line is not None]
+        report, stamp = self.outcome.report, self.place.stamp
+        check = CheckRun(
+            name=f"turncheck: {comment_key(report)}",
+            commit=commit,
+            passed=self.outcome.verdict.passed,
+            title=self.outcome.verdict.summary,
+            summary=self._rendered("comment.md").encoded.decode().partition("\n")[2],
+            identity=f"turncheck/{stamp.run_id}.{stamp.attempt}/{comment_key(report)}",
+            details_url=self.outcome.links.run_url,
+            annotations=[
+                CheckAnnotation(
+                    str(one.path),
+                    one.line or 1,
+                    "failure" if one.level == "error" else one.level,
+                    one.title,
+                    one.message,
+                )
+                for one in placed
+            ],
+        )
+        post_check_run(client, self.place.repository, check)
+        if len(placed) > MOST:
+            self._note(f"the check run holds {MOST} of {len(placed)} annotations")
+        return True
+
+    # --- summary and outputs -----------------------------------------------------------------------------------------
+
+    def _summarize(self) -> None:
+        assert self.place.summary_file is not None  # noqa: S101 - the step is only there with a file
+        content = self._rendered("summary.md").encoded
+        for note in self.notes:
+            line = f"\n- {prose(note)}\n".encode()
+            if len(content) + len(line) <= SUMMARY_LIMIT:
+                content += line
+        write_summary(self.place.summary_file, content)
+
+    def _set_outputs(self) -> None:
+        assert self.place.output_file is not None  # noqa: S101 - the step is only there with a file
+        write_outputs(self.place.output_file, self.outputs())
+
+    def outputs(self) -> dict[str, str]:
+        """Return the action's outputs: the verdict, figures by name, and where everything is."""
+        outcome, folder = self.outcome, self.folder
+        metrics = outcome.comparison.metrics
+        return {
+            "verdict": outcome.verdict.outcome,
+            "summary": outcome.verdict.summary,
+            "metrics": json.dumps({metric.name: metric.value for metric in metrics if metric.value is not None}),
+            "deltas": json.dumps({metric.name: metric.delta for metric in metrics if metric.delta is not None}),
+            "results": str(folder),
+            "report": str(folder / "report.json"),
+            "comparison": str(folder / "comparison.json") if outcome.comparison.judged else "",
+            "junit": str(folder / "junit.xml"),
+            "comment-url": self.comment_url,
+            "artifact-url": self.artifact_url,
+        }
+
+    # --- saying ------------------------------------------------------------------------------------------------------
+
+    def _rendered(self, name: str) -> Rendered:
+        return next(rendering for rendering in self.outcome.renderings if rendering.name == name)
+
+    def _note(self, text: str) -> None:
+        self._say("notice", text)
+
+    def _warn(self, text: str) -> None:
+        self._say("warning", text)
+
+    def _say(self, level: str, text: str) -> None:
+        self.notes.append(text)
+        self.place.write(command(level, text, title="turncheck") + "\n")
+
+
+def is_change(comparison: Comparison) -> bool:
+    """Whether anything differs from the base that somebody would want to read; without a base everything is new."""
+    if not comparison.judged:
+        return True
+    kinds = [comparison.examples, comparison.entities, comparison.responses]
+    kinds += [comparison.stories, comparison.e2e, comparison.batch]
+    return bool(
+        any(cases.worse or cases.better or cases.added_failing for cases in kinds)
+        or any(metric.judgement in {"better", "worse"} for metric in comparison.metrics)
+        or comparison.new_findings
+        or comparison.gone_findings
+        or comparison.settings_changed
+    )

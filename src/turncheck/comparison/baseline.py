@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from turncheck.report.model import Report
 
-Way = Literal["artifact", "git", "tarball", "ancestor", "file", "url"]
+Way = Literal["artifact", "git", "tarball", "ancestor", "run", "file", "url"]
 
 WAYS: Final[dict[Way, str]] = {
     "artifact": "the report of a run of this workflow",
     "git": "evaluated here, from git",
     "tarball": "evaluated here, from the repository's archive",
     "ancestor": "the report of its nearest ancestor that has one",
+    "run": "as the run itself measured it",
     "file": "a report given as a file",
     "url": "a report given by its address",
 }

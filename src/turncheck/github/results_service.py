@@ -67,7 +67,7 @@ class ResultsService:
     token: Secret
     run_id: str
     job_id: str
-    mask: Callable[[str], None]
+    mask: Callable[[str], object]
     """Called with each secret before it could be shown."""
     longest_retention: int | None = None
     patience: Patience = field(default_factory=lambda: Patience(120.0))
@@ -196,7 +196,7 @@ class ResultsService:
             self.mask(quote(signature, safe=""))
 
 
-def find_service(environment: Mapping[str, str], mask: Callable[[str], None]) -> ResultsService | NoService:
+def find_service(environment: Mapping[str, str], mask: Callable[[str], object]) -> ResultsService | NoService:
     """Find the service in a job's variables; where there is none, say what to do instead."""
     url, token = environment.get("ACTIONS_RESULTS_URL", ""), environment.get("ACTIONS_RUNTIME_TOKEN", "")
     host = urlsplit(environment.get("GITHUB_SERVER_URL") or "https://github.com").hostname or ""

@@ -1,0 +1,105 @@
+"""Which pull request a run speaks on: from the event where it has one, else asked of the API; never from a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.github.errors import GitHubError, NotFoundError
+
+if TYPE_CHECKING:
+    from turncheck.github.client import GitHubClient
+    from turncheck.github.context import GitHubContext
+
+NEEDS: Final = "pull-requests: read"
+_DEPENDABOT: Final = "dependabot[bot]"
+_BY_BRANCH: Final = frozenset({"push", "workflow_dispatch"})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The pull request to speak on. ``reads_only`` says why its runs cannot write, where they cannot."""
+
+    number: int
+    head_sha: str
+    base_ref: str
+    reads_only: str = ""
+
+
+def find_target(context: GitHubContext, client: GitHubClient | None) -> Target | str:
+    """Return the pull request of this run, or the reason why there is none to speak on.
+
+    Raises:
+        GitHubError: GitHub had to be asked and could not.
+    """
+    pull = context.pull_request
+    if pull is not None:
+        reads_only = "a fork" if pull.fork else "Dependabot" if context.actor == _DEPENDABOT else ""
+        return Target(pull.number, pull.head_sha, pull.base_ref, reads_only)
+    if context.event_name == "merge_group":
+        return "a merge queue reads the exit status, its runs do not comment"
+    branch = context.ref.removeprefix("refs/heads/")
+    if context.event_name not in _BY_BRANCH or branch == context.ref:
+        return f"the event '{context.event_name}' belongs to no pull request"
+    if client is None:
+        return "without a token it is not known which pull request this is"
+    owner = context.repository.partition("/")[0]
+    found = _open_pulls(client, context.repository, owner, branch)
+    if not found:
+        return f"the branch '{branch}' has no open pull request"
+    return _target(found[0])
+
+
+def target_of_run(client: GitHubClient, repository: str, run: dict[str, Any]) -> Target | str:
+    """Return the pull request that a workflow run was for, checked against the API; or why there is none.
+
+    Args:
+        client: asks the API.
+        repository: ``owner/name``, where the run was.
+        run: the run, as the API gives it.
+
+    Raises:
+        GitHubError: GitHub could not be asked.
+    """
+    head = str(run.get("head_sha") or "")
+    head_repository = str((run.get("head_repository") or {}).get("full_name") or "")
+    listed = [pull for pull in run.get("pull_requests") or () if isinstance(pull, dict)]
+    if not listed:  # as it is for forks
+        listed = _open_pulls(client, repository, head_repository.partition("/")[0], str(run.get("head_branch") or ""))
+
+    moved_on = False
+    for number in [int(pull["number"]) for pull in listed[:10]]:
+        try:
+            pull = client.get(f"/repos/{repository}/pulls/{number}", needs=NEEDS)
+        except NotFoundError:
+            continue
+        from_there = (pull["head"].get("repo") or {}).get("full_name") == head_repository
+        if pull.get("state") == "open" and from_there:
+            if pull["head"]["sha"] == head:
+                return _target(pull)
+            moved_on = True
+    if moved_on:
+        return f"the pull request has moved on from commit {head[:8]}"
+    return f"no open pull request has commit {head[:8]} at its head"
+
+
+def target_of_number(client: GitHubClient, repository: str, number: int) -> Target:
+    """Return a pull request by its number.
+
+    Raises:
+        GitHubError: GitHub could not be asked, or has no such pull request.
+    """
+    return _target(client.get(f"/repos/{repository}/pulls/{number}", needs=NEEDS))
+
+
+def _open_pulls(client: GitHubClient, repository: str, owner: str, branch: str) -> list[dict[str, Any]]:
+    listed = client.pages(f"/repos/{repository}/pulls", needs=NEEDS, state="open", head=f"{owner}:{branch}")
+    # GitHub ignores a filter that it does not understand, and lists all.
+    return [pull for pull in listed if pull.get("head", {}).get("ref") == branch]
+
+
+def _target(pull: Any) -> Target:
+    try:
+        return Target(int(pull["number"]), str(pull["head"]["sha"]), str(pull["base"]["ref"]))
+    except (KeyError, TypeError, ValueError):
+        raise GitHubError("GitHub's answer is no pull request") from None

@@ -1,0 +1,172 @@
+"""Publishing what another run measured, with a token that the other run did not have.
+
+A pull request of a fork is measured by a run that can write nothing but artifacts. A second one, of the default
+branch's own workflow, takes the reports out of them, compares and judges and renders again, and posts. Nothing in them
+is run, and nothing in them says where to post: pull request and commit are the API's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from turncheck.comparison.baseline import Missing, Present, Unreadable
+from turncheck.errors import UserError
+from turncheck.github.artifacts import BadArchiveError, artifacts_of_run, is_ours, read_artifact
+from turncheck.github.baseline import Reports, is_on_branch, merge_base
+from turncheck.github.comment import Stamp
+from turncheck.github.errors import GitHubError, NotFoundError
+from turncheck.github.pull_request import Target, target_of_run
+from turncheck.job import Outcome, conclude
+from turncheck.render.links import Links
+from turncheck.render.markdown import comment_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from turncheck.comparison.baseline import Baseline
+    from turncheck.github.artifacts import StoredReport
+    from turncheck.github.client import GitHubClient
+    from turncheck.report.model import Report
+
+MOST_COMMENTS: Final = 20
+"""Assistants that one run may speak of."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundResult:
+    """A result of the run, and the artifact it came in."""
+
+    outcome: Outcome
+    artifact_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRun:
+    """A run, the pull request it was for (or why there is none), and what it measured."""
+
+    stamp: Stamp
+    target: Target | str
+    results: tuple[FoundResult, ...]
+
+
+@dataclass(slots=True)
+class RunReader:
+    """Reads what a run left.
+
+    Args:
+        client: asks the API.
+        repository: ``owner/name``.
+        server_url: where people look, ``https://github.com``.
+        artifact_name: what the artifacts' names begin with.
+        gates: settings of gates that count instead of the reports' own.
+        say: is told of what cannot be used.
+    """
+
+    client: GitHubClient
+    repository: str
+    server_url: str
+    artifact_name: str
+    gates: Mapping[str, Any]
+    say: Callable[[str], object]
+
+    def read(self, run_id: str) -> FoundRun:
+        """Read one run.
+
+        Raises:
+            UserError: there is no such run, it has no report, or GitHub cannot be asked.
+        """
+        run = self._run(run_id)
+        target = target_of_run(self.client, self.repository, run)
+        stamp = Stamp(int(run_id), int(run.get("run_attempt") or 1))
+        results: dict[str, FoundResult] = {}
+        for stored, artifact_id in self._stored(run):
+            key = comment_key(stored.report)
+            if key in results:
+                self.say(f"the run left two reports of '{key}'; the newer one counts")
+            elif len(results) >= MOST_COMMENTS:
+                self.say(f"the run left reports of more than {MOST_COMMENTS} assistants; the others are left out")
+                break
+            else:
+                results[key] = self._result(stored, artifact_id, run, target)
+        if not results:
+            raise UserError(
+                f"run {run_id} left no report in an artifact '{self.artifact_name}'",
+                remedy="Its job must upload one; the input `artifact-name` must be the same in both workflows.",
+            )
+        return FoundRun(stamp, target, tuple(results.values()))
+
+    def _run(self, run_id: str) -> dict[str, Any]:
+        if not run_id.isdecimal() or len(run_id) > 20:
+            raise UserError(f"run-id: expected a number, not {run_id[:40]!r}")
+        run = self.client.get(f"/repos/{self.repository}/actions/runs/{run_id}", needs="actions: read")
+        if not isinstance(run, dict) or not run.get("head_sha"):
+            raise GitHubError("GitHub's answer is no workflow run")
+        return run
+
+    def _stored(self, run: dict[str, Any]) -> list[tuple[StoredReport, int]]:
+        """The run's reports, of its own commit alone, and the artifacts they lie in."""
+        found = []
+        for artifact in artifacts_of_run(self.client, self.repository, run["id"]):
+            if artifact.expired or not is_ours(artifact.name, self.artifact_name):
+                continue
+            try:
+                stored = read_artifact(self.client, self.repository, artifact)
+            except (BadArchiveError, NotFoundError) as error:
+                self.say(f"an artifact of the run cannot be used: {error.what}")
+                continue
+            for one in stored:
+                if one.report.source.commit == run["head_sha"]:
+                    found.append((one, artifact.id))
+                else:
+                    self.say("a report of the run is of another commit than the run, and is left out")
+        return found
+
+    def _result(self, stored: StoredReport, artifact_id: int, run: dict[str, Any], target: Target | str) -> FoundResult:
+        report = msgspec.structs.replace(
+            stored.report, settings=msgspec.structs.replace(stored.report.settings, **self.gates)
+        )
+        run_url = f"{self.server_url}/{self.repository}/actions/runs/{run['id']}"
+        artifact_url = f"{run_url}/artifacts/{artifact_id}"
+        links = Links(
+            repository_url=f"{self.server_url}/{self.repository}",
+            commit=str(run["head_sha"]),
+            run_url=run_url,
+            artifact_url=artifact_url,
+        )
+        return FoundResult(conclude(report, self._baseline(stored, run, target), links), artifact_url)
+
+    def _baseline(self, stored: StoredReport, run: dict[str, Any], target: Target | str) -> Baseline:
+        """What the run compared with, if that is on the base branch; a trusted run's report of it before all."""
+        if isinstance(target, str):
+            return Missing("the pull request is not known")
+        claimed = stored.baseline.source.commit if stored.baseline else None
+        try:
+            if claimed is None:
+                commit = merge_base(self.client, self.repository, target.base_ref, str(run["head_sha"]))
+            elif is_on_branch(self.client, self.repository, target.base_ref, claimed):
+                commit = claimed
+            else:
+                return Unreadable(f"the run compared with commit {claimed[:8]}, which is not on '{target.base_ref}'")
+            left = self._trusted(stored.report, run, commit) if commit else None
+        except GitHubError as error:
+            return Missing(f"GitHub cannot be asked for it: {error.what}")
+        if left is not None:
+            return left
+        if stored.baseline is not None:
+            return Present(stored.baseline, "run", claimed)
+        return Missing("the run brought none, and no run of the base branch left a report")
+
+    def _trusted(self, report: Report, run: dict[str, Any], commit: str) -> Present | None:
+        reports = Reports(
+            client=self.client,
+            repository=self.repository,
+            workflow=str(run.get("path") or "").partition("@")[0],
+            artifact_name=self.artifact_name,
+            root=report.project.root,
+            own_run=str(run["id"]),
+        )
+        left = reports.of_commit(commit)
+        return Present(left.report, "artifact", left.commit, left.run_id, reports.told()) if left else None

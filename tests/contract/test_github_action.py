@@ -1,0 +1,557 @@
+"""The whole action on a GitHub that remembers: what it measures, compares, uploads, and says where."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trouble, refuse
+from fake_results import SIGNATURE, TOKEN, FakeResults
+
+from turncheck.action import run_action
+from turncheck.report.codec import decode, encode
+
+DOMAIN = """\
+version: "3.1"
+intents:
+- greet
+responses:
+  utter_greet:
+  - text: Hello
+"""
+NLU = """\
+version: "3.1"
+nlu:
+- intent: greet
+  examples: |
+    - hello
+    - hi there
+"""
+RULES = """\
+version: "3.1"
+rules:
+- rule: greet
+  steps:
+  - intent: greet
+  - action: utter_greet
+"""
+WARNING = "::warning title=turncheck::"
+BROKEN = RULES.replace("- action: utter_greet", "- action: utter_greet\n  - gone: utter_greet")
+CONFIG = """\
+recipe: default.v1
+language: en
+assistant_id: small
+pipeline:
+- name: WhitespaceTokenizer
+policies:
+- name: RulePolicy
+"""
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def commit(folder: Path, **files: str) -> str:
+    for name, text in files.items():
+        path = folder / "bot" / (f"{name}.yml" if name in {"domain", "config"} else f"data/{name}.yml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "change")
+    return git(folder, "rev-parse", "HEAD")
+
+
+@dataclass
+class Job:
+    """A job of a workflow: the checkout, the event, and what the runner gives and takes."""
+
+    folder: Path
+    github: FakeGitHub
+    results: FakeResults
+    head: str = ""
+    base: str = ""
+    run_id: int = 500
+    log: list[str] = field(default_factory=list)
+    code: int | None = None
+
+    @property
+    def summary(self) -> str:
+        return (self.folder / "summary.md").read_text("utf-8")
+
+    @property
+    def text(self) -> str:
+        return "".join(self.log)
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        lines = iter((self.folder / "output").read_text().splitlines())
+        found = {}
+        for line in lines:
+            name, _, delimiter = line.partition("<<")
+            found[name] = "\n".join(iter(lambda: next(lines), delimiter))
+        return found
+
+    @property
+    def artifact(self) -> dict[str, bytes]:
+        with zipfile.ZipFile(io.BytesIO(self.results.artifacts["turncheck"])) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+
+    def run(
+        self, event: str, payload: dict[str, Any], *, ref: str, sha: str, token: str = ACTIONS_TOKEN, **more: str
+    ) -> int:
+        """Run the action on an event; ``more`` are inputs, with underscores, or whole variables."""
+        repository = {"default_branch": "main", "full_name": "acme/bots"}
+        for name in ("summary.md", "output"):
+            (self.folder / name).write_text("")
+        (self.folder / "event.json").write_text(json.dumps({"repository": repository, **payload}))
+        variables = {
+            "GITHUB_REPOSITORY": "acme/bots",
+            "GITHUB_EVENT_NAME": event,
+            "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
+            "GITHUB_SHA": sha,
+            "GITHUB_REF": ref,
+            "GITHUB_API_URL": self.github.public,
+            "GITHUB_RUN_ID": str(self.run_id),
+            "GITHUB_RUN_ATTEMPT": "1",
+            "GITHUB_WORKFLOW_REF": f"acme/bots/.github/workflows/turncheck.yml@{ref}",
+            "GITHUB_WORKSPACE": str(self.folder / "repository"),
+            "GITHUB_ACTOR": "alice",
+            "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"),
+            "GITHUB_OUTPUT": str(self.folder / "output"),
+            **self.results.variables,
+            "INPUT_TOKEN": token,
+            "INPUT_PROJECT": "bot",
+            "INPUT_EVALUATIONS": "validate",
+            "INPUT_OUT": str(self.folder / "results"),
+        }
+        for name, value in more.items():
+            variables[name if name.isupper() else f"INPUT_{name.upper().replace('_', '-')}"] = value
+        self.log.clear()
+        self.code = run_action(variables, self.log.append)
+        assert not {name for name in variables if "TOKEN" in name or name.startswith(("INPUT_", "ACTIONS_"))}
+        return self.code
+
+    def pull_request(self, *, fork: bool = False, **more: Any) -> int:
+        """Run on the pull request, checked out as GitHub's test merge."""
+        owner = "mallory" if fork else "acme"
+        payload = {
+            "pull_request": {
+                "number": 7,
+                "head": {"sha": self.head, "ref": "feature", "repo": {"full_name": f"{owner}/bots"}},
+                "base": {"sha": self.base, "ref": "main", "repo": {"full_name": "acme/bots"}},
+            }
+        }
+        sha = git(self.folder / "repository", "rev-parse", "HEAD")
+        return self.run("pull_request", payload, ref="refs/pull/7/merge", sha=sha, **more)
+
+
+@pytest.fixture
+def job(github: FakeGitHub, results: FakeResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """main has a healthy bot; the pull request breaks a rule; checked out is the test merge."""
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    git(repository, "init", "-q")
+    commit(repository, config=CONFIG, domain=DOMAIN, nlu=NLU, rules=RULES)
+    git(repository, "checkout", "-q", "-b", "feature")
+    head = commit(repository, rules=BROKEN)
+    git(repository, "checkout", "-q", "main")
+    base = commit(repository, nlu=NLU + "    - good day\n")
+    git(repository, "checkout", "-q", "--detach")
+    git(repository, "merge", "-q", "--no-ff", "-m", "test merge", "feature")
+    monkeypatch.chdir(repository)
+    github.add_pull(7, head=head, base=base)
+    github.history = [base]
+    return Job(tmp_path, github, results, head, base)
+
+
+def packed(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def test_a_pull_request_gets_its_comment_artifact_summary_annotations_and_outputs(job: Job) -> None:
+    assert job.pull_request() == 1
+
+    (body,) = job.github.bodies(7)
+    artifact_url = f"https://github.com/acme/bots/actions/runs/500/artifacts/{4243}"
+    assert body.startswith("<!-- turncheck:report id=bot --><!-- turncheck:run 500.1 -->\n")
+    assert "schema-violation" in body
+    assert f"commit/{job.base}" in body
+    assert "evaluated here, from git" in body
+    assert f"blob/{job.head}/bot/data/rules.yml#L7" in body
+    assert f"({artifact_url})" in body
+    assert f"({artifact_url})" in job.summary
+    assert job.outputs["artifact-url"] == artifact_url
+    assert job.outputs["comment-url"] == "https://github.com/acme/bots/pull/7#issuecomment-1001"
+    assert job.outputs["verdict"] == "failed"
+    assert set(job.artifact) >= {"report.json", "comparison.json", "verdict.json", "junit.xml", "baseline.json"}
+    assert decode(job.artifact["baseline.json"]).source.commit == job.base
+    assert "::error file=bot/data/rules.yml,line=7" in job.text
+    assert WARNING not in job.text
+    assert f"::add-mask::{SIGNATURE}" in job.text
+    assert (job.folder / "results" / "comment.md").read_text() == body.replace("<!-- turncheck:run 500.1 -->", "")
+
+
+def test_no_secret_is_ever_printed_or_written(job: Job) -> None:
+    job.pull_request()
+
+    written = [path.read_bytes() for path in (job.folder / "results").rglob("*") if path.is_file()]
+    for secret in (ACTIONS_TOKEN, TOKEN):
+        assert secret not in job.text
+        assert not any(secret.encode() in content for content in written)
+    assert not any(TOKEN in str(seen.headers) for seen in job.github.log)
+    assert not any(ACTIONS_TOKEN in str(seen.headers) for seen in job.results.log)
+
+
+def test_the_next_run_updates_the_comment(job: Job) -> None:
+    job.pull_request()
+    job.run_id = 501
+    job.results.reset()
+    (job.folder / "repository" / "bot" / "data" / "rules.yml").write_text(RULES)
+
+    assert job.pull_request() == 0
+
+    (body,) = job.github.bodies(7)
+    assert "<!-- turncheck:run 501.1 -->" in body
+    assert "Passed" in body
+
+
+@pytest.mark.parametrize(
+    ("mode", "first", "second"),
+    [("always", 1, "Passed"), ("on-failure", 1, "Resolved"), ("on-change", 1, "Resolved"), ("never", 0, "")],
+)
+def test_the_comment_modes(job: Job, mode: str, first: int, second: str) -> None:
+    job.pull_request(comment=mode)
+    assert len(job.github.bodies(7)) == first
+
+    job.run_id = 501
+    job.results.reset()
+    (job.folder / "repository" / "bot" / "data" / "rules.yml").write_text(RULES)
+    job.pull_request(comment=mode)
+    bodies = job.github.bodies(7)
+    assert len(bodies) == first
+    assert all(second in body for body in bodies)
+
+    job.github.comments.clear()
+    job.results.reset()
+    job.pull_request(comment=mode)
+    assert len(job.github.bodies(7)) == (1 if mode == "always" else 0), "a good result alone is no reason to speak"
+
+
+def test_the_baseline_is_the_artifact_of_a_run_for_that_commit(job: Job) -> None:
+    job.pull_request()
+    left = {"report.json": job.artifact["baseline.json"]}
+    run = job.github.add_run(job.base, conclusion="failure")
+    run["id"] = 400
+    other = job.github.add_run(job.base, event="pull_request")
+    fork = job.github.add_run(job.base, fork=True)
+    for number, one in ((400, run), (401, other), (402, fork)):
+        one["id"] = number
+    job.github.runs = {one["id"]: one for one in (run, other, fork)}
+    job.github.add_artifact(run, "turncheck", b"no zip")
+    job.github.add_artifact(run, "turncheck-2", packed(left))
+    job.github.add_artifact(run, "turncheck-3", packed(left), expired=True)
+    job.github.add_artifact(fork, "turncheck", packed(left))
+    job.results.reset()
+
+    job.pull_request()
+
+    (body,) = job.github.bodies(7)
+    assert "the report of a run of this workflow" in body
+    assert "actions/runs/400)" in body
+    assert "passed over: 1 expired, 1 of a fork" in body
+
+
+def test_without_git_history_the_base_comes_from_the_api(
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = tmp_path / "repository"
+    git(repository, "archive", "--format=tar.gz", "--prefix=acme-bots/", "-o", str(tmp_path / "base.tar.gz"), job.base)
+    job.github.tarballs[job.base] = (tmp_path / "base.tar.gz").read_bytes()
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repository}", "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+
+    job.pull_request()
+
+    (body,) = job.github.bodies(7)
+    assert "evaluated here, from the repository's archive" in body
+    assert f"commit/{job.base}" in body
+
+
+def test_an_ancestor_has_to_do_where_the_base_cannot_be_had(
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job.pull_request()
+    old = "a" * 40
+    report = decode(job.artifact["baseline.json"])
+    left = encode(report).replace(job.base.encode(), old.encode())
+    run = job.github.add_run(old)
+    del job.github.runs[run["id"]]
+    run["id"] = 300
+    job.github.runs[300] = run
+    job.github.add_artifact(run, "turncheck", packed({"report.json": left}))
+    job.github.history = [job.base, "b" * 40, old]
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{tmp_path / 'repository'}", "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+    job.results.reset()
+
+    job.pull_request()
+
+    (body,) = job.github.bodies(7)
+    assert "nearest ancestor" in body
+    assert f"commit/{old}" in body
+
+
+def test_a_push_finds_the_pull_request_of_its_branch(job: Job) -> None:
+    git(job.folder / "repository", "checkout", "-q", "feature")
+    job.github.merge_bases["main", job.head] = git(job.folder / "repository", "rev-parse", "main~1")
+
+    code = job.run("push", {"before": "0" * 40, "after": job.head}, ref="refs/heads/feature", sha=job.head)
+
+    assert code == 1
+    assert len(job.github.bodies(7)) == 1
+    assert "evaluated here, from git" in job.github.bodies(7)[0]
+
+
+def test_a_push_to_the_default_branch_is_compared_with_what_was_there_before(job: Job) -> None:
+    before = git(job.folder / "repository", "rev-parse", "main~1")
+    git(job.folder / "repository", "checkout", "-q", "main")
+
+    assert job.run("push", {"before": before}, ref="refs/heads/main", sha=job.base) == 0
+
+    assert job.github.bodies(7) == []
+    assert "no open pull request" in job.summary
+    assert before[:8] in job.summary
+
+
+@pytest.mark.parametrize(
+    ("event", "payload", "said"),
+    [
+        (
+            "merge_group",
+            {"merge_group": {"head_sha": "HEAD", "base_ref": "refs/heads/main", "base_sha": "BASE"}},
+            "merge queue",
+        ),
+        ("schedule", {}, "belongs to no pull request"),
+        ("workflow_dispatch", {}, "no open pull request"),
+    ],
+)
+def test_other_events_speak_in_the_summary_and_say_why(
+    job: Job, event: str, payload: dict[str, Any], said: str
+) -> None:
+    text = json.dumps(payload).replace("HEAD", job.head).replace("BASE", job.base)
+    ref = "refs/heads/gh-readonly-queue/main/pr-7" if event == "merge_group" else "refs/heads/main"
+
+    assert job.run(event, json.loads(text), ref=ref, sha=job.head) == 1
+
+    assert job.github.bodies(7) == []
+    assert said in job.summary
+    assert WARNING not in job.text
+
+
+def test_a_schedule_is_compared_with_the_run_before(job: Job) -> None:
+    job.pull_request()
+    run = job.github.add_run(job.base, event="schedule")
+    del job.github.runs[run["id"]]
+    run["id"] = 400
+    job.github.runs[400] = run
+    job.github.add_artifact(run, "turncheck", packed({"report.json": job.artifact["baseline.json"]}))
+    job.results.reset()
+
+    job.run("schedule", {}, ref="refs/heads/main", sha=job.head)
+
+    assert "actions/runs/400)" in job.summary
+
+
+@pytest.mark.parametrize("who", ["fork", "dependabot"])
+def test_a_token_that_may_only_read_says_that_the_comment_follows(job: Job, who: str) -> None:
+    actor: dict[str, Any] = {"GITHUB_ACTOR": "dependabot[bot]"} if who == "dependabot" else {}
+
+    assert job.pull_request(fork=who == "fork", token=READ_ONLY_TOKEN, **actor) == 1
+
+    assert "the comment follows" in job.summary
+    assert WARNING not in job.text
+    assert set(job.artifact) >= {"report.json", "baseline.json"}
+
+
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [
+        (Trouble("POST", "/comments", refuse(403, "Resource not accessible by integration")), "pull-requests: write"),
+        (Trouble("POST", "/comments", refuse(404, "Not Found")), "404"),
+        (Trouble("GET", "/comments", refuse(422, "Validation Failed")), "422"),
+        (Trouble("GET", "/comments", Answer(403, {"message": "slow"}, {"Retry-After": "4000"})), "too long"),
+    ],
+)
+def test_publishing_trouble_is_one_warning_and_changes_nothing_else(job: Job, trouble: Trouble, said: str) -> None:
+    job.github.troubles.append(trouble)
+
+    assert job.pull_request() == 1
+
+    assert job.text.count(WARNING) == 1
+    assert said in next(line for line in job.log if WARNING in line)
+    assert said in job.summary
+    assert job.outputs["verdict"] == "failed"
+    assert "report.json" in job.artifact
+
+
+def test_an_upload_that_fails_loses_nothing_else(job: Job) -> None:
+    job.results.troubles.append(Trouble("POST", "Create", Answer(403, {"code": "x", "msg": "insufficient usage"})))
+
+    assert job.pull_request() == 1
+
+    assert job.text.count(WARNING) == 1
+    assert len(job.github.bodies(7)) == 1
+    assert job.outputs["artifact-url"] == ""
+    assert (job.folder / "results" / "report.json").exists()
+
+
+def test_a_server_without_a_results_service_says_what_to_add(job: Job) -> None:
+    job.pull_request(GITHUB_SERVER_URL="https://git.example.org")
+
+    assert job.results.log == []
+    assert "actions/upload-artifact" in job.summary
+    assert WARNING not in job.text
+
+
+def test_annotations_by_a_check_run(job: Job) -> None:
+    names = "\n".join(f"- rule: r{n}\n  steps:\n  - intent: greet\n  - action: utter_gone{n}" for n in range(70))
+    (job.folder / "repository" / "bot" / "data" / "rules.yml").write_text(f'version: "3.1"\nrules:\n{names}\n')
+
+    job.pull_request(check_run="true")
+
+    (check,) = job.github.checks.values()
+    annotations = job.github.annotations[check["id"]]
+    assert (check["name"], check["conclusion"], check["head_sha"]) == ("turncheck: bot", "failure", job.head)
+    assert len(annotations) >= 70
+    assert {one["path"] for one in annotations} >= {"bot/data/rules.yml"}
+    assert [seen.method for seen in job.github.log if "check-runs" in seen.path][:2] == ["POST", "PATCH"]
+    assert "::error file=" not in job.text
+
+
+def test_a_check_run_that_may_not_be_made_leaves_the_annotations_to_commands(job: Job) -> None:
+    job.github.troubles.append(Trouble("POST", "/check-runs", refuse(403, "Resource not accessible by integration")))
+
+    job.pull_request(check_run="true")
+
+    assert "checks: write" in next(line for line in job.log if WARNING in line)
+    assert "::error file=bot/data/rules.yml,line=7" in job.text
+
+
+def test_pull_request_target_is_refused(job: Job) -> None:
+    assert job.run("pull_request_target", {}, ref="refs/heads/main", sha=job.base) == 2
+
+    assert "workflow_run" in job.text
+    assert job.github.log == []
+
+
+# --- the second workflow of a fork-safe pair -------------------------------------------------------------------------
+
+
+def second_workflow(job: Job, run: dict[str, Any], **more: str) -> int:
+    payload = {"workflow_run": {"id": run["id"], "head_sha": run["head_sha"], "event": "pull_request"}}
+    return job.run("workflow_run", payload, ref="refs/heads/main", sha=job.base, **more)
+
+
+@pytest.fixture
+def forks_run(job: Job) -> dict[str, Any]:
+    """A fork's pull request has been measured; its artifact waits."""
+    job.github.add_pull(7, head=job.head, base=job.base, owner="mallory")
+    job.pull_request(fork=True, token=READ_ONLY_TOKEN)
+    run = job.github.add_run(job.head, event="pull_request", branch="feature", fork=True, conclusion="failure")
+    job.github.add_artifact(run, "turncheck", packed(job.artifact))
+    job.github.merge_bases["main", job.base] = job.base
+    job.github.log.clear()
+    return run
+
+
+def test_the_second_workflow_posts_what_the_first_could_not(job: Job, forks_run: dict[str, Any]) -> None:
+    first = (job.folder / "results" / "comment.md").read_text()
+
+    assert second_workflow(job, forks_run) == 0
+
+    (body,) = job.github.bodies(7)
+    assert f"<!-- turncheck:run {forks_run['id']}.1 -->" in body
+    assert f"actions/runs/{forks_run['id']})" in body
+    assert "as the run itself measured it" in body
+    assert f"blob/{job.head}/bot/data/rules.yml#L7" in body
+    assert first.splitlines()[2] in body
+    assert job.outputs["comment-url"].endswith("#issuecomment-" + str(next(iter(job.github.comments))))
+
+
+def test_a_trusted_report_of_the_base_goes_before_the_forks_own(job: Job, forks_run: dict[str, Any]) -> None:
+    run = job.github.add_run(job.base)
+    del job.github.runs[run["id"]]
+    run["id"] = 400
+    job.github.runs[400] = run
+    job.github.add_artifact(run, "turncheck", packed({"report.json": job.artifact["baseline.json"]}))
+
+    second_workflow(job, forks_run)
+
+    assert "actions/runs/400)" in job.github.bodies(7)[0]
+
+
+def test_a_base_that_is_not_on_the_branch_is_not_believed(job: Job, forks_run: dict[str, Any]) -> None:
+    job.github.merge_bases.clear()
+
+    second_workflow(job, forks_run)
+
+    assert "could not be read" in job.github.bodies(7)[0]
+
+
+def test_a_pull_request_that_has_moved_on_is_not_commented(job: Job, forks_run: dict[str, Any]) -> None:
+    job.github.pulls[7]["head"]["sha"] = "c" * 40
+
+    assert second_workflow(job, forks_run) == 0
+
+    assert job.github.bodies(7) == []
+    assert "moved on" in job.summary
+
+
+def test_nothing_in_the_artifact_says_where_to_post(job: Job, forks_run: dict[str, Any]) -> None:
+    job.github.add_pull(8, head="d" * 40)
+    lies = encode(decode(job.artifact["report.json"])).replace(b"acme/bots", b"evil/bots")
+    job.github.contents[next(iter(job.github.contents))] = packed(
+        {**job.artifact, "report.json": lies, "pr-number.txt": b"8", "comment.md": b"@everyone"}
+    )
+
+    second_workflow(job, forks_run)
+
+    assert job.github.bodies(8) == []
+    (body,) = job.github.bodies(7)
+    assert "evil" not in body
+    assert "everyone" not in body
+
+
+@pytest.mark.parametrize(
+    "content", [b"no zip", packed({"../report.json": b"{}"}), packed({"report.json": b"{}"}), packed({"x": b""})]
+)
+def test_an_artifact_that_cannot_be_used_is_said(job: Job, forks_run: dict[str, Any], content: bytes) -> None:
+    job.github.contents[next(iter(job.github.contents))] = content
+
+    assert second_workflow(job, forks_run) == 2
+
+    assert job.github.bodies(7) == []
+    assert "left no report" in job.text
+
+
+def test_the_run_may_be_named_and_gates_given(job: Job, forks_run: dict[str, Any]) -> None:
+    code = job.run(
+        "workflow_dispatch", {}, ref="refs/heads/main", sha=job.base, run_id=str(forks_run["id"]), fail_on="none"
+    )
+
+    assert code == 0
+    assert job.outputs["verdict"] == "passed"
+    assert job.run("workflow_dispatch", {}, ref="refs/heads/main", sha=job.base, run_id="../5") == 2
