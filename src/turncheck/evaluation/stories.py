@@ -109,7 +109,8 @@ class _Tally:
 
     def add(self, run: StoryRun) -> None:
         self.pairs.update(run.actions)
-        self.pairs.update((str(expected), str(predicted)) for expected, predicted in run.intents)
+        # No intent is a label without a name, as in Rasa's reports; an entity without a partner is called "None".
+        self.pairs.update((expected or "", predicted or "") for expected, predicted in run.intents)
         for entity in run.expected_entities:
             self.expected_entities.setdefault(entity["text"], []).append(entity)
         for entity in run.predicted_entities:

@@ -368,7 +368,8 @@ def _wrong_user_step(event: UserUttered, intent: str | None, predicted: Sequence
     if event.text and event.use_text:
         step["user"] = annotated(event.text, event.entities)
     comment = None
-    if not entities or intent != event.intent_name:
+    # Rasa hangs the comment on the intent: a step by text alone gets none.
+    if "intent" in step and (not entities or intent != event.intent_name):
         comment = f"predicted: {intent}: {annotated(event.text or '', predicted)}".replace("\n", " ")
     return WrittenStep(step=step, comment=comment, entity_comments=comments)
 
