@@ -103,7 +103,7 @@ def test_a_healthy_project_reads_without_findings(root: Path) -> None:
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the recorded public bots are not beside this checkout")
 def test_the_public_bots_are_among_them() -> None:
-    assert len(all_healthy_projects()) == 56
+    assert len(all_healthy_projects()) == 58
 
 
 CORPORA = {
