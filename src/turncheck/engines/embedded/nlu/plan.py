@@ -58,7 +58,7 @@ _READS_TOKEN_FEATURES: Final = frozenset({"CRFEntityExtractor"})
 _GIVES_SENTENCE_FEATURES: Final = frozenset({"RegexFeaturizer", "CountVectorsFeaturizer", "LatentFeaturizer"})
 
 
-def make_plan(config: Config) -> Plan:
+def make_plan(config: Config, *, allow_custom_code: bool = False) -> Plan:
     """Decide what runs for each component of the pipeline.
 
     Raises:
@@ -72,7 +72,7 @@ def make_plan(config: Config) -> Plan:
     substitutions: dict[Substitution, None] = {}
     steps: list[Step] = []
     for component in pipeline:
-        for made in _resolve(component):
+        for made in _resolve(component, allow_custom_code=allow_custom_code):
             if isinstance(made, Substitution):
                 substitutions[made] = None
             else:
@@ -92,9 +92,12 @@ def make_plan(config: Config) -> Plan:
     return Plan(tokenizer, tuple(_needed(others)), tuple(substitutions), tuple(notes))
 
 
-def _resolve(component: Component) -> Iterator[Step | Substitution]:
+def _resolve(component: Component, *, allow_custom_code: bool) -> Iterator[Step | Substitution]:
     """Return the step that runs for a component, if any, and the substitution to list, if there is one."""
     if is_custom(component):
+        if allow_custom_code:
+            yield Step("CustomComponent", component, component.parameters)
+            return
         yield Substitution(
             component=component.name,
             used=None,

@@ -10,6 +10,7 @@ from turncheck.engines.embedded.nlu.classifiers import (
     LogisticRegressionClassifier,
 )
 from turncheck.engines.embedded.nlu.crf_extractor import CRFEntityExtractor
+from turncheck.engines.embedded.nlu.custom_code import CustomComponent
 from turncheck.engines.embedded.nlu.dense import LatentFeaturizer, SklearnIntentClassifier
 from turncheck.engines.embedded.nlu.diet import DietStandIn
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
@@ -58,7 +59,14 @@ FEATURIZERS: Final = frozenset({"RegexFeaturizer", "CountVectorsFeaturizer", "La
 """Kinds whose output later steps are trained on."""
 
 EXTRACTORS: Final = frozenset(
-    {"DietStandIn", "EntityStandIn", "CRFEntityExtractor", "RegexEntityExtractor", "DucklingEntityExtractor"}
+    {
+        "DietStandIn",
+        "EntityStandIn",
+        "CRFEntityExtractor",
+        "RegexEntityExtractor",
+        "DucklingEntityExtractor",
+        "CustomComponent",
+    }
 )
 
 
@@ -76,6 +84,8 @@ def train_step(step: Step, training: Training) -> Component | None:
         UserError: the data or the parameters do not allow it; the message has the component's location.
     """
     try:
+        if step.kind == "CustomComponent":
+            return CustomComponent.train(step, training)
         if step.kind in _STAND_INS:
             return DietStandIn.train(_stand_in_name(step), _stand_in_parameters(step), training)
         trained: Component | None = _PLAIN[step.kind].train(step.parameters, training)

@@ -1,0 +1,245 @@
+"""Components that are classes of the project (``module.Class``), run only where the caller allows it.
+
+Such a class has the shape of Rasa's graph components: ``create(config, model_storage, resource, execution_context)``,
+perhaps ``get_default_config()`` and ``train(training_data)``, and ``process(messages)``. It is given messages with
+Rasa's keys, and may set ``intent``, ``intent_ranking`` and ``entities``. Features, model storage and Rasa's own
+packages are not here: a class that needs them cannot run, and is listed with the reason.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from turncheck.engines.base import PredictedEntity, PredictedIntent
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from turncheck.engines.embedded.model_archive import MemberWriter
+    from turncheck.engines.embedded.nlu.batch import Batch, Tokens, Training
+    from turncheck.engines.embedded.nlu.plan import Step
+    from turncheck.project.model import Example
+
+_ENTITY_KEYS = frozenset({"start", "end", "entity", "value", "extractor", "role", "group", "confidence_entity"})
+
+
+@dataclass(slots=True)
+class Token:
+    """A token as Rasa's components read it."""
+
+    text: str
+    start: int
+    end: int
+    data: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def lemma(self) -> str:
+        """The text: there is no language model."""
+        return self.text
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Read a property."""
+        return self.data.get(name, default)
+
+    def set(self, name: str, value: Any) -> None:
+        """Write a property."""
+        self.data[name] = value
+
+
+@dataclass(slots=True)
+class Message:
+    """A message as Rasa's components read and write it."""
+
+    data: dict[str, Any]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Read a property: ``text``, ``text_tokens``, ``intent``, ``intent_ranking``, ``entities`` …"""
+        return self.data.get(name, default)
+
+    def set(self, name: str, value: Any, add_to_output: bool = False) -> None:
+        """Write a property."""
+        del add_to_output  # everything set is read back
+        self.data[name] = value
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingData:
+    """Training data as Rasa's components read it."""
+
+    training_examples: list[Message]
+
+    @property
+    def nlu_examples(self) -> list[Message]:
+        """All of them: stories give none here."""
+        return self.training_examples
+
+    @property
+    def intent_examples(self) -> list[Message]:
+        """Those with an intent."""
+        return [message for message in self.training_examples if message.get("intent")]
+
+    @property
+    def entity_examples(self) -> list[Message]:
+        """Those with entities."""
+        return [message for message in self.training_examples if message.get("entities")]
+
+
+@dataclass(frozen=True, slots=True)
+class CustomComponent:
+    """A component of the project's own code."""
+
+    name: str
+    instance: Any
+
+    @classmethod
+    def train(cls, step: Step, training: Training) -> CustomComponent | None:
+        """Import the class, make it, train it if it can be trained; ``None`` where it cannot be imported, and listed.
+
+        Raises:
+            UserError: its code fails.
+        """
+        name = step.component.name
+        try:
+            kind = _load(name, training.project.root)
+        except (ImportError, AttributeError, SyntaxError) as error:
+            training.leave_out(name, f"it cannot be imported here: {error}")
+            return None
+        with _told(name):
+            defaults = kind.get_default_config() if hasattr(kind, "get_default_config") else {}
+            config = {**defaults, **step.parameters}
+            instance = kind.create(config, None, None, None) if hasattr(kind, "create") else kind(config)
+            if hasattr(instance, "train"):
+                instance.train(TrainingData(_examples(training)))
+        return cls(name, instance)
+
+    def process(self, batch: Batch) -> None:
+        """Give it the messages as they are understood so far, and read back what it set.
+
+        Raises:
+            UserError: its code fails.
+        """
+        messages = [_message(batch, row) for row in range(len(batch.texts))]
+        with _told(self.name):
+            processed = self.instance.process(messages)
+            for row, message in enumerate(processed if processed is not None else messages):
+                _read_back(batch, row, message, self.name.rpartition(".")[2])
+
+    def save(self, members: MemberWriter) -> None:
+        """Refuse: a model holds data, never code.
+
+        Raises:
+            UserError: always.
+        """
+        del members
+        raise UserError(
+            f"{self.name} is code of the project, which a model cannot hold",
+            remedy="Train without --allow-custom-code, or test without saving a model.",
+        )
+
+
+def _load(name: str, root: Path) -> Any:
+    module, _, attribute = name.rpartition(".")
+    folder = str(root.resolve())
+    sys.path.insert(0, folder)
+    try:
+        importlib.invalidate_caches()
+        kind = getattr(importlib.import_module(module), attribute)
+    finally:
+        sys.path.remove(folder)
+    if not inspect.isclass(kind) or not hasattr(kind, "process"):
+        raise ImportError(f"{name} is no class with a method 'process'")
+    return kind
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Turn any fault of foreign code into an error that names it."""
+    try:
+        yield
+    except Exception as error:
+        raise UserError(
+            f"the project's component {name} failed: {type(error).__name__}: {error}",
+            remedy="Mend it, or leave out --allow-custom-code.",
+        ) from error
+
+
+def _tokens(tokens: Tokens) -> list[Token]:
+    return [Token(word, start, end) for word, (start, end) in zip(tokens.words, tokens.spans, strict=True)]
+
+
+def _examples(training: Training) -> list[Message]:
+    return [
+        Message(
+            {
+                "text": example.text,
+                "text_tokens": _tokens(tokens),
+                "intent": example.base_intent,
+                "entities": _annotations(example),
+                "metadata": example.metadata,
+            }
+        )
+        for example, tokens in zip(training.examples, training.batch.tokens, strict=True)
+    ]
+
+
+def _annotations(example: Example) -> list[dict[str, Any]]:
+    return [
+        {
+            "start": one.start,
+            "end": one.end,
+            "entity": one.entity,
+            "value": one.value,
+            "role": one.role,
+            "group": one.group,
+        }
+        for one in example.entities
+    ]
+
+
+def _message(batch: Batch, row: int) -> Message:
+    intent = batch.intents[row]
+    return Message(
+        {
+            "text": batch.texts[row],
+            "text_tokens": _tokens(batch.tokens[row]),
+            "intent": {"name": intent.name, "confidence": intent.confidence},
+            "intent_ranking": [{"name": one.name, "confidence": one.confidence} for one in batch.rankings[row]],
+            "entities": [_entity_to_json(entity) for entity in batch.entities[row]],
+        }
+    )
+
+
+def _entity_to_json(entity: PredictedEntity) -> dict[str, Any]:
+    told = {"start": entity.start, "end": entity.end, "entity": entity.entity, "value": entity.value}
+    optional = {"role": entity.role, "group": entity.group, "confidence_entity": entity.confidence}
+    present = {name: value for name, value in optional.items() if value is not None}
+    return {**told, "extractor": entity.extractor, **present, **entity.extra}
+
+
+def _read_back(batch: Batch, row: int, message: Any, component: str) -> None:
+    intent = message.get("intent") or {"name": None, "confidence": 0.0}
+    batch.intents[row] = PredictedIntent(intent["name"], float(intent.get("confidence", 0.0)))
+    ranking = message.get("intent_ranking") or []
+    batch.rankings[row] = tuple(PredictedIntent(one["name"], float(one["confidence"])) for one in ranking)
+    batch.entities[row] = [_entity(entity, component) for entity in message.get("entities") or []]
+
+
+def _entity(told: Mapping[str, Any], component: str) -> PredictedEntity:
+    return PredictedEntity(
+        start=int(told["start"]),
+        end=int(told["end"]),
+        entity=str(told["entity"]),
+        value=told["value"],
+        extractor=str(told.get("extractor") or component),
+        role=told.get("role"),
+        group=told.get("group"),
+        confidence=told.get("confidence_entity"),
+        extra={name: value for name, value in told.items() if name not in _ENTITY_KEYS},
+    )

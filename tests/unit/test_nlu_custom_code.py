@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from turncheck.engines.embedded.model_archive import MemberWriter
+from turncheck.engines.embedded.nlu.persistence import write_nlu
+from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.errors import UserError
+from turncheck.location import Location
+from turncheck.project.model import Component, Config, Example, NluData, Project
+
+CODE = '''
+class Shouting:
+    """Takes what is written in capitals for a complaint, and marks the first word."""
+
+    @staticmethod
+    def get_default_config():
+        return {"intent": "shout", "share": 1.0}
+
+    @classmethod
+    def create(cls, config, model_storage, resource, execution_context):
+        component = cls()
+        component.config = config
+        return component
+
+    def train(self, training_data):
+        self.known = {message.get("text") for message in training_data.intent_examples}
+
+    def process(self, messages):
+        for message in messages:
+            if message.get("text").isupper() and message.get("text") not in self.known:
+                message.set("intent", {"name": self.config["intent"], "confidence": 0.9}, add_to_output=True)
+                first = message.get("text_tokens")[0]
+                entity = {"start": first.start, "end": first.end, "entity": "word", "value": first.text, "mood": "bad"}
+                message.set("entities", message.get("entities") + [entity])
+        return messages
+
+
+class Broken(Shouting):
+    def process(self, messages):
+        raise RuntimeError("out of order")
+
+
+class NoProcess:
+    pass
+'''
+
+
+@pytest.fixture(autouse=True)
+def forget_the_module() -> Iterator[None]:
+    yield
+    sys.modules.pop("shouting", None)
+
+
+def project(root: Path, name: str) -> Project:
+    (root / "shouting.py").write_text(CODE, encoding="utf-8")
+    here = Location("config.yml", 4)
+    pipeline = (Component("WhitespaceTokenizer", {}, here), Component(name, {"share": 0.5}, here))
+    return Project(root, "bot", nlu=NluData((Example("HELLO", "greet"),)), config=Config(pipeline=pipeline))
+
+
+def test_code_of_the_project_runs_only_where_it_is_allowed(tmp_path: Path) -> None:
+    bot = project(tmp_path, "shouting.Shouting")
+    refused = EmbeddedNluTrainer().fit(bot)
+    assert "shouting" not in sys.modules
+    assert refused.info.substitutions[0].component == "shouting.Shouting"
+    engine = EmbeddedNluTrainer(allow_custom_code=True).fit(bot)
+    assert engine.info.substitutions == ()
+    loud, trained, quiet = engine.parse(["WHERE IS IT", "HELLO", "where is it"])
+    assert (loud.intent.name, loud.intent.confidence) == ("shout", 0.9)
+    (entity,) = loud.entities
+    assert (entity.entity, entity.value, entity.extractor, entity.extra) == (
+        "word",
+        "WHERE",
+        "Shouting",
+        {"mood": "bad"},
+    )
+    assert trained.intent.name is None
+    assert quiet.intent.name is None
+    assert str(tmp_path.resolve()) not in sys.path
+
+
+@pytest.mark.parametrize("name", ["shouting.Absent", "shouting.NoProcess", "absent.Module", "rasa_extra.nlu.Thing"])
+def test_what_cannot_be_imported_is_listed_with_the_reason(name: str, tmp_path: Path) -> None:
+    engine = EmbeddedNluTrainer(allow_custom_code=True).fit(project(tmp_path, name))
+    (substitution,) = engine.info.substitutions
+    assert substitution.component == name
+    assert "cannot be imported" in substitution.reason
+
+
+def test_a_fault_of_foreign_code_names_it(tmp_path: Path) -> None:
+    engine = EmbeddedNluTrainer(allow_custom_code=True).fit(project(tmp_path, "shouting.Broken"))
+    with pytest.raises(UserError, match=r"shouting\.Broken failed: RuntimeError: out of order"):
+        engine.parse(["hello"])
+
+
+def test_code_is_never_put_into_a_model(tmp_path: Path) -> None:
+    engine = EmbeddedNluTrainer(allow_custom_code=True).fit(project(tmp_path, "shouting.Shouting"))
+    with pytest.raises(UserError, match="a model cannot hold"):
+        write_nlu(MemberWriter(), engine)
