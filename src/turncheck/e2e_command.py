@@ -10,8 +10,8 @@ import yaml
 from turncheck import __version__
 from turncheck.assistants import AssistantOptions, read_assistant, running_assistant
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.evaluation.e2e import CaseRun, evaluate_cases
+from turncheck.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError
+from turncheck.evaluation.e2e import INTERRUPTED, CaseRun, evaluate_cases
 from turncheck.files import write_file
 from turncheck.finding import Finding
 from turncheck.project.e2e_cases import DEFAULT_PATH, read_cases
@@ -54,7 +54,7 @@ def run_test_e2e(
     screen: Screen,
     output: TextIO,
 ) -> int:
-    """Run the cases; 0 if all passed (or were skipped, but not all of them), 1 if one failed, 2 if all were skipped.
+    """Run the cases: 0 if none failed, 1 if one did, 2 if all were skipped, 130 if it was interrupted.
 
     Raises:
         UserError: cases that cannot be read, a path that is missing, nothing to run, an assistant that cannot be made.
@@ -87,6 +87,8 @@ def run_test_e2e(
         screen.note(f"The results are in {path}")
     if options.json is not None:
         write_file(options.json, encode(report))
+    if INTERRUPTED in result.remarks:
+        return EXIT_INTERRUPTED
     if not result.passed and not result.failed:
         screen.note("Nothing was tested: all cases were skipped.")
         return EXIT_NOT_DONE

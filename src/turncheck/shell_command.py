@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
@@ -154,7 +155,8 @@ def _talk_interactively(conversation: Conversation, lines: Iterable[str], output
     output.write("Type a message, or :help. End with :quit.\n")
     turn = conversation.open()
     _write_answers(turn, output)
-    for line in _prompted(lines, output):
+    for typed in lines:
+        line = typed.strip()
         if line in {":quit", "/stop"}:
             break
         if line.startswith(":"):
@@ -162,19 +164,20 @@ def _talk_interactively(conversation: Conversation, lines: Iterable[str], output
         elif line:
             turn = conversation.say(line)
             _write_answers(turn, output)
+        output.flush()
     return EXIT_OK
 
 
-def _prompted(lines: Iterable[str], output: TextIO) -> Iterator[str]:
-    def prompt() -> None:
-        output.write(PROMPT)
-        output.flush()
+def typed_lines() -> Iterator[str]:
+    """Yield what somebody types behind the prompt, until the end of the input; lines can be edited."""
+    import readline  # noqa: F401, PLC0415 - its import alone makes `input` editable
 
-    prompt()
-    for line in lines:
-        yield line.strip()
-        prompt()
-    output.write("\n")
+    while True:
+        try:
+            yield input(PROMPT)
+        except EOFError:
+            sys.stdout.write("\n")
+            return
 
 
 def _answer_command(command: str, turn: Turn) -> Iterable[str]:

@@ -361,6 +361,17 @@ def test_fail_fast_leaves_out_what_comes_after() -> None:
         assert [c.outcome for c in result.cases] == ["passed", "failed", "skipped", "skipped"]
 
 
+def test_interrupted_what_was_finished_is_kept() -> None:
+    def interrupt(result: CaseResult) -> None:
+        if result.name == "1":
+            raise KeyboardInterrupt
+
+    cases = [case(str(number), said("a", step("bot", "x"))) for number in range(4)]
+    result = evaluate_cases(Script({"a": turn(bot("x"))}), cases, CaseRun(workers=2), interrupt)
+    assert [c.outcome for c in result.cases] == ["passed", "passed", "skipped", "skipped"]
+    assert result.remarks == ("not run: interrupted",)
+
+
 def test_any_number_of_workers_gives_the_same_result() -> None:
     script = Script({"a": turn(heard("greet"), bot("x")), "b": turn(bot("y"))})
     cases = [

@@ -128,10 +128,15 @@ def _assistant(namespace: argparse.Namespace) -> AssistantOptions:
 
 
 def _shell(namespace: argparse.Namespace) -> int:
-    from turncheck.shell_command import ShellOptions, Terminal, run_shell  # noqa: PLC0415 - see above
+    from turncheck.shell_command import (  # noqa: PLC0415 - see above
+        ShellOptions,
+        Terminal,
+        run_shell,
+        typed_lines,
+    )
 
-    interactive = sys.stdin.isatty()
-    ends = Terminal(sys.stdin, sys.stdout, interactive)
+    interactive = sys.stdin.isatty() and namespace.format == "text"
+    ends = Terminal(typed_lines() if interactive else sys.stdin, sys.stdout, interactive)
     shell = ShellOptions(namespace.format, namespace.fixture, namespace.channel)
     return run_shell(_assistant(namespace), shell, ends, os.environ, _screen(namespace))
 

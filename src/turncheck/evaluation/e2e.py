@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT: Final = 60.0
 """Seconds a turn may take."""
 NOT_RUN: Final = "not run: an earlier case failed (--fail-fast)"
+INTERRUPTED: Final = "not run: interrupted"
 EXPECTS_NOTHING: Final = "the case expects nothing"
 
 
@@ -54,36 +55,47 @@ def evaluate_cases(
 ) -> EndToEnd:
     """Run the cases; the results are in the cases' order, whatever the number of workers.
 
-    ``finished`` is told each result in that order, as soon as it is known.
+    ``finished`` is told each result in that order, as soon as it is known. Interrupted, what was finished is kept and
+    the rest is marked as not run (:data:`INTERRUPTED` is then among the remarks).
     """
     results: list[CaseResult] = []
     exercised = Exercised()
-    for outcome in _outcomes(engine, cases, run):
-        results.append(outcome.result)
-        exercised = exercised.with_all(outcome.exercised)
-        if finished is not None:
-            finished(outcome.result)
+    remarks: tuple[str, ...] = ()
+    try:
+        for outcome in _outcomes(engine, cases, run):
+            results.append(outcome.result)
+            exercised = exercised.with_all(outcome.exercised)
+            if finished is not None:
+                finished(outcome.result)
+    except KeyboardInterrupt:
+        remarks = (INTERRUPTED,)
+        results += [_skipped(case, INTERRUPTED) for case in cases[len(results) :]]
     return EndToEnd(
         cases=tuple(results),
         passed=sum(result.outcome == "passed" for result in results),
         failed=sum(result.outcome in {"failed", "error"} for result in results),
         skipped=sum(result.outcome == "skipped" for result in results),
         exercised=exercised.by_kind(),
+        remarks=remarks,
     )
 
 
 def _outcomes(engine: ConversationEngine, cases: Sequence[E2ECase], run: CaseRun) -> Iterator[CaseOutcome]:
     stopped = False
-    with ThreadPoolExecutor(max(1, run.workers)) as pool:
+    pool = ThreadPoolExecutor(max(1, run.workers))
+    try:
         futures = [pool.submit(_run_repeatedly, engine, case, run) for case in cases]
         for case, future in zip(cases, futures, strict=True):
             if stopped:
-                future.cancel()
                 yield CaseOutcome(_skipped(case, NOT_RUN), Exercised())
                 continue
             outcome = future.result()
             stopped = run.fail_fast and outcome.result.outcome in {"failed", "error"}
+            if stopped:
+                pool.shutdown(wait=False, cancel_futures=True)
             yield outcome
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun) -> CaseOutcome:

@@ -218,8 +218,9 @@ class EmbeddedConversation:
                 self._timed_out = True
                 return
             runs += 1
-            if self._actions_since_listening() >= ACTION_LIMIT or runs > RUN_LIMIT:
-                self._stopped = f"more than {ACTION_LIMIT} actions in one turn"
+            limit = ACTION_LIMIT if self._actions_since_listening() >= ACTION_LIMIT else RUN_LIMIT
+            if limit == ACTION_LIMIT or runs > RUN_LIMIT:
+                self._stopped = f"more than {limit} actions in one turn"
                 return
             decision = self._next()
             if decision.is_end_to_end:

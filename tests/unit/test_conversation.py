@@ -1,0 +1,108 @@
+"""What conversations promise beside being as Rasa's: they end, share nothing, and are the same every time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from turncheck.engines.embedded.conversation import RUN_LIMIT
+from turncheck.engines.embedded.trainer import EmbeddedTrainer
+from turncheck.project.reader import read_project
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from turncheck.engines.base import Turn
+    from turncheck.engines.embedded.engine import EmbeddedEngine
+
+FILES = {
+    "config.yml": "recipe: default.v1\nlanguage: en\npipeline: []\npolicies: [{name: RulePolicy}]\n",
+    "domain.yml": """
+version: "3.1"
+intents: [undo, listen, vary, tell]
+entities: [name]
+slots:
+  name: {type: text, influence_conversation: false, mappings: [{type: from_entity, entity: name}]}
+responses:
+  utter_vary: [{text: a}, {text: b}, {text: c}, {text: d}, {text: e}]
+  utter_tell: [{text: "{name}"}]
+actions: [action_undo, action_listening]
+""",
+    "data/rules.yml": """
+version: "3.1"
+rules:
+- {rule: undo, steps: [{intent: undo}, {action: action_undo}]}
+- {rule: listen, steps: [{intent: listen}, {action: action_listening}]}
+- {rule: vary, steps: [{intent: vary}, {action: utter_vary}]}
+- {rule: tell, steps: [{intent: tell}, {action: utter_tell}]}
+""",
+}
+STUBS: dict[str, Any] = {
+    "action_undo": {"events": [{"event": "undo"}]},
+    "action_listening": {"events": [{"event": "action", "name": "action_listen"}]},
+}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedEngine:
+    root: Path = tmp_path_factory.mktemp("assistant")
+    for name, text in FILES.items():
+        path = root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return EmbeddedTrainer().fit(read_project(root))
+
+
+def texts(turn: Turn) -> list[Any]:
+    return [message["text"] for message in turn.responses]
+
+
+def test_an_action_that_only_reverts_ends_with_the_circuit_breaker(engine: EmbeddedEngine) -> None:
+    turn = engine.conversation(stubs=STUBS).say("/undo")
+    assert turn.stopped == "more than 10 actions in one turn"
+    assert len(turn.custom_actions) == 10
+
+
+def test_an_action_that_says_it_listens_ends_too(engine: EmbeddedEngine) -> None:
+    turn = engine.conversation(stubs=STUBS).say("/listen")
+    assert turn.stopped == "more than 50 actions in one turn"
+    assert len(turn.custom_actions) == RUN_LIMIT
+
+
+def test_variations_depend_on_seed_and_attempt_alone(engine: EmbeddedEngine) -> None:
+    def talk(attempt: int) -> list[list[Any]]:
+        conversation = engine.conversation(attempt=attempt)
+        return [texts(conversation.say("/vary")) for _ in range(10)]
+
+    assert talk(0) == talk(0)
+    assert talk(0) != talk(1)
+    assert len({text for turn in talk(0) for text in turn}) > 1
+
+
+def test_conversations_share_nothing(engine: EmbeddedEngine) -> None:
+    one, other = engine.conversation(), engine.conversation(fixtures={"name": "Bo"})
+    one.say('/tell{"name": "Ann"}')
+    assert texts(other.say("/tell")) == ["Bo"]
+    assert texts(one.say("/tell")) == ["Ann"]
+
+
+def test_opening_comes_first_and_once(engine: EmbeddedEngine) -> None:
+    conversation = engine.conversation(fixtures={"name": "Bo"})
+    opening = conversation.open({"device": "phone"})
+    assert [event["event"] for event in opening.events] == [
+        "slot",
+        "action",
+        "session_started",
+        "slot",
+        "action",
+        "slot",
+    ]
+    assert opening.user is None
+    assert conversation.say("/tell").events[0]["event"] == "user"
+
+
+def test_the_users_words_are_given_back_as_they_were_typed(engine: EmbeddedEngine) -> None:
+    turn = engine.conversation().say("  /tell ")
+    assert turn.user == "  /tell "
+    assert next(event["text"] for event in turn.events if event["event"] == "user") == "/tell"
