@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -107,7 +108,8 @@ def _place(
         client=client,
         target=lambda: find_target(context, client) if context is not None else "this is no run on GitHub",
         stamp=Stamp(int(run_id), context.run_attempt) if context and run_id and run_id.isdecimal() else NO_RUN,
-        write=write,
+        say=lambda level, text: write(command(level, text, title="turncheck") + "\n"),
+        annotate=lambda line: write(f"{line}\n"),
         summary_file=_path(variables.get("GITHUB_STEP_SUMMARY")),
         output_file=_path(variables.get("GITHUB_OUTPUT")),
     )
@@ -146,15 +148,7 @@ def _publish_run(
     for number, result in enumerate(found.results):
         below = folder if len(found.results) == 1 else folder / str(number + 1)
         write_all(below, result.outcome.renderings)
-        place = Place(
-            repository=context.repository,
-            client=client,
-            target=lambda: found.target,
-            stamp=found.stamp,
-            write=write,
-            summary_file=_path(variables.get("GITHUB_STEP_SUMMARY")),
-            output_file=_path(variables.get("GITHUB_OUTPUT")),
-        )
+        place = replace(_place(context, client, variables, write), target=lambda: found.target, stamp=found.stamp)
         Publishing(result.outcome, below, settings, place, artifact_url=result.artifact_url).publish()
     return EXIT_OK
 

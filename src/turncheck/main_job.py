@@ -87,6 +87,8 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
     Raises:
         UserError: the job could not be done.
     """
+    if flags.get("run-id") is not None:
+        raise UserError("run-id: `run` measures", remedy="Use `turncheck report publish --run-id ID`.")
     prepared = prepare(from_flags(flags), os.environ)
     screen = Screen(quiet=quiet, verbose=verbose)
     outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)

@@ -43,9 +43,9 @@ class Inputs:
     """All that decides what is measured.
 
     ``root`` is the project's path in its repository, ``name`` what it is called where its folder's name says nothing;
-    ``ignored`` the codes to leave out and where they stand; ``hosts``
-    the hosts that addresses in the project's files may name beside loopback (``None``: any); ``environment`` what
-    ``endpoints.yml`` may refer to and child processes get.
+    ``ignored`` the codes to leave out and where they stand; ``hosts`` the hosts that addresses in the project's files
+    may name beside loopback (``None``: any); ``environment`` what ``endpoints.yml`` may refer to and child processes
+    get.
     """
 
     settings: Settings

@@ -65,15 +65,16 @@ def publish_all(publishers: Iterable[Publisher], say: Callable[[str], None]) -> 
 class Place:
     """Where a run speaks: its repository, what asks GitHub for it, and which run it is.
 
-    ``target`` is asked for the pull request, or for the reason why there is none. ``summary_file`` and ``output_file``
-    are the runner's; ``write`` prints to the log, where workflow commands are read.
+    ``target`` is asked for the pull request, or for the reason why there is none. ``say`` takes a level (``notice``,
+    ``warning``) and a text, ``annotate`` a workflow command. ``summary_file`` and ``output_file`` are the runner's.
     """
 
     repository: str
     client: GitHubClient | None
     target: Callable[[], Target | str]
     stamp: Stamp
-    write: Callable[[str], object]
+    say: Callable[[str, str], object]
+    annotate: Callable[[str], object]
     summary_file: Path | None = None
     output_file: Path | None = None
 
@@ -101,8 +102,12 @@ class Publishing:
     notes: list[str] = field(default_factory=list)
     _uploaded: Uploaded | None = None
 
-    def publish(self) -> None:
-        """Upload, comment, annotate, summarize, set the outputs: in this order, since each links to those before."""
+    def publish(self) -> list[str]:
+        """Upload, comment, annotate, summarize, set the outputs: in this order, since each links to those before.
+
+        Returns:
+            The names of the steps that failed; each has been said.
+        """
         steps = [Publisher("artifact", self._upload), Publisher("comment", self._comment)]
         if self.settings.annotations:
             steps.append(Publisher("annotations", self._annotate))
@@ -110,7 +115,7 @@ class Publishing:
             steps.append(Publisher("job summary", self._summarize))
         if self.place.output_file is not None:
             steps.append(Publisher("outputs", self._set_outputs))
-        publish_all(steps, self._warn)
+        return publish_all(steps, self._warn)
 
     def publish_plots(self, plots: Sequence[Path]) -> None:
         """Upload the pictures, drawn when everything else had been said, as an artifact of their own."""
@@ -208,10 +213,10 @@ class Publishing:
             in_check_run = False
         for gate in self.outcome.verdict.gates:
             if gate.outcome == "failed":
-                self.place.write(command("error", f"{gate.name}: {gate.reason}", title="turncheck") + "\n")
+                self.place.annotate(command("error", f"{gate.name}: {gate.reason}", title="turncheck"))
         if not in_check_run:
             for line in workflow_commands(within_limit(found)[0]):
-                self.place.write(f"{line}\n")
+                self.place.annotate(line)
 
     def _check(self, found: Sequence[Annotation]) -> bool:
         """Annotate by a check run; return False where there is nobody to make it."""
@@ -290,7 +295,7 @@ class Publishing:
 
     def _say(self, level: str, text: str) -> None:
         self.notes.append(text)
-        self.place.write(command(level, text, title="turncheck") + "\n")
+        self.place.say(level, text)
 
 
 def is_change(comparison: Comparison) -> bool:

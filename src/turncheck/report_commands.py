@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from turncheck.baselines import read_baseline
 from turncheck.comparison.baseline import Missing, Present
-from turncheck.errors import EXIT_OK, UserError
+from turncheck.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.files import write_all
+from turncheck.github.client import GitHubClient
+from turncheck.github.comment import Stamp
 from turncheck.github.context import read_context
+from turncheck.github.pull_request import target_of_number
 from turncheck.job import conclude
 from turncheck.main_job import links_of, terminal_summary, written_line
+from turncheck.publish import Place, Publishing
+from turncheck.publish_run import FoundResult, FoundRun, RunReader
+from turncheck.render.links import Links
 from turncheck.report.codec import MAX_BYTES, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from turncheck.comparison.baseline import Baseline
+    from turncheck.github.context import GitHubContext
     from turncheck.job import Outcome
     from turncheck.report.model import Report
     from turncheck.screen import Screen
+    from turncheck.settings import Secret, Settings
 
 COMPARISON_FILES = ("comparison.json", "verdict.json", "comment.md", "summary.md")
 
@@ -76,6 +86,91 @@ def render_report(path: Path, baseline: str | None, out: Path, screen: Screen) -
     outcome = _outcome(read_report(path), found)
     screen.note(written_line(out, write_all(out, outcome.renderings)))
     return EXIT_OK
+
+
+@dataclass(frozen=True, slots=True)
+class PublishRequest:
+    """What is to be published where: a report on a pull request, or whatever a workflow run left."""
+
+    repository: str
+    token: Secret | None
+    settings: Settings
+    gates: Mapping[str, Any]
+    report: Path | None = None
+    pull_request: int | None = None
+    baseline: str | None = None
+
+
+def publish_report(request: PublishRequest, environment: Mapping[str, str], screen: Screen) -> int:
+    """Post the comment (and the check run) of a report, from a laptop or another CI.
+
+    Returns:
+        0 where it was posted, 2 where something of it could not be.
+
+    Raises:
+        UserError: nothing could be posted, and why.
+    """
+    if "/" not in request.repository:
+        raise UserError("which repository?", remedy="Give --repository OWNER/NAME, or set GITHUB_REPOSITORY.")
+    if request.token is None:
+        raise UserError("publishing needs a token", remedy="Give --token, or set GITHUB_TOKEN or GH_TOKEN.")
+    context = read_context({**environment, "GITHUB_REPOSITORY": request.repository})
+    assert context is not None  # noqa: S101 - it was given a repository
+    client = GitHubClient(context.api_url, request.token)
+    if request.settings.run_id is not None:
+        found = _reader(request, client, context, screen).read(request.settings.run_id)
+    else:
+        found = _given(request, client, context)
+    if isinstance(found.target, str):
+        raise UserError(f"there is nowhere to comment: {found.target}")
+    place = Place(
+        repository=request.repository,
+        client=client,
+        target=lambda: found.target,
+        stamp=found.stamp,
+        say=lambda _, text: screen.note(text),
+        annotate=lambda _: None,
+    )
+    failed = []
+    for number, result in enumerate(found.results):
+        folder = Path(request.settings.out)
+        folder = folder if len(found.results) == 1 else folder / str(number + 1)
+        write_all(folder, result.outcome.renderings)
+        publishing = Publishing(result.outcome, folder, request.settings, place, artifact_url=result.artifact_url)
+        failed += publishing.publish()
+        if publishing.comment_url:
+            screen.note(f"Commented: {publishing.comment_url}")
+    return EXIT_NOT_DONE if failed else EXIT_OK
+
+
+def _reader(request: PublishRequest, client: GitHubClient, context: GitHubContext, screen: Screen) -> RunReader:
+    return RunReader(
+        client=client,
+        repository=request.repository,
+        server_url=context.server_url,
+        artifact_name=request.settings.artifact_name,
+        gates=request.gates,
+        say=screen.note,
+    )
+
+
+def _given(request: PublishRequest, client: GitHubClient, context: GitHubContext) -> FoundRun:
+    """A report from a file, for a pull request by its number: both must be about the same commit."""
+    if request.report is None or request.pull_request is None:
+        raise UserError("what is to be published?", remedy="Give REPORT and --pull-request N, or --run-id ID.")
+    report = _with_gates(read_report(request.report), request.gates)
+    target = target_of_number(client, request.repository, request.pull_request)
+    if report.source.commit != target.head_sha:
+        measured = (report.source.commit or "no known commit")[:12]
+        raise UserError(
+            f"the report is of {measured}, the head of pull request {target.number} is {target.head_sha[:12]}",
+            remedy="Measure the commit that the pull request is at.",
+        )
+    baseline = read_baseline(request.baseline) if request.baseline else Missing("none was given")
+    links = Links(repository_url=context.repository_url, commit=target.head_sha)
+    # Other CIs have no run ids of GitHub's: the clock tells later from earlier.
+    stamp = Stamp(int(time.time()))
+    return FoundRun(stamp, target, (FoundResult(conclude(report, baseline, links), ""),))
 
 
 def _outcome(report: Report, baseline: Baseline) -> Outcome:

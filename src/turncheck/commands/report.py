@@ -1,7 +1,8 @@
-"""``turncheck report``: compare, render."""
+"""``turncheck report``: compare, render, publish."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     kinds = report.add_subparsers(title="what is done", metavar="WHAT", required=True)
     _add_compare(kinds)
     _add_render(kinds)
+    _add_publish(kinds)
 
 
 def _add_compare(kinds: argparse._SubParsersAction[Any]) -> None:
@@ -50,6 +52,28 @@ def _add_render(kinds: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(handler=_render)
 
 
+PUBLISHED = ("run-id", "artifact-name", "comment", "check-run", "token", "out")
+
+
+def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "publish",
+        help="post the comment of a report, or of what a workflow run uploaded",
+        description="Post from a laptop or another CI: REPORT on --pull-request N, or the reports of --run-id ID.",
+    )
+    parser.add_argument("report", nargs="?", type=Path, metavar="REPORT", help="a report.json, or the folder it is in")
+    parser.add_argument("--repository", metavar="OWNER/NAME", help="on GitHub (default: GITHUB_REPOSITORY)")
+    parser.add_argument("--pull-request", type=int, metavar="N", help="where REPORT is posted")
+    parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare REPORT with (path or https URL)")
+    for name in PUBLISHED:
+        add_setting(parser, name, options()[name])
+    gates = parser.add_argument_group("gates (default: those of the report)")
+    for name in GATES:
+        add_setting(gates, name, options()[name])
+    add_verbosity(parser)
+    parser.set_defaults(handler=_publish)
+
+
 def _compare(namespace: argparse.Namespace) -> int:
     from turncheck.report_commands import compare_reports  # noqa: PLC0415 - not for --help
     from turncheck.settings import from_flags  # noqa: PLC0415
@@ -69,6 +93,24 @@ def _render(namespace: argparse.Namespace) -> int:
     from turncheck.report_commands import render_report  # noqa: PLC0415 - not for --help
 
     return render_report(namespace.report, namespace.baseline, namespace.out, _screen(namespace))
+
+
+def _publish(namespace: argparse.Namespace) -> int:
+    from turncheck.report_commands import PublishRequest, publish_report  # noqa: PLC0415 - not for --help
+    from turncheck.settings import Secret, combine, from_flags  # noqa: PLC0415
+
+    settings = combine(from_flags({name: getattr(namespace, name.replace("-", "_")) for name in PUBLISHED}))
+    token = os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN")
+    request = PublishRequest(
+        repository=namespace.repository or os.environ.get("GITHUB_REPOSITORY", ""),
+        token=settings.token or (Secret(token) if token else None),
+        settings=settings,
+        gates=from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES}),
+        report=namespace.report,
+        pull_request=namespace.pull_request,
+        baseline=namespace.baseline,
+    )
+    return publish_report(request, os.environ, _screen(namespace))
 
 
 def _screen(namespace: argparse.Namespace) -> Screen:
