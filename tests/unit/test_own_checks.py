@@ -173,8 +173,8 @@ def test_finds_the_fault_at_its_place(code: str, tmp_path: Path) -> None:
 
 def test_names_near_ones_are_suggested(tmp_path: Path) -> None:
     edits: list[Edit] = [(S, "utter_greet", "utter_gret")]
-    hints = [f.hint for f in checked(tmp_path, *edits).findings if f.code == "response-undefined"]
-    assert hints == ["Did you mean 'utter_greet'?"]
+    messages = [f.message for f in checked(tmp_path, *edits).findings if f.code == "response-undefined"]
+    assert [message.partition(". ")[2] for message in messages] == ["Did you mean 'utter_greet'?"]
 
 
 def test_files_that_rasa_passes_by_are_named(tmp_path: Path) -> None:

@@ -76,12 +76,12 @@ def suppress(
 def _unused(suppression: Suppression, severity: Severity) -> Finding:
     code = suppression.code
     if code not in CHECKS:
-        message, hint = f"There is no finding with the code '{code}' to suppress.", suggestion(code, CHECKS)
+        message, near = f"There is no finding with the code '{code}' to suppress.", suggestion(code, CHECKS)
     elif code in STOPPING:
-        message, hint = f"'{code}' cannot be suppressed: something is not read because of it.", ""
+        message, near = f"'{code}' cannot be suppressed: something is not read because of it.", ""
     else:
-        message, hint = f"The suppression of '{code}' suppresses nothing.", ""
-    finding = found("suppression-unused", message, suppression.location, hint)
+        message, near = f"The suppression of '{code}' suppresses nothing.", ""
+    finding = found("suppression-unused", message, suppression.location, near)
     return Finding(finding.code, severity, finding.message, finding.location, finding.hint)
 
 
