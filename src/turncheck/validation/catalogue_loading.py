@@ -210,6 +210,12 @@ DOMAIN_LOADING = (
         "Rasa 3.6 ends with a traceback here. Remove the key, or write an empty list: `intents: []`.",
     ),
     error_check(
+        "intent-malformed",
+        "load",
+        "The properties of an intent are not written as a mapping",
+        "Rasa 3.6 ends with a traceback here. Write `use_entities` or `ignore_entities` below the intent, or its name alone.",
+    ),
+    error_check(
         "slot-any-influences",
         "load",
         "A slot of type `any` is to influence the conversation",

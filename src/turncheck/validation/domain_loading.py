@@ -59,6 +59,9 @@ def _empty_sections(root: YamlMapping) -> Iterator[Finding]:
         node = root.items.get(key)
         if isinstance(node, YamlScalar) and node.value is None:
             yield found("section-empty", f"There is nothing below the key '{key}'.", root.key_location(key))
+        for item in node.items if isinstance(node, YamlSequence) else ():
+            if _is_nothing(item):
+                yield found("section-empty", f"An entry of '{key}' is empty.", item.location)
 
 
 def _slots(root: YamlMapping, project: Path) -> Iterator[Finding]:
@@ -186,7 +189,9 @@ def _intents(root: YamlMapping) -> Iterator[Finding]:
             continue
         if _is_empty(node):
             yield found("intent-trailing-colon", f"There is nothing behind the colon of the intent '{name}'.", place)
-        elif isinstance(node, YamlMapping) and isinstance(node.items.get("use_entities"), YamlSequence):
+        elif not isinstance(node, YamlMapping):
+            yield found("intent-malformed", f"The properties of the intent '{name}' are no mapping of keys.", place)
+        elif isinstance(node.items.get("use_entities"), YamlSequence):
             used = _with_roles(_texts(node.items["use_entities"]), roles)
             ignored = _with_roles(
                 _texts(node.items["ignore_entities"]) if "ignore_entities" in node.items else default, roles

@@ -25,7 +25,7 @@ STOPPING: Final = frozenset(
     {
         *("domain-not-found", "config-not-found", "file-not-utf8", "yaml-syntax", "yaml-duplicate-key", "yaml-limit"),
         *("file-unreadable", "file-too-large", "file-outside-project", "schema-violation", "section-empty"),
-        *("slot-type-unknown", "slot-key-unknown", "slot-range-invalid", "slot-any-influences"),
+        *("slot-type-unknown", "slot-key-unknown", "slot-range-invalid", "slot-any-influences", "intent-malformed"),
         *(
             "annotation-not-json",
             "annotation-invalid",
@@ -56,7 +56,7 @@ _DOMAIN_ORDER: Final = {
             ("slot-type-unknown", "slot-key-unknown", "slot-range-invalid", "slot-any-influences"),
             ("form-malformed", "form-without-required-slots"),
             ("entity-trailing-colon",),
-            ("intent-trailing-colon", "entity-used-and-ignored"),
+            ("intent-trailing-colon", "intent-malformed", "entity-used-and-ignored"),
             ("intent-duplicate",),
             ("section-empty",),
             ("action-duplicate",),
@@ -200,4 +200,6 @@ def with_emptied_domain(project: Project) -> Project:
     responses = {
         name: response for name, response in project.domain.responses.items() if response.location.path in nlu_paths
     }
-    return replace(project, domain=Domain(responses=responses, location=project.domain.location))
+    domain = Domain(responses=responses, location=project.domain.location)
+    files = tuple(replace(file, document=None) if file.role == "domain" else file for file in project.files)
+    return replace(project, domain=domain, files=files)

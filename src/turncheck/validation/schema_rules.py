@@ -147,6 +147,8 @@ def _mapping_faults(node: YamlNode, rule: Keys, path: str) -> Iterator[Fault]:
     for key in rule.required:
         if key not in node.items:
             yield Fault(f"the required key '{key}' is missing", path, node.location)
+        elif isinstance(value := node.items[key], YamlScalar) and value.value is None:
+            yield Fault("a value is required", f"{path}/{key}", value.location)
     for key, value in node.items.items():
         key_rule = rule.keys.get(key) if isinstance(key, str) else None
         if key_rule is not None:

@@ -96,13 +96,19 @@ def rasa_checks(
 
 
 def _is_empty(facts: Facts) -> bool:
-    domain = facts.domain
-    return (
-        domain.is_empty
-        and not domain.end_to_end_actions
-        and not facts.retrieval_intents
-        and not facts.bot_texts
-        and domain.session == SessionConfig()
+    """Rasa compares with a domain without anything: any other key with a value, even an unknown one, is something."""
+    if facts.retrieval_intents or facts.bot_texts or not facts.domain.is_empty:
+        return False
+    default = SessionConfig()
+    nothing = (
+        ("version", "3.1"),
+        ("session_config", {key: getattr(default, key) for key in default.__slots__}),
+    )
+    return not any(
+        value not in ({}, [], None) and (key, value) not in nothing
+        for file in facts.project.files
+        if file.role == "domain" and file.mapping is not None
+        for key, value in file.mapping.data.items()
     )
 
 
