@@ -14,6 +14,7 @@ import msgspec
 
 from turncheck.comparison.baseline import Missing, Present, Unreadable
 from turncheck.errors import UserError
+from turncheck.github.answers import WorkflowRun
 from turncheck.github.artifacts import BadArchiveError, artifacts_of_run, is_ours, read_artifact
 from turncheck.github.baseline import Reports, is_on_branch, merge_base
 from turncheck.github.comment import Stamp
@@ -80,7 +81,7 @@ class RunReader:
         """
         run = self._run(run_id)
         target = target_of_run(self.client, self.repository, run)
-        stamp = Stamp(int(run_id), int(run.get("run_attempt") or 1))
+        stamp = Stamp(int(run_id), run.run_attempt)
         results: dict[str, FoundResult] = {}
         for stored, artifact_id in self._stored(run):
             key = comment_key(stored.report)
@@ -98,18 +99,16 @@ class RunReader:
             )
         return FoundRun(stamp, target, tuple(results.values()))
 
-    def _run(self, run_id: str) -> dict[str, Any]:
+    def _run(self, run_id: str) -> WorkflowRun:
         if not run_id.isdecimal() or len(run_id) > 20:
             raise UserError(f"run-id: expected a number, not {run_id[:40]!r}")
-        run = self.client.get(f"/repos/{self.repository}/actions/runs/{run_id}", needs="actions: read")
-        if not isinstance(run, dict) or not run.get("head_sha"):
-            raise GitHubError("GitHub's answer is no workflow run")
-        return run
+        path = f"/repos/{self.repository}/actions/runs/{run_id}"
+        return self.client.get(path, WorkflowRun, needs="actions: read")
 
-    def _stored(self, run: dict[str, Any]) -> list[tuple[StoredReport, int]]:
+    def _stored(self, run: WorkflowRun) -> list[tuple[StoredReport, int]]:
         """The run's reports, of its own commit alone, and the artifacts they lie in."""
         found = []
-        for artifact in artifacts_of_run(self.client, self.repository, run["id"]):
+        for artifact in artifacts_of_run(self.client, self.repository, run.id):
             if artifact.expired or not is_ours(artifact.name, self.artifact_name):
                 continue
             try:
@@ -118,34 +117,34 @@ class RunReader:
                 self.say(f"an artifact of the run cannot be used: {error.what}")
                 continue
             for one in stored:
-                if one.report.source.commit == run["head_sha"]:
+                if one.report.source.commit == run.head_sha:
                     found.append((one, artifact.id))
                 else:
                     self.say("a report of the run is of another commit than the run, and is left out")
         return found
 
-    def _result(self, stored: StoredReport, artifact_id: int, run: dict[str, Any], target: Target | str) -> FoundResult:
+    def _result(self, stored: StoredReport, artifact_id: int, run: WorkflowRun, target: Target | str) -> FoundResult:
         report = msgspec.structs.replace(
             stored.report, settings=msgspec.structs.replace(stored.report.settings, **self.gates)
         )
-        run_url = f"{self.server_url}/{self.repository}/actions/runs/{run['id']}"
+        run_url = f"{self.server_url}/{self.repository}/actions/runs/{run.id}"
         artifact_url = f"{run_url}/artifacts/{artifact_id}"
         links = Links(
             repository_url=f"{self.server_url}/{self.repository}",
-            commit=str(run["head_sha"]),
+            commit=run.head_sha,
             run_url=run_url,
             artifact_url=artifact_url,
         )
         return FoundResult(conclude(report, self._baseline(stored, run, target), links), artifact_url)
 
-    def _baseline(self, stored: StoredReport, run: dict[str, Any], target: Target | str) -> Baseline:
+    def _baseline(self, stored: StoredReport, run: WorkflowRun, target: Target | str) -> Baseline:
         """What the run compared with, if that is on the base branch; a trusted run's report of it before all."""
         if isinstance(target, str):
             return Missing("the pull request is not known")
         claimed = stored.baseline.source.commit if stored.baseline else None
         try:
             if claimed is None:
-                commit = merge_base(self.client, self.repository, target.base_ref, str(run["head_sha"]))
+                commit = merge_base(self.client, self.repository, target.base_ref, run.head_sha)
             elif is_on_branch(self.client, self.repository, target.base_ref, claimed):
                 commit = claimed
             else:
@@ -159,14 +158,14 @@ class RunReader:
             return Present(stored.baseline, "run", claimed)
         return Missing("the run brought none, and no run of the base branch left a report")
 
-    def _trusted(self, report: Report, run: dict[str, Any], commit: str) -> Present | None:
+    def _trusted(self, report: Report, run: WorkflowRun, commit: str) -> Present | None:
         reports = Reports(
             client=self.client,
             repository=self.repository,
-            workflow=str(run.get("path") or "").partition("@")[0],
+            workflow=run.path.partition("@")[0],
             artifact_name=self.artifact_name,
             root=report.project.root,
-            own_run=str(run["id"]),
+            own_run=str(run.id),
         )
         left = reports.of_commit(commit)
         return Present(left.report, "artifact", left.commit, left.run_id, reports.told()) if left else None

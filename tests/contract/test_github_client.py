@@ -42,17 +42,17 @@ def client(
 def test_the_description_is_enforced_in_both_directions(github: FakeGitHub) -> None:
     github.add_pull(7)
     with pytest.raises(GitHubError, match="422"):
-        client(github).post(COMMENTS, {"text": "no body"})
+        client(github).post(COMMENTS, {"text": "no body"}, dict)
     assert github.log == []
 
     made = github.add_comment(7, "hello")
     del made["user"]
     with pytest.raises(GitHubError, match="500"):
-        client(github).get(COMMENTS)
+        client(github).get(COMMENTS, list)
 
 
 def test_every_request_says_who_asks_and_which_version_it_speaks(github: FakeGitHub) -> None:
-    client(github).get(COMMENTS)
+    client(github).get(COMMENTS, list)
 
     headers = github.log[0].headers
     assert headers["accept"] == "application/vnd.github+json"
@@ -69,9 +69,9 @@ def test_the_token_is_the_one_given_and_not_one_of_the_machine(
         file.write("machine 127.0.0.1 login me password secret\n")
     monkeypatch.setenv("NETRC", netrc)
 
-    client(fake).get(COMMENTS)
+    client(fake).get(COMMENTS, list)
     with pytest.raises(GitHubError, match="401"):
-        GitHubClient(fake.public, None, Waits().patience()).get(COMMENTS)
+        GitHubClient(fake.public, None, Waits().patience()).get(COMMENTS, list)
 
     assert "authorization" not in fake.log[1].headers
 
@@ -100,7 +100,7 @@ def test_limits_and_trouble_are_waited_for_as_long_as_github_says(
 ) -> None:
     fake.troubles.append(Trouble("GET", COMMENTS, answer))
 
-    assert client(fake, waits).get(COMMENTS) == []
+    assert client(fake, waits).get(COMMENTS, list) == []
 
     assert len(waits.waited) == 1
     assert fits(waits.waited[0]), waits.waited
@@ -111,7 +111,7 @@ def test_waiting_is_bounded(fake: FakeGitHub, waits: Waits, answer: Answer) -> N
     fake.troubles.append(Trouble("GET", COMMENTS, answer, times=1000))
 
     with pytest.raises(GitHubError, match=r"too long|tried"):
-        client(fake, waits, seconds=100).get(COMMENTS)
+        client(fake, waits, seconds=100).get(COMMENTS, list)
 
     assert sum(waits.waited) <= 100
     assert len(fake.log) <= 5
@@ -129,6 +129,7 @@ def test_waiting_is_bounded(fake: FakeGitHub, waits: Waits, answer: Answer) -> N
         (refuse(401, "Bad credentials"), GitHubError),
         (Answer(404, content=b"<html>no json</html>"), NotFoundError),
         (Answer(200, content=b"<html>no json</html>"), GitHubError),
+        (Answer(200, {"an": "object"}), GitHubError),
         (Answer(302, headers={"Location": "http://elsewhere.example/x"}), GitHubError),
     ],
 )
@@ -136,7 +137,7 @@ def test_a_refusal_is_not_tried_again(fake: FakeGitHub, waits: Waits, answer: An
     fake.troubles.append(Trouble("GET", COMMENTS, answer, times=1000))
 
     with pytest.raises(kind) as caught:
-        client(fake, waits).get(COMMENTS, needs="pull-requests: write")
+        client(fake, waits).get(COMMENTS, list, needs="pull-requests: write")
 
     assert waits.waited == []
     assert len(fake.log) == 1
@@ -146,7 +147,7 @@ def test_a_refusal_is_not_tried_again(fake: FakeGitHub, waits: Waits, answer: An
 def test_a_missing_permission_names_the_line_to_add(github: FakeGitHub) -> None:
     github.add_pull(7)
     with pytest.raises(MissingPermissionError, match=r"`pull-requests: write`.*`permissions:`"):
-        client(github, token=READ_ONLY_TOKEN).post(COMMENTS, {"body": "x"}, needs="pull-requests: write")
+        client(github, token=READ_ONLY_TOKEN).post(COMMENTS, {"body": "x"}, dict, needs="pull-requests: write")
 
 
 def test_a_post_is_never_sent_twice_by_the_client(fake: FakeGitHub, waits: Waits) -> None:
@@ -154,7 +155,7 @@ def test_a_post_is_never_sent_twice_by_the_client(fake: FakeGitHub, waits: Waits
     for answer in (Answer(close=True), refuse(502, "Bad Gateway")):
         fake.troubles.append(Trouble("POST", COMMENTS, answer))
         with pytest.raises(AnswerLostError):
-            client(fake, waits).post(COMMENTS, {"body": "x"})
+            client(fake, waits).post(COMMENTS, {"body": "x"}, dict)
 
     assert len(fake.log) == 2
     assert waits.waited == []
@@ -165,7 +166,7 @@ def test_a_page_that_continues_on_another_host_is_refused(fake: FakeGitHub) -> N
     fake.troubles.append(Trouble("GET", COMMENTS, Answer(200, [], link)))
 
     with pytest.raises(GitHubError, match="another host"):
-        list(client(fake).pages(COMMENTS))
+        list(client(fake).pages(COMMENTS, dict))
     assert fake.blob_log == []
 
 
@@ -196,14 +197,14 @@ def test_redirects_end(fake: FakeGitHub) -> None:
     fake.troubles.append(Trouble("GET", COMMENTS, again, times=1000))
 
     with pytest.raises(GitHubError, match="too often"):
-        client(fake).get(COMMENTS)
+        client(fake).get(COMMENTS, list)
 
 
 def test_a_moved_repository_is_followed_on_the_same_host(fake: FakeGitHub) -> None:
     fake.add_comment(7, "hello")
     fake.troubles.append(Trouble("GET", "/repos/acme/old", Answer(301, headers={"Location": COMMENTS})))
 
-    assert [one["body"] for one in client(fake).get("/repos/acme/old")] == ["hello"]
+    assert [one["body"] for one in client(fake).get("/repos/acme/old", list)] == ["hello"]
     assert all("authorization" in seen.headers for seen in fake.log)
 
 
@@ -212,7 +213,7 @@ def test_a_host_that_does_not_answer_is_given_up() -> None:
     begin = time.monotonic()
 
     with pytest.raises(GitHubError, match="cannot be reached"):
-        GitHubClient("http://127.0.0.1:9", Secret("ghs_x"), waits.patience()).get("/user")
+        GitHubClient("http://127.0.0.1:9", Secret("ghs_x"), waits.patience()).get("/user", dict)
 
     assert time.monotonic() - begin < 5
     assert 0 < sum(waits.waited) < 300

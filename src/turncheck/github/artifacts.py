@@ -13,10 +13,11 @@ import zlib
 from dataclasses import dataclass
 from io import SEEK_END
 from pathlib import PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from turncheck.errors import UserError
-from turncheck.github.errors import GitHubError, TooLargeError
+from turncheck.github.answers import Artifact
+from turncheck.github.errors import TooLargeError
 from turncheck.report.codec import MAX_BYTES, decode
 
 if TYPE_CHECKING:
@@ -48,17 +49,6 @@ class BadArchiveError(UserError):
 
 
 @dataclass(frozen=True, slots=True)
-class Artifact:
-    """An artifact as the API lists it."""
-
-    id: int
-    name: str
-    expired: bool
-    foreign: bool
-    """It was made by a fork's code."""
-
-
-@dataclass(frozen=True, slots=True)
 class StoredReport:
     """A report out of an artifact, and the baseline that lay beside it."""
 
@@ -73,8 +63,7 @@ def artifacts_of_run(client: GitHubClient, repository: str, run_id: int | str) -
         GitHubError: they cannot be listed.
     """
     path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
-    found = [_artifact(item) for item in client.pages(path, key="artifacts", needs=NEEDS)]
-    return sorted(found, key=lambda one: -one.id)
+    return sorted(client.pages(path, Artifact, key="artifacts", needs=NEEDS), key=lambda one: -one.id)
 
 
 def is_ours(name: str, wanted: str) -> bool:
@@ -176,11 +165,3 @@ def _decode(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: _Budget) -
         return decode(bytes(content), name="the report in it")
     except UserError as error:
         raise BadArchiveError(error.what) from None
-
-
-def _artifact(item: Any) -> Artifact:
-    if not isinstance(item, dict) or not isinstance(item.get("id"), int):
-        raise GitHubError("GitHub's answer is no artifact")
-    run = item.get("workflow_run") or {}
-    foreign = run.get("head_repository_id") != run.get("repository_id")
-    return Artifact(item["id"], str(item.get("name") or ""), bool(item.get("expired")), foreign)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from turncheck.github.answers import Commit, Difference, WorkflowRun
 from turncheck.github.artifacts import BadArchiveError, artifacts_of_run, is_ours, read_artifact
 from turncheck.github.context import NO_COMMIT
 from turncheck.github.errors import NotFoundError
@@ -82,7 +83,7 @@ def merge_base(client: GitHubClient, repository: str, base: str, head: str) -> s
         found = _compare(client, repository, base, head)
     except NotFoundError:
         return None
-    return str(found.get("merge_base_commit", {}).get("sha") or "") or None
+    return found.merge_base_commit.sha
 
 
 def is_on_branch(client: GitHubClient, repository: str, branch: str, commit: str) -> bool:
@@ -92,15 +93,14 @@ def is_on_branch(client: GitHubClient, repository: str, branch: str, commit: str
         GitHubError: GitHub could not be asked.
     """
     try:
-        return _compare(client, repository, branch, commit).get("status") in {"behind", "identical"}
+        return _compare(client, repository, branch, commit).status in {"behind", "identical"}
     except NotFoundError:
         return False
 
 
-def _compare(client: GitHubClient, repository: str, base: str, head: str) -> dict[str, Any]:
+def _compare(client: GitHubClient, repository: str, base: str, head: str) -> Difference:
     names = f"{quote(base, safe='')}...{quote(head, safe='')}"
-    found = client.get(f"/repos/{repository}/compare/{names}", per_page=1, needs="contents: read")
-    return found if isinstance(found, dict) else {}
+    return client.get(f"/repos/{repository}/compare/{names}", Difference, per_page=1, needs="contents: read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +144,9 @@ class Reports:
         Raises:
             GitHubError: GitHub could not be asked.
         """
-        by_commit: dict[str, list[dict[str, Any]]] = {}
+        by_commit: dict[str, list[WorkflowRun]] = {}
         for run in self._runs(branch=branch):
-            by_commit.setdefault(str(run.get("head_sha")), []).append(run)
+            by_commit.setdefault(run.head_sha, []).append(run)
         by_commit.pop(commit, None)  # that one was asked for first
         for ancestor in self._ancestors(commit) if by_commit else ():
             if found := self._first(by_commit.get(ancestor, ())):
@@ -165,40 +165,37 @@ class Reports:
         """What was passed over, in a line: "2 expired, 1 of a fork"."""
         return ", ".join(f"{number} {what}" for what, number in sorted(self.passed_over.items()))
 
-    def _runs(self, **wanted: str) -> Iterator[dict[str, Any]]:
+    def _runs(self, **wanted: str) -> Iterator[WorkflowRun]:
         """Yield the completed runs of this workflow that measured a commit of this repository, newest first."""
         path = f"/repos/{self.repository}/actions/workflows/{PurePosixPath(self.workflow).name}/runs"
-        listed = self.client.pages(
-            path, key="workflow_runs", needs=NEEDS, status="completed", exclude_pull_requests="true", **wanted
-        )
+        wanted = {"status": "completed", "exclude_pull_requests": "true", **wanted}
+        listed = self.client.pages(path, WorkflowRun, key="workflow_runs", needs=NEEDS, **wanted)
         for number, run in enumerate(listed):
             if number >= _MOST_RUNS:
                 return
-            if not isinstance(run, dict) or run.get("event") not in MEASURES_THE_COMMIT:
-                continue
-            if not self.own_run or int(run.get("id") or 0) < int(self.own_run):
+            if run.event in MEASURES_THE_COMMIT and (not self.own_run or run.id < int(self.own_run)):
                 yield run
 
     def _ancestors(self, commit: str) -> Iterator[str]:
         path = f"/repos/{self.repository}/commits"
-        for number, item in enumerate(self.client.pages(path, sha=commit, needs="contents: read")):
+        for number, item in enumerate(self.client.pages(path, Commit, sha=commit, needs="contents: read")):
             if number >= _MOST_ANCESTORS:
                 return
-            yield str(item.get("sha") or "")
+            yield item.sha
 
-    def _first(self, runs: Iterable[dict[str, Any]]) -> LeftReport | None:
+    def _first(self, runs: Iterable[WorkflowRun]) -> LeftReport | None:
         for run in runs:
-            if (run.get("head_repository") or {}).get("full_name") != self.repository:
+            if run.head_repository is None or run.head_repository.full_name != self.repository:
                 self.passed_over["of a fork"] += 1
                 continue
             if report := self._of_run(run):
-                return LeftReport(report, str(run["head_sha"]), str(run["id"]))
+                return LeftReport(report, run.head_sha, str(run.id))
             if self._downloads >= _MOST_DOWNLOADS:
                 return None
         return None
 
-    def _of_run(self, run: dict[str, Any]) -> Report | None:
-        listed = artifacts_of_run(self.client, self.repository, run["id"])
+    def _of_run(self, run: WorkflowRun) -> Report | None:
+        listed = artifacts_of_run(self.client, self.repository, run.id)
         for artifact in [one for one in listed if is_ours(one.name, self.artifact_name)]:
             if artifact.expired:
                 self.passed_over["expired"] += 1
@@ -220,7 +217,7 @@ class Reports:
             for stored in found:
                 if stored.report.project.root != self.root:
                     continue  # another assistant's, no fault of anybody
-                if stored.report.source.commit == run["head_sha"]:
+                if stored.report.source.commit == run.head_sha:
                     return stored.report
                 self.passed_over["of another commit"] += 1
         return None

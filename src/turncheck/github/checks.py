@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.github.errors import AnswerLostError, GitHubError
+from turncheck.github.answers import Check
+from turncheck.github.errors import AnswerLostError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,24 +69,22 @@ def post_check_run(client: GitHubClient, repository: str, check: CheckRun) -> st
     }
     made = _create(client, repository, check, body)
     for batch in batches[1:]:
-        client.patch(f"/repos/{repository}/check-runs/{made['id']}", {"output": _output(check, batch)}, needs=NEEDS)
-    return str(made.get("html_url") or "") or None
+        client.patch(f"/repos/{repository}/check-runs/{made.id}", {"output": _output(check, batch)}, needs=NEEDS)
+    return made.html_url
 
 
-def _create(client: GitHubClient, repository: str, check: CheckRun, body: dict[str, Any]) -> dict[str, Any]:
+def _create(client: GitHubClient, repository: str, check: CheckRun, body: dict[str, Any]) -> Check:
+    path = f"/repos/{repository}/check-runs"
     try:
-        made = client.post(f"/repos/{repository}/check-runs", body, needs=NEEDS)
+        return client.post(path, body, Check, needs=NEEDS)
     except AnswerLostError:
-        made = _find(client, repository, check) or client.post(f"/repos/{repository}/check-runs", body, needs=NEEDS)
-    if not isinstance(made, dict) or not isinstance(made.get("id"), int):
-        raise GitHubError("GitHub's answer is no check run")
-    return made
+        return _find(client, repository, check) or client.post(path, body, Check, needs=NEEDS)
 
 
-def _find(client: GitHubClient, repository: str, check: CheckRun) -> dict[str, Any] | None:
+def _find(client: GitHubClient, repository: str, check: CheckRun) -> Check | None:
     path = f"/repos/{repository}/commits/{check.commit}/check-runs"
-    listed = client.pages(path, key="check_runs", needs=NEEDS, check_name=check.name, filter="all")
-    return next((one for one in listed if one.get("external_id") == check.identity), None)
+    listed = client.pages(path, Check, key="check_runs", needs=NEEDS, check_name=check.name, filter="all")
+    return next((one for one in listed if one.external_id == check.identity), None)
 
 
 def _output(check: CheckRun, annotations: Sequence[CheckAnnotation]) -> dict[str, Any]:

@@ -5,11 +5,12 @@ Rules for retries and limits: GitHub's "Rate limits for the REST API" and "Best 
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
-from urllib.parse import urljoin, urlsplit
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
+from urllib.parse import urlencode, urljoin, urlsplit
+
+import msgspec
 
 from turncheck import __version__
 from turncheck.github.errors import (
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     import requests
 
     from turncheck.settings import Secret
+
+_Kind = TypeVar("_Kind")
 
 PER_PAGE: Final = 100
 _TIMEOUT: Final = (10.0, 60.0)
@@ -97,15 +100,18 @@ class GitHubClient:
         self._session = requests.Session()
         self._session.headers["User-Agent"] = f"turncheck/{__version__}"
 
-    def get(self, path: str, *, needs: str | None = None, **parameters: Any) -> Any:
-        """Return the JSON document at a path.
+    def get(self, path: str, kind: type[_Kind], *, needs: str | None = None, **parameters: Any) -> _Kind:
+        """Return the document at a path, as the type it must have.
 
         Raises:
             GitHubError: it cannot be had; :class:`NotFoundError`, :class:`MissingPermissionError` where that is why.
         """
-        return self._json(_Request("GET", self._url(path, parameters), needs=needs))[0]
+        request = _Request("GET", self._url(path, parameters), needs=needs)
+        return _as(kind, self._json(request)[0], request)
 
-    def pages(self, path: str, *, key: str | None = None, needs: str | None = None, **parameters: Any) -> Iterator[Any]:
+    def pages(
+        self, path: str, kind: type[_Kind], *, key: str | None = None, needs: str | None = None, **parameters: Any
+    ) -> Iterator[_Kind]:
         """Return every item of a list, page after page as ``Link`` names them; ``key`` where the list is in an object.
 
         Raises:
@@ -118,24 +124,26 @@ class GitHubClient:
             items = page.get(key) if key is not None and isinstance(page, dict) else page
             if not isinstance(items, list):
                 raise GitHubError(f"GitHub's answer to {request.called} is no list")
-            yield from items
+            for item in items:
+                yield _as(kind, item, request)
 
-    def post(self, path: str, body: Mapping[str, Any], *, needs: str | None = None) -> Any:
-        """Create something.
+    def post(self, path: str, body: Mapping[str, Any], kind: type[_Kind], *, needs: str | None = None) -> _Kind:
+        """Create something, and return it.
 
         Raises:
             AnswerLostError: it may have been created or not.
             GitHubError: it was not.
         """
-        return self._json(_Request("POST", self._url(path), body, needs=needs))[0]
+        request = _Request("POST", self._url(path), body, needs=needs)
+        return _as(kind, self._json(request)[0], request)
 
-    def patch(self, path: str, body: Mapping[str, Any], *, needs: str | None = None) -> Any:
+    def patch(self, path: str, body: Mapping[str, Any], *, needs: str | None = None) -> None:
         """Change something.
 
         Raises:
             GitHubError: as :meth:`get`.
         """
-        return self._json(_Request("PATCH", self._url(path), body, needs=needs))[0]
+        self._json(_Request("PATCH", self._url(path), body, needs=needs))
 
     def delete(self, path: str, *, needs: str | None = None) -> None:
         """Remove something.
@@ -157,8 +165,6 @@ class GitHubClient:
             _copy(answer, file, limit, request)
 
     def _url(self, path: str, parameters: Mapping[str, Any] | None = None) -> str:
-        from urllib.parse import urlencode  # noqa: PLC0415 - beside its only use
-
         query = urlencode({name: value for name, value in (parameters or {}).items() if value is not None})
         return f"{self.api_url}{path}" + (f"?{query}" if query else "")
 
@@ -171,8 +177,8 @@ class GitHubClient:
         if not content.data:
             return None, None
         try:
-            document = json.loads(bytes(content.data))
-        except (ValueError, RecursionError):
+            document = msgspec.json.decode(content.data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise GitHubError(f"GitHub's answer to {request.called} is no JSON") from None
         if following is not None and _origin(following) != self._origin:
             raise GitHubError(f"GitHub's answer to {request.called} continues on another host")
@@ -256,6 +262,13 @@ class GitHubClient:
         return None
 
 
+def _as(kind: type[_Kind], document: Any, request: _Request) -> _Kind:
+    try:
+        return msgspec.convert(document, kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise GitHubError(f"GitHub's answer to {request.called} is not what it should be: {error}") from None
+
+
 def _refusal(status: int, message: str, trouble: str, request: _Request) -> GitHubError:
     if status in {404, 410}:
         return NotFoundError(trouble, status=status, remedy=SEES_PRIVATE if status == 404 else None)
@@ -309,8 +322,8 @@ def _message_of(answer: requests.Response) -> str:
     buffer = _Buffer()
     try:
         _copy(answer, buffer, _CHUNK, _Request("GET", answer.url))
-        document = json.loads(bytes(buffer.data))
-    except (GitHubError, ValueError, RecursionError):
+        document = msgspec.json.decode(buffer.data)
+    except (GitHubError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return answer.reason or "no reason given"
     if not isinstance(document, dict):
         return answer.reason or "no reason given"

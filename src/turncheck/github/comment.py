@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from turncheck.github.answers import Comment, User
 from turncheck.github.errors import AnswerLostError, GitHubError, NotFoundError
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class StickyComment:
         return self._settle(mine, body, stamp, made.author) if mine else Posted(made.url)
 
     def _post(self, body: str) -> _Comment:
-        return _comment(self._client.post(self._of_pull_request, {"body": body}, needs=NEEDS))
+        return _own(self._client.post(self._of_pull_request, {"body": body}, Comment, needs=NEEDS))
 
     def _settle(self, mine: list[_Comment], body: str, stamp: Stamp, author: str) -> Posted:
         """Bring the newest content into the oldest comment, and delete our own newer ones."""
@@ -154,7 +155,7 @@ class StickyComment:
         return [comment for comment in self._all() if comment.author == author]
 
     def _all(self) -> list[_Comment]:
-        found = [_comment(item) for item in self._client.pages(self._of_pull_request, needs=NEEDS)]
+        found = [_own(item) for item in self._client.pages(self._of_pull_request, Comment, needs=NEEDS)]
         return sorted((one for one in found if one.body.startswith(self._marker)), key=lambda one: one.id)
 
     def _author(self) -> str:
@@ -167,12 +168,11 @@ class StickyComment:
         if token is not None and token.reveal().startswith(_INSTALLATION_TOKEN):
             return _ACTIONS_BOT
         try:
-            user = self._client.get("/user")
+            return self._client.get("/user", User).login
         except GitHubError as error:
             if error.status in {403, 404}:
                 return _ACTIONS_BOT
             raise
-        return str(user.get("login") or "") if isinstance(user, dict) else ""
 
 
 def stamped(body: str, marker: str, stamp: Stamp) -> str:
@@ -186,10 +186,7 @@ def stamped(body: str, marker: str, stamp: Stamp) -> str:
     return f"{marker}{stamp}{body.removeprefix(marker)}"
 
 
-def _comment(item: Any) -> _Comment:
-    if not isinstance(item, dict) or not isinstance(item.get("id"), int):
-        raise GitHubError("GitHub's answer is no comment")
-    user = item.get("user") or {}
-    # GitHub stores line breaks as they came; a person who edits in the browser leaves CR LF.
-    body = str(item.get("body") or "").replace("\r\n", "\n")
-    return _Comment(item["id"], str(user.get("login") or ""), body, str(item.get("html_url") or ""))
+def _own(comment: Comment) -> _Comment:
+    # A person who edits a comment in the browser leaves CR LF.
+    body = (comment.body or "").replace("\r\n", "\n")
+    return _Comment(comment.id, comment.user.login if comment.user else "", body, comment.html_url)

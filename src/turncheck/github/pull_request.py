@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from turncheck.github.errors import GitHubError, NotFoundError
+from turncheck.github.answers import Pull
+from turncheck.github.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from turncheck.github.answers import WorkflowRun
     from turncheck.github.client import GitHubClient
     from turncheck.github.context import GitHubContext
 
 NEEDS: Final = "pull-requests: read"
 _DEPENDABOT: Final = "dependabot[bot]"
+_MOST_PULLS: Final = 10
 _BY_BRANCH: Final = frozenset({"push", "workflow_dispatch"})
 
 
@@ -50,7 +53,7 @@ def find_target(context: GitHubContext, client: GitHubClient | None) -> Target |
     return _target(found[0])
 
 
-def target_of_run(client: GitHubClient, repository: str, run: dict[str, Any]) -> Target | str:
+def target_of_run(client: GitHubClient, repository: str, run: WorkflowRun) -> Target | str:
     """Return the pull request that a workflow run was for, checked against the API; or why there is none.
 
     Args:
@@ -61,26 +64,26 @@ def target_of_run(client: GitHubClient, repository: str, run: dict[str, Any]) ->
     Raises:
         GitHubError: GitHub could not be asked.
     """
-    head = str(run.get("head_sha") or "")
-    head_repository = str((run.get("head_repository") or {}).get("full_name") or "")
-    listed = [pull for pull in run.get("pull_requests") or () if isinstance(pull, dict)]
-    if not listed:  # as it is for forks
-        listed = _open_pulls(client, repository, head_repository.partition("/")[0], str(run.get("head_branch") or ""))
-
+    if run.head_repository is None:
+        return "the repository that the change came from is gone"
+    numbers = [pull.number for pull in run.pull_requests or ()]
+    if not numbers:  # as it is for forks
+        listed = _open_pulls(client, repository, run.head_repository.owner, run.head_branch or "")
+        numbers = [pull.number for pull in listed]
     moved_on = False
-    for number in [int(pull["number"]) for pull in listed[:10]]:
+    for number in numbers[:_MOST_PULLS]:
         try:
-            pull = client.get(f"/repos/{repository}/pulls/{number}", needs=NEEDS)
+            pull = client.get(f"/repos/{repository}/pulls/{number}", Pull, needs=NEEDS)
         except NotFoundError:
             continue
-        from_there = (pull["head"].get("repo") or {}).get("full_name") == head_repository
-        if pull.get("state") == "open" and from_there:
-            if pull["head"]["sha"] == head:
+        from_there = pull.head.repo is not None and pull.head.repo.full_name == run.head_repository.full_name
+        if pull.state == "open" and from_there:
+            if pull.head.sha == run.head_sha:
                 return _target(pull)
             moved_on = True
     if moved_on:
-        return f"the pull request has moved on from commit {head[:8]}"
-    return f"no open pull request has commit {head[:8]} at its head"
+        return f"the pull request has moved on from commit {run.head_sha[:8]}"
+    return f"no open pull request has commit {run.head_sha[:8]} at its head"
 
 
 def target_of_number(client: GitHubClient, repository: str, number: int) -> Target:
@@ -89,17 +92,14 @@ def target_of_number(client: GitHubClient, repository: str, number: int) -> Targ
     Raises:
         GitHubError: GitHub could not be asked, or has no such pull request.
     """
-    return _target(client.get(f"/repos/{repository}/pulls/{number}", needs=NEEDS))
+    return _target(client.get(f"/repos/{repository}/pulls/{number}", Pull, needs=NEEDS))
 
 
-def _open_pulls(client: GitHubClient, repository: str, owner: str, branch: str) -> list[dict[str, Any]]:
-    listed = client.pages(f"/repos/{repository}/pulls", needs=NEEDS, state="open", head=f"{owner}:{branch}")
+def _open_pulls(client: GitHubClient, repository: str, owner: str, branch: str) -> list[Pull]:
+    listed = client.pages(f"/repos/{repository}/pulls", Pull, needs=NEEDS, state="open", head=f"{owner}:{branch}")
     # GitHub ignores a filter that it does not understand, and lists all.
-    return [pull for pull in listed if pull.get("head", {}).get("ref") == branch]
+    return [pull for pull in listed if pull.head.ref == branch]
 
 
-def _target(pull: Any) -> Target:
-    try:
-        return Target(int(pull["number"]), str(pull["head"]["sha"]), str(pull["base"]["ref"]))
-    except (KeyError, TypeError, ValueError):
-        raise GitHubError("GitHub's answer is no pull request") from None
+def _target(pull: Pull) -> Target:
+    return Target(pull.number, pull.head.sha, pull.base.ref)
