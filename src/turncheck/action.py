@@ -92,7 +92,7 @@ def _measure(
         service=find_service(variables, lambda secret: write(f"::add-mask::{secret}\n")),
     )
     publishing.publish()
-    publishing.publish_plots(draw_plots(outcome, folder, screen))
+    publishing.publish_plots(lambda: draw_plots(outcome, folder, screen))
     return outcome.exit_code
 
 
@@ -102,12 +102,12 @@ def _place(
     variables: Mapping[str, str],
     write: Callable[[str], object],
 ) -> Place:
-    run_id = context.run_id if context is not None else None
+    number = context.run_number if context is not None else None
     return Place(
         repository=context.repository if context is not None else "",
         client=client,
         target=lambda: find_target(context, client) if context is not None else "this is no run on GitHub",
-        stamp=Stamp(int(run_id), context.run_attempt) if context and run_id and run_id.isdecimal() else NO_RUN,
+        stamp=Stamp(number, context.run_attempt) if context is not None and number is not None else NO_RUN,
         say=lambda level, text: write(command(level, text, title="turncheck") + "\n"),
         annotate=lambda line: write(f"{line}\n"),
         summary_file=_path(variables.get("GITHUB_STEP_SUMMARY")),
@@ -148,7 +148,9 @@ def _publish_run(
     for number, result in enumerate(found.results):
         below = folder if len(found.results) == 1 else folder / str(number + 1)
         write_all(below, result.outcome.renderings)
-        place = replace(_place(context, client, variables, write), target=lambda: found.target, stamp=found.stamp)
+        # Annotations by workflow command would stand at this run's commit, which is the default branch's.
+        place = _place(context, client, variables, write)
+        place = replace(place, target=lambda: found.target, stamp=found.stamp, annotate=lambda _: None)
         Publishing(result.outcome, below, settings, place, artifact_url=result.artifact_url).publish()
     return EXIT_OK
 

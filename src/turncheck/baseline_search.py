@@ -141,7 +141,8 @@ class BaselineSearch:
         parted = self.checkout.merge_base(branch, head) if branch else None
         if branch and parted and parted != head:
             return Base(branch, parted)
-        if self.checkout.is_changed(Path(self.inputs.settings.project)):
+        settings = self.inputs.settings
+        if self.checkout.is_changed(Path(settings.project), without=Path(settings.out)):
             return Base(branch or "HEAD", head)
         return "this is the base itself" if branch else "the default branch is not known here"
 
@@ -179,7 +180,7 @@ class BaselineSearch:
             workflow=self.context.workflow_path,
             artifact_name=self.inputs.settings.artifact_name,
             root=self.inputs.root,
-            own_run=self.context.run_id,
+            own_run=self.context.run_number,
         )
 
     def _measured_here(self, commit: str, report: Report) -> Present | None:

@@ -60,9 +60,12 @@ class Checkout:
         """Whether history is cut off, as with a ``fetch-depth: 1``."""
         return self._ask("rev-parse", "--is-shallow-repository") == "true"
 
-    def is_changed(self, folder: Path) -> bool:
-        """Whether files below ``folder`` differ from the last commit (files git ignores aside)."""
-        return bool(self._ask("status", "--porcelain", "--untracked-files=normal", "--", str(folder)))
+    def is_changed(self, folder: Path, *, without: Path | None = None) -> bool:
+        """Whether files below ``folder`` differ from the last commit (files git ignores aside, and a folder)."""
+        places = [str(folder.resolve())]
+        if without is not None and without.resolve().is_relative_to(self.top.resolve()):
+            places.append(f":(exclude){without.resolve()}")
+        return bool(self._ask("status", "--porcelain", "--untracked-files=all", "--", *places))
 
     @contextmanager
     def files_of(self, commit: str) -> Iterator[Path]:

@@ -117,10 +117,11 @@ class Publishing:
             steps.append(Publisher("outputs", self._set_outputs))
         return publish_all(steps, self._warn)
 
-    def publish_plots(self, plots: Sequence[Path]) -> None:
-        """Upload the pictures, drawn when everything else had been said, as an artifact of their own."""
+    def publish_plots(self, draw: Callable[[], Sequence[Path]]) -> None:
+        """Draw the pictures, now that everything else has been said, and upload them as an artifact of their own."""
 
         def send() -> None:
+            plots = draw()
             if isinstance(self.service, NoService) or self.service is None or self._uploaded is None or not plots:
                 return
             files = [(str(path.relative_to(self.folder)), path.read_bytes()) for path in plots]

@@ -165,7 +165,7 @@ class RunReader:
             workflow=run.path.partition("@")[0],
             artifact_name=self.artifact_name,
             root=report.project.root,
-            own_run=str(run.id),
+            own_run=run.id,
         )
         left = reports.of_commit(commit)
         return Present(left.report, "artifact", left.commit, left.run_id, reports.told()) if left else None

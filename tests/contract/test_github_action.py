@@ -555,3 +555,28 @@ def test_the_run_may_be_named_and_gates_given(job: Job, forks_run: dict[str, Any
     assert code == 0
     assert job.outputs["verdict"] == "passed"
     assert job.run("workflow_dispatch", {}, ref="refs/heads/main", sha=job.base, run_id="../5") == 2
+
+
+def test_the_pictures_come_last_in_an_artifact_of_their_own(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    def draw(_: object, folder: Path, __: object) -> list[Path]:
+        assert job.outputs["verdict"] == "failed", "everything else has been said"
+        picture = folder / "rasa" / "intent_confusion_matrix.png"
+        picture.parent.mkdir(exist_ok=True)
+        picture.write_bytes(b"a picture")
+        return [picture]
+
+    monkeypatch.setattr("turncheck.action.draw_plots", draw)
+    assert job.pull_request() == 1
+
+    with zipfile.ZipFile(io.BytesIO(job.results.artifacts["turncheck-plots"])) as archive:
+        assert archive.namelist() == ["rasa/intent_confusion_matrix.png"]
+
+
+def test_a_picture_that_cannot_be_drawn_changes_nothing(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    def draw(*_: object) -> list[Path]:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("turncheck.action.draw_plots", draw)
+    assert job.pull_request() == 1
+
+    assert job.text.count(WARNING) == 1

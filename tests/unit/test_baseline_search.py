@@ -224,3 +224,11 @@ def test_another_engine_is_not_started_on_the_base(repository: Path) -> None:
     assert isinstance(found, Missing)
     assert "'rasa'" in found.reason
     assert msgspec.json.encode(found)
+
+
+def test_our_own_output_is_no_change(repository: Path) -> None:
+    (repository / "bot" / "results").mkdir()
+    (repository / "bot" / "results" / "report.json").write_text("{}")
+
+    assert search(repository, Measurer(), out="bot/results") == Missing("this is the base itself")
+    assert isinstance(search(repository, Measurer(), out="elsewhere"), Present)

@@ -126,7 +126,8 @@ class Reports:
     artifact_name: str
     root: str
     """The project's path in the repository: several assistants may be measured in one run."""
-    own_run: str | None = None
+    own_run: int | None = None
+    """Only runs before this one count."""
     passed_over: Counter[str] = field(default_factory=Counter)
     _downloads: int = 0
 
@@ -173,7 +174,7 @@ class Reports:
         for number, run in enumerate(listed):
             if number >= _MOST_RUNS:
                 return
-            if run.event in MEASURES_THE_COMMIT and (not self.own_run or run.id < int(self.own_run)):
+            if run.event in MEASURES_THE_COMMIT and (self.own_run is None or run.id < self.own_run):
                 yield run
 
     def _ancestors(self, commit: str) -> Iterator[str]:

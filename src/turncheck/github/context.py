@@ -61,6 +61,11 @@ class GitHubContext:
         return f"{self.repository_url}/actions/runs/{self.run_id}" if self.run_id else None
 
     @property
+    def run_number(self) -> int | None:
+        """The run's id as a number: later runs have greater ones."""
+        return int(self.run_id) if self.run_id and self.run_id.isdecimal() else None
+
+    @property
     def head_sha(self) -> str:
         """The commit that people look at: a pull request's head, not GitHub's test merge of it."""
         if self.pull_request:
