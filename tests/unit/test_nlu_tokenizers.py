@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.engines.embedded.nlu.batch import Tokens
-from turncheck.engines.embedded.nlu.tokenizers import WhitespaceTokenizer, make_tokenizer, split_further
+from turncheck.engines.embedded.nlu.plan import Step
+from turncheck.engines.embedded.nlu.tokenizer_choice import make_tokenizer
+from turncheck.engines.embedded.nlu.tokenizers import WhitespaceTokenizer, split_further
 from turncheck.errors import UserError
 from turncheck.location import Location
 from turncheck.project.model import Component
@@ -40,14 +42,16 @@ def test_a_token_pattern_splits_further_and_keeps_what_it_does_not_match() -> No
 def test_a_bad_token_pattern_is_an_error_with_its_place(tmp_path: Path) -> None:
     component = Component("WhitespaceTokenizer", {}, Location("config.yml", 3, 3))
     with pytest.raises(UserError, match="token_pattern") as error:
-        make_tokenizer(component, {"token_pattern": "("}, tmp_path)
+        make_tokenizer(Step(component.name, component, {"token_pattern": "("}), tmp_path)
     assert error.value.location == component.location
 
 
 def test_jieba_splits_chinese(tmp_path: Path) -> None:
     pytest.importorskip("jieba", reason="the extra jieba is not installed")
     component = Component("JiebaTokenizer", {}, Location("config.yml"))
-    tokens = make_tokenizer(component, {"dictionary_path": None}, tmp_path).tokenize("我来到北京清华大学")
+    tokens = make_tokenizer(Step(component.name, component, {"dictionary_path": None}), tmp_path).tokenize(
+        "我来到北京清华大学"
+    )
     assert tokens.words == ("我", "来到", "北京", "清华大学")
     assert tokens.spans[-1] == (5, 9)
 
@@ -57,7 +61,9 @@ def test_jieba_takes_the_dictionaries_of_the_project_alone(tmp_path: Path) -> No
     (tmp_path / "words").mkdir()
     (tmp_path / "words" / "own.txt").write_text("到北京清华 100000 n\n", encoding="utf-8")
     component = Component("JiebaTokenizer", {}, Location("config.yml"))
-    tokens = make_tokenizer(component, {"dictionary_path": "words"}, tmp_path).tokenize("我来到北京清华大学")
+    tokens = make_tokenizer(Step(component.name, component, {"dictionary_path": "words"}), tmp_path).tokenize(
+        "我来到北京清华大学"
+    )
     assert "到北京清华" in tokens.words
     with pytest.raises(UserError, match="not a folder of the project"):
-        make_tokenizer(component, {"dictionary_path": "../elsewhere"}, tmp_path)
+        make_tokenizer(Step(component.name, component, {"dictionary_path": "../elsewhere"}), tmp_path)

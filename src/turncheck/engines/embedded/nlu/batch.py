@@ -23,10 +23,15 @@ NO_INTENT = PredictedIntent(None, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of one text: their words and their borders, ``(start, end)`` in code points."""
+    """The tokens of one text: their words and their borders, ``(start, end)`` in code points.
+
+    Lemmas and part-of-speech tags are there where a language model gives them.
+    """
 
     words: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
+    lemmas: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
 
 
 TokenPatterns = tuple["Mapping[str, bool]", ...]

@@ -176,7 +176,11 @@ def token_features(
     own = [
         [
             _of_word(
-                word, window, None if patterns is None else patterns[index], None if dense is None else dense[index]
+                word,
+                window,
+                None if patterns is None else patterns[index],
+                None if dense is None else dense[index],
+                None if tokens.tags is None else tokens.tags[index],
             )
             for window in windows
         ]
@@ -200,7 +204,7 @@ def token_features(
 
 
 def _of_word(
-    word: str, window: Sequence[str], patterns: Mapping[str, bool] | None, dense: Any | None
+    word: str, window: Sequence[str], patterns: Mapping[str, bool] | None, dense: Any | None, tag: str | None
 ) -> list[tuple[str, str | float]]:
     found: list[tuple[str, str | float]] = []
     for name in window:
@@ -210,6 +214,8 @@ def _of_word(
             found.append((name, float(_SWITCHES[name](word))))
         elif name == "pattern":
             found.extend((f"pattern:{pattern}", float(hit)) for pattern, hit in (patterns or {}).items())
+        elif name in {"pos", "pos2"} and tag is not None:
+            found.append((name, tag if name == "pos" else tag[:2]))
         elif name == "text_dense_features" and dense is not None:
             found.extend((f"text_dense_features:{index}", float(value)) for index, value in enumerate(dense))
     return found

@@ -171,7 +171,8 @@ def _make_vectorizer(parameters: Mapping[str, Any]) -> Any:
 
 def _normalized(tokens: Tokens, parameters: Mapping[str, Any]) -> list[str]:
     """Replace whole numbers by one word, lower the case: what Rasa does before it counts."""
-    words = [_NUMBER.sub("__NUMBER__", word) for word in tokens.words]
+    known = tokens.lemmas if parameters["use_lemma"] and tokens.lemmas is not None else tokens.words
+    words = [_NUMBER.sub("__NUMBER__", word) for word in known]
     return [word.lower() for word in words] if parameters["lowercase"] else words
 
 

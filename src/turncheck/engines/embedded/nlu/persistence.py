@@ -11,7 +11,7 @@ from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
 from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.engines.embedded.nlu.steps import load_step
-from turncheck.engines.embedded.nlu.tokenizers import load_tokenizer
+from turncheck.engines.embedded.nlu.tokenizer_choice import load_tokenizer
 from turncheck.engines.embedded.stored_domain import domain_from_json, domain_to_json
 from turncheck.project.model import NOWHERE, Component
 from turncheck.report.model import EngineInfo

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.engines.embedded.nlu.catalogue import is_custom, parameters_of, require_known
+from turncheck.engines.embedded.nlu.catalogue import is_custom, known_component, parameters_of, require_known
 from turncheck.engines.embedded.nlu.featurizers import check_lexical_features
+from turncheck.engines.embedded.nlu.spacy_model import installed as spacy_installed
 from turncheck.errors import UserError
 from turncheck.project.model import Component
 from turncheck.report.model import Substitution
@@ -51,11 +52,17 @@ _DEFAULT_PIPELINE: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
 
 _LINEAR: Final = "linear model over word and character n-grams"
 _CRF: Final = "CRF over lexical features"
-_NO_FOREIGN_MODEL: Final = "it needs a pretrained model, which is not part of the project"
+_NO_FOREIGN_MODEL: Final = "it needs a pretrained model, which is not installed here"
+
+_SPACY: Final = frozenset({"SpacyTokenizer", "SpacyFeaturizer", "SpacyEntityExtractor"})
+"""What runs as it is where the model of ``SpacyNLP`` is installed."""
 
 _READS_SENTENCE_FEATURES: Final = frozenset({"LogisticRegressionClassifier", "SklearnIntentClassifier"})
 _READS_TOKEN_FEATURES: Final = frozenset({"CRFEntityExtractor"})
-_GIVES_SENTENCE_FEATURES: Final = frozenset({"RegexFeaturizer", "CountVectorsFeaturizer", "LatentFeaturizer"})
+_GIVES_TOKEN_FEATURES: Final = frozenset({"RegexFeaturizer", "SpacyFeaturizer"})
+_GIVES_SENTENCE_FEATURES: Final = frozenset(
+    {"RegexFeaturizer", "CountVectorsFeaturizer", "LatentFeaturizer", "SpacyFeaturizer"}
+)
 
 
 def make_plan(config: Config, *, allow_custom_code: bool = False) -> Plan:
@@ -71,8 +78,14 @@ def make_plan(config: Config, *, allow_custom_code: bool = False) -> Plan:
         notes.append("config.yml has no pipeline: Rasa's default pipeline is used")
     substitutions: dict[Substitution, None] = {}
     steps: list[Step] = []
+    spacy_model: Mapping[str, Any] | None = None
     for component in pipeline:
-        for made in _resolve(component, allow_custom_code=allow_custom_code):
+        known = known_component(component)
+        if known is not None and known.name == "SpacyNLP" and spacy_installed(component):
+            parameters = parameters_of(component, known)
+            spacy_model = {"name": parameters["model"], "case_sensitive": parameters["case_sensitive"]}
+            continue
+        for made in _resolve(component, spacy_model, allow_custom_code=allow_custom_code):
             if isinstance(made, Substitution):
                 substitutions[made] = None
             else:
@@ -92,7 +105,9 @@ def make_plan(config: Config, *, allow_custom_code: bool = False) -> Plan:
     return Plan(tokenizer, tuple(_needed(others)), tuple(substitutions), tuple(notes))
 
 
-def _resolve(component: Component, *, allow_custom_code: bool) -> Iterator[Step | Substitution]:
+def _resolve(
+    component: Component, spacy_model: Mapping[str, Any] | None, *, allow_custom_code: bool
+) -> Iterator[Step | Substitution]:
     """Return the step that runs for a component, if any, and the substitution to list, if there is one."""
     if is_custom(component):
         if allow_custom_code:
@@ -108,6 +123,9 @@ def _resolve(component: Component, *, allow_custom_code: bool) -> Iterator[Step 
     parameters = parameters_of(component, known)
     if known.name == "LexicalSyntacticFeaturizer":
         check_lexical_features(parameters)
+        return
+    if spacy_model is not None and known.name in _SPACY:
+        yield Step(known.name, component, {**parameters, "spacy_model": spacy_model})
         return
     replacement = _REPLACED.get(known.name)
     if replacement is None:
@@ -157,7 +175,7 @@ def _needed(steps: tuple[Step, ...]) -> list[Step]:
     needed: list[Step] = []
     sentences = tokens = False
     for step in reversed(steps):
-        if step.kind in _GIVES_SENTENCE_FEATURES and not (sentences or (tokens and step.kind == "RegexFeaturizer")):
+        if step.kind in _GIVES_SENTENCE_FEATURES and not (sentences or (tokens and step.kind in _GIVES_TOKEN_FEATURES)):
             continue
         sentences = sentences or step.kind in _READS_SENTENCE_FEATURES
         tokens = tokens or step.kind in _READS_TOKEN_FEATURES

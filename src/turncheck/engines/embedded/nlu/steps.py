@@ -17,6 +17,7 @@ from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 from turncheck.engines.embedded.nlu.featurizers import CountVectorsFeaturizer, RegexFeaturizer
 from turncheck.engines.embedded.nlu.response_selector import ResponseSelectorStandIn
 from turncheck.engines.embedded.nlu.rule_extractors import EntitySynonymMapper, RegexEntityExtractor
+from turncheck.engines.embedded.nlu.spacy_model import SpacyEntityExtractor, SpacyFeaturizer
 from turncheck.errors import UserError
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _PLAIN: Final[Mapping[str, Any]] = {
         RegexFeaturizer,
         CountVectorsFeaturizer,
         LatentFeaturizer,
+        SpacyFeaturizer,
+        SpacyEntityExtractor,
         LogisticRegressionClassifier,
         SklearnIntentClassifier,
         DucklingEntityExtractor,
@@ -55,7 +58,7 @@ _STAND_IN_DEFAULTS: Final[Mapping[str, Any]] = {
     "split_entities_by_comma": True,
 }
 
-FEATURIZERS: Final = frozenset({"RegexFeaturizer", "CountVectorsFeaturizer", "LatentFeaturizer"})
+FEATURIZERS: Final = frozenset({"RegexFeaturizer", "CountVectorsFeaturizer", "LatentFeaturizer", "SpacyFeaturizer"})
 """Kinds whose output later steps are trained on."""
 
 EXTRACTORS: Final = frozenset(
@@ -65,6 +68,7 @@ EXTRACTORS: Final = frozenset(
         "CRFEntityExtractor",
         "RegexEntityExtractor",
         "DucklingEntityExtractor",
+        "SpacyEntityExtractor",
         "CustomComponent",
     }
 )

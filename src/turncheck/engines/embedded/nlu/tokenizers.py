@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from turncheck.engines.embedded.nlu.batch import Tokens
-from turncheck.errors import UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from turncheck.project.model import Component
 
 _SEPARATORS: Final = (
     # before white space or the end
@@ -80,20 +72,25 @@ def split_further(tokens: Tokens, pattern: re.Pattern[str] | None) -> Tokens:
     """Apply Rasa's ``token_pattern``: each token becomes what the pattern finds in it, or stays if that is nothing."""
     if pattern is None:
         return tokens
-    words: list[str] = []
     spans: list[tuple[int, int]] = []
-    for word, (start, end) in zip(tokens.words, tokens.spans, strict=True):
-        pieces = [piece for piece in pattern.findall(word) if isinstance(piece, str) and piece]
-        if not pieces:
-            words.append(word)
-            spans.append((start, end))
+    origins: list[int] = []
+    for index, (word, (start, _)) in enumerate(zip(tokens.words, tokens.spans, strict=True)):
+        pieces = [piece for piece in pattern.findall(word) if isinstance(piece, str) and piece] or [word]
         offset = 0
         for piece in pieces:
             at = word.index(piece, offset)
             offset = at + len(piece)
-            words.append(piece)
             spans.append((start + at, start + offset))
-    return Tokens(tuple(words), tuple(spans))
+            origins.append(index)
+    return Tokens(
+        tuple(
+            tokens.words[origin][start - tokens.spans[origin][0] : end - tokens.spans[origin][0]]
+            for origin, (start, end) in zip(origins, spans, strict=True)
+        ),
+        tuple(spans),
+        tokens.lemmas and tuple(tokens.lemmas[origin] for origin in origins),
+        tokens.tags and tuple(tokens.tags[origin] for origin in origins),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,58 +154,3 @@ class JiebaTokenizer:
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """Travel to a worker process without the segmenter, which cannot."""
         return JiebaTokenizer.of, (self.dictionaries, self.token_pattern)
-
-
-def load_tokenizer(shape: Mapping[str, Any]) -> Tokenizer:
-    """Make the tokenizer that a model describes."""
-    pattern = re.compile(shape["token_pattern"]) if shape["token_pattern"] else None
-    if shape["kind"] == "jieba":
-        return JiebaTokenizer.of(tuple(shape["dictionaries"]), pattern)
-    return WhitespaceTokenizer(pattern)
-
-
-def make_tokenizer(component: Component, parameters: Mapping[str, Any], root: Path) -> Tokenizer:
-    """Make the tokenizer that ``component`` names; ``root`` is the project's folder.
-
-    Raises:
-        UserError: ``token_pattern`` is no regular expression, or ``dictionary_path`` no folder of the project.
-    """
-    pattern = _compile_token_pattern(component, parameters.get("token_pattern"))
-    if component.name == "JiebaTokenizer":
-        return JiebaTokenizer.of(_dictionaries(component, parameters.get("dictionary_path"), root), pattern)
-    return WhitespaceTokenizer(pattern)
-
-
-def _compile_token_pattern(component: Component, pattern: object) -> re.Pattern[str] | None:
-    if not pattern:
-        return None
-    try:
-        return re.compile(str(pattern))
-    except re.error as error:
-        raise UserError(
-            f"the token_pattern {pattern!r} of {component.name} is not a regular expression: {error}",
-            location=component.location,
-        ) from None
-
-
-def _dictionaries(component: Component, path: object, root: Path) -> tuple[str, ...]:
-    if importlib.util.find_spec("jieba") is None:
-        raise UserError(
-            "JiebaTokenizer needs the package jieba, which is not installed",
-            location=component.location,
-            remedy="Install turncheck[jieba].",
-        )
-    if path is None:
-        return ()
-    folder = (root / str(path)).resolve()
-    if not folder.is_dir() or not folder.is_relative_to(root.resolve()):
-        raise UserError(
-            f"the dictionary_path {str(path)!r} of JiebaTokenizer is not a folder of the project",
-            location=component.location,
-        )
-    try:
-        return tuple(file.read_text(encoding="utf-8") for file in sorted(folder.iterdir()) if file.is_file())
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(
-            f"a dictionary of JiebaTokenizer below {str(path)!r} cannot be read: {error}", location=component.location
-        ) from None

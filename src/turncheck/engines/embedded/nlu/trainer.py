@@ -13,7 +13,7 @@ from turncheck.engines.embedded.nlu.linear import LabelSplit
 from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
 from turncheck.engines.embedded.nlu.plan import Plan, make_plan
 from turncheck.engines.embedded.nlu.steps import FEATURIZERS, extractor_of, train_step
-from turncheck.engines.embedded.nlu.tokenizers import make_tokenizer
+from turncheck.engines.embedded.nlu.tokenizer_choice import make_tokenizer
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class EmbeddedNluTrainer:
         prepared = self._prepared.get(id(project.config))
         if prepared is None or prepared[0] is not project.config:
             plan = make_plan(project.config, allow_custom_code=self.allow_custom_code)
-            tokenizer = make_tokenizer(plan.tokenizer.component, plan.tokenizer.parameters, project.root)
+            tokenizer = make_tokenizer(plan.tokenizer, project.root)
             prepared = self._prepared[id(project.config)] = project.config, plan, tokenizer
         return prepared[1], prepared[2]
 

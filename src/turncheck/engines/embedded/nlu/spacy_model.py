@@ -1,0 +1,180 @@
+"""Rasa's spaCy components, where spaCy and the model that ``SpacyNLP`` names are installed as packages.
+
+A model in a folder of the project is not loaded: what spaCy reads there is code as much as data.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+from turncheck.engines.base import PredictedEntity
+from turncheck.engines.embedded.nlu.batch import Tokens
+from turncheck.engines.embedded.nlu.tokenizers import split_further
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.nlu.batch import Batch, Training
+    from turncheck.project.model import Component
+
+_PACKAGE: Final = re.compile(r"[a-z]\w*")
+
+
+def installed(component: Component) -> bool:
+    """Whether spaCy and the model that this ``SpacyNLP`` names are installed."""
+    model = component.parameters.get("model")
+    return (
+        isinstance(model, str)
+        and _PACKAGE.fullmatch(model) is not None
+        and importlib.util.find_spec("spacy") is not None
+        and importlib.util.find_spec(model) is not None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SpacyModel:
+    """An installed model, by name; loaded once in a process."""
+
+    name: str
+    case_sensitive: bool
+
+    def document(self, text: str) -> Any:
+        """Return spaCy's document of the text, in lower case unless the case matters (so does Rasa)."""
+        return _document(self.name, text if self.case_sensitive else text.lower())
+
+    def original(self, text: str) -> Any:
+        """Return spaCy's document of the text as it stands: names are recognised by their case."""
+        return _document(self.name, text)
+
+
+@lru_cache(maxsize=2)
+def _language(name: str) -> Any:
+    import spacy
+
+    return spacy.load(name)
+
+
+@lru_cache(maxsize=20_000)
+def _document(name: str, text: str) -> Any:
+    return _language(name)(text)
+
+
+@dataclass(frozen=True, slots=True)
+class SpacyTokenizer:
+    """Rasa's SpacyTokenizer: spaCy's tokens with their lemmas and part-of-speech tags."""
+
+    model: SpacyModel
+    token_pattern: re.Pattern[str] | None = None
+
+    def tokenize(self, text: str) -> Tokens:
+        """Split one text."""
+        found = [token for token in self.model.document(text) if token.text.strip()]
+        if not found:
+            return Tokens((text,), ((0, len(text)),))
+        tokens = Tokens(
+            tuple(token.text for token in found),
+            tuple((token.idx, token.idx + len(token.text)) for token in found),
+            tuple(token.lemma_ or token.text for token in found),
+            tuple(token.tag_ for token in found),
+        )
+        return split_further(tokens, self.token_pattern)
+
+    def to_json(self) -> dict[str, Any]:
+        """Model and pattern."""
+        pattern = self.token_pattern and self.token_pattern.pattern
+        model = {"name": self.model.name, "case_sensitive": self.model.case_sensitive}
+        return {"kind": "spacy", "token_pattern": pattern, "model": model}
+
+
+@dataclass(frozen=True, slots=True)
+class SpacyFeaturizer:
+    """Rasa's SpacyFeaturizer: word vectors, pooled over the sentence (zero vectors aside)."""
+
+    model: SpacyModel
+    pooling: str
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
+        """Nothing is learned; ``None`` (and a note) for a model without word vectors."""
+        if parameters["pooling"] not in {"mean", "max"}:
+            raise UserError(f"the pooling of SpacyFeaturizer must be mean or max, not {parameters['pooling']!r}")
+        model = _model(parameters)
+        if _language(model.name).vocab.vectors_length == 0:
+            training.notes.append(f"SpacyFeaturizer gives no features: the model {model.name} has no word vectors")
+            return None
+        return cls(model, parameters["pooling"])
+
+    def process(self, batch: Batch) -> None:
+        """Add the dense block, and the vectors of the tokens where spaCy made these."""
+        width = _language(self.model.name).vocab.vectors_length
+        of_tokens = [self._vectors(text, width) for text in batch.texts]
+        batch.sentence_features.append(np.stack([self._pooled(vectors) for vectors in of_tokens]))
+        if all(len(vectors) == len(tokens.words) for vectors, tokens in zip(of_tokens, batch.tokens, strict=True)):
+            batch.dense_token_features = of_tokens
+
+    def _vectors(self, text: str, width: int) -> NDArray[np.float64]:
+        vectors = [token.vector for token in self.model.document(text) if token.text.strip()]
+        return np.array(vectors, dtype=np.float64) if vectors else np.zeros((1, width))
+
+    def _pooled(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        told = vectors[vectors.any(axis=1)]
+        if not len(told):
+            return np.zeros(vectors.shape[1])
+        pooled: NDArray[np.float64] = told.max(axis=0) if self.pooling == "max" else told.mean(axis=0)
+        return pooled
+
+    def save(self, members: MemberWriter) -> None:
+        """Nothing beyond the parameters."""
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Take model and pooling."""
+        return cls(_model(parameters), parameters["pooling"])
+
+
+@dataclass(frozen=True, slots=True)
+class SpacyEntityExtractor:
+    """Rasa's SpacyEntityExtractor: the names that the pretrained model recognises."""
+
+    model: SpacyModel
+    dimensions: tuple[str, ...]
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:  # noqa: ARG003  # the common protocol
+        """Nothing is learned."""
+        return cls(_model(parameters), tuple(parameters["dimensions"] or ()))
+
+    def process(self, batch: Batch) -> None:
+        """Append the names found."""
+        for text, entities in zip(batch.texts, batch.entities, strict=True):
+            for name in self.model.original(text).ents:
+                if not self.dimensions or name.label_ in self.dimensions:
+                    entities.append(
+                        PredictedEntity(name.start_char, name.end_char, name.label_, name.text, "SpacyEntityExtractor")
+                    )
+
+    def save(self, members: MemberWriter) -> None:
+        """Nothing beyond the parameters."""
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Take model and dimensions."""
+        return cls(_model(parameters), tuple(parameters["dimensions"] or ()))
+
+
+def _model(parameters: Mapping[str, Any]) -> SpacyModel:
+    """The plan puts the model that ``SpacyNLP`` names among the parameters of whoever reads it."""
+    name = parameters["spacy_model"]["name"]
+    if importlib.util.find_spec("spacy") is None or importlib.util.find_spec(name) is None:
+        raise UserError(f"the spaCy model {name} is not installed here", remedy=f"Install spaCy and {name}.")
+    return SpacyModel(name, parameters["spacy_model"]["case_sensitive"])
