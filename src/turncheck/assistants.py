@@ -133,7 +133,7 @@ def load_or_train(
 
 def _loaded(model: LoadedModel, options: AssistantOptions, project: Project) -> EmbeddedEngine:
     ensemble = model.ensemble()
-    nlu = model.nlu(options.project) if model.has_nlu else None
+    nlu = model.nlu() if model.has_nlu else None
     assistant = Assistant(ensemble.domain, ensemble, nlu, NoActionServer(), options.seed)
     return EmbeddedEngine(engine_info(project, nlu, assistant, model.path.name), assistant, nlu)
 

@@ -222,7 +222,7 @@ def subject_of(loaded: LoadedModel, options: CoreTestOptions, screen: Screen) ->
     ensemble = loaded.ensemble()
     nlu = None
     if options.end_to_end and loaded.has_nlu:
-        nlu = loaded.nlu(options.project)
+        nlu = loaded.nlu()
     elif options.end_to_end:
         screen.note(f"The model {loaded.path} has no NLU: of messages only /intent ones are understood.")
     return Subject(ensemble, nlu, _info(ensemble, nlu, loaded.path.name))

@@ -74,16 +74,16 @@ class LoadedModel:
         self._require("core", "policies")
         return read_ensemble(self.model.reader)
 
-    def nlu(self, root: Path) -> EmbeddedNluEngine:
-        """Return its language understanding; ``root`` is where files that a tokenizer names are found.
+    def nlu(self) -> EmbeddedNluEngine:
+        """Return its language understanding.
 
         Raises:
             UserError: it has none.
         """
-        from turncheck.engines.embedded.nlu.archive import read_nlu  # noqa: PLC0415 - heavy
+        from turncheck.engines.embedded.nlu.persistence import read_nlu  # noqa: PLC0415 - heavy
 
         self._require("nlu", "language understanding")
-        return read_nlu(self.model.reader, root)
+        return read_nlu(self.model.reader)
 
     def _require(self, part: str, name: str) -> None:
         if part not in self.model.parts:

@@ -174,11 +174,11 @@ def engine_for(project: Project, options: NluTestOptions, screen: Screen) -> Emb
         UserError: the named model is not there, cannot be read, or understands no sentences.
     """
     if options.model is not None:
-        return load_model(named_model(options.model)).nlu(options.project)
+        return load_model(named_model(options.model)).nlu()
     fitting = fitting_model(options.project / DEFAULT_MODELS, project, ("nlu",))
     if fitting is not None:
         screen.note(f"The model {fitting.path} fits the project's files and is used.")
-        return fitting.nlu(options.project)
+        return fitting.nlu()
     with screen.step("train", "No model fits the project's files: training"):
         return trainer_for(options.seed).fit(project)
 

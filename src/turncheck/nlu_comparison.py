@@ -278,10 +278,10 @@ def fit_and_judge(task: Task) -> Outcome:
 
 
 def _model(engine: EmbeddedNluEngine, task: Task) -> Rendered:
-    from turncheck.engines.embedded.nlu.archive import write_nlu  # noqa: PLC0415 - heavy
+    from turncheck.engines.embedded.nlu.persistence import write_nlu  # noqa: PLC0415 - heavy
 
     writer = MemberWriter()
-    write_nlu(writer, engine, task.project.config)
+    write_nlu(writer, engine)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         write_model(path, writer, fingerprint=task.key, parts=("nlu",))

@@ -58,7 +58,7 @@ def run_parse(
 def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine:
     """Take the model that was named, else the newest that fits the project's files; else train, and say so."""
     if options.model is not None:
-        return load_model(named_model(options.model)).nlu(options.project)
+        return load_model(named_model(options.model)).nlu()
     for name in ("config", "nlu", "domain"):
         path = getattr(options, name)
         if path is not None and not path.exists():
@@ -69,7 +69,7 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine:
     fitting = fitting_model(options.project / DEFAULT_MODELS, project, ("nlu",))
     if fitting is not None:
         screen.detail(f"Using {fitting.path}")
-        return fitting.nlu(options.project)
+        return fitting.nlu()
     for finding in project.findings:
         if finding.severity == "error" and {"nlu", "config"} & project.unreadable:
             raise UserError(finding.message, location=finding.location, remedy=finding.hint or None)

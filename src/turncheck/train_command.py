@@ -96,9 +96,9 @@ def _add_core(project: Project, writer: MemberWriter, options: TrainOptions) -> 
 
 
 def _add_nlu(project: Project, writer: MemberWriter, options: TrainOptions) -> Sequence[Substitution]:
-    from turncheck.engines.embedded.nlu.archive import write_nlu  # noqa: PLC0415 - heavy
+    from turncheck.engines.embedded.nlu.persistence import write_nlu  # noqa: PLC0415 - heavy
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415
 
     engine = EmbeddedNluTrainer(seed=options.seed).fit(project)
-    write_nlu(writer, engine, project.config)
+    write_nlu(writer, engine)
     return engine.info.substitutions
