@@ -32,7 +32,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     ruler.add_patterns([{"label": "GPE", "pattern": "Rome"}])
     package = tmp_path / "site" / "tiny_model"
     package.mkdir(parents=True)
-    language.to_disk(package / "tiny_model-1.0.0")
+    language.to_disk(package / "en_model-1.0.0")
     meta = {**language.meta, "name": "model", "version": "1.0.0"}
     (package / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
     (package / "__init__.py").write_text(
