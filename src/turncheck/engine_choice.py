@@ -2,21 +2,73 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Protocol
 
 from turncheck import __version__
+from turncheck.engines.base import Capabilities
+from turncheck.errors import UserError
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from turncheck.engines.base import NluEngine, NluTrainer
+    from turncheck.engines.base import ConversationEngine, NluEngine, NluTrainer, Policies
     from turncheck.engines.embedded.actions.server import ActionServer
     from turncheck.engines.embedded.engine import EmbeddedEngine
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.project.model import Project
+    from turncheck.settings import Settings
+
+
+class Engines(Protocol):
+    """An engine of one project, in the parts that evaluations take."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do here."""
+
+    @property
+    def at_once(self) -> int:
+        """How many stories and cases it is asked about at the same time."""
+
+    @property
+    def nlu_trainer(self) -> NluTrainer:
+        """What trains the engines of folds; only where the capabilities say so."""
+
+    @property
+    def nlu(self) -> NluEngine | None:
+        """Language understanding, trained on the whole project; ``None`` where it has no sentences."""
+
+    @property
+    def ensemble(self) -> Policies:
+        """What decides on the next action."""
+
+    def assistant(self, server: ActionServer) -> ConversationEngine:
+        """Return the whole assistant; an engine that runs custom actions itself has them run by ``server``."""
+
+    def info(self, *, measured: EngineInfo | None = None) -> EngineInfo:
+        """Return name, version, and what stood in for what in the parts that were used.
+
+        Args:
+            measured: that of the folds' engines, where language understanding was measured by cross-validation.
+        """
+
+    def why_not(self, evaluation: str) -> str | None:
+        """Return why this engine cannot do an evaluation of this project, or ``None``."""
+
+    def before_folds(self, folds: int) -> str | None:
+        """Return what a person should know before so many folds are trained, or ``None``."""
+
+
+_NEEDED: Final[Mapping[str, set[str]]] = {
+    "nlu": {"nlu", "config"},
+    "core": {"domain", "stories", "config"},
+    "e2e": {"domain", "stories", "config"},
+}
+NOTHING_TO_LEARN: Final = "the project has neither stories nor rules to learn from"
 
 
 @dataclass(eq=False)
@@ -25,6 +77,21 @@ class EmbeddedEngines:
 
     project: Project
     seed: int
+    capabilities = Capabilities()
+    at_once = 1
+
+    def why_not(self, evaluation: str) -> str | None:
+        """It trains on the project's files: those that an evaluation needs must be there and whole."""
+        if self.project.calm is not None:
+            return f"{self.project.calm}: the embedded engine does not run CALM assistants"
+        if broken := sorted(_NEEDED[evaluation] & self.project.unreadable):
+            return f"the {' and '.join(broken)} of the project cannot be read (see the findings)"
+        if evaluation == "core" and not self.project.stories and not self.project.rules:
+            return NOTHING_TO_LEARN
+        return None
+
+    def before_folds(self, folds: int) -> None:
+        """Its trainings are short."""
 
     @cached_property
     def nlu_trainer(self) -> NluTrainer:
@@ -40,7 +107,7 @@ class EmbeddedEngines:
 
     @cached_property
     def ensemble(self) -> Ensemble:
-        """The policies."""
+        """The policies, trained."""
         from turncheck.engines.embedded.policies.trainer import train_ensemble  # noqa: PLC0415 - see the class
 
         return train_ensemble(self.project)
@@ -69,6 +136,37 @@ class EmbeddedEngines:
             substitutions=(*(nlu.substitutions if nlu else ()), *(ensemble.substitutions if ensemble else ())),
             notes=_unique((*(nlu.notes if nlu else ()), *([NLG_NOTE] if "nlg" in self.project.endpoints else []))),
         )
+
+
+@contextmanager
+def chosen_engines(
+    settings: Settings,
+    project: Project,
+    environment: Mapping[str, str],
+    hosts: tuple[str, ...] | None,
+) -> Iterator[Engines]:
+    """Yield the engine that the settings name; what is started for it is stopped at the end.
+
+    Args:
+        settings: those about the engine must fit together.
+        project: what it is trained on.
+        environment: what a child process may get of it (see :mod:`turncheck.environment`).
+        hosts: what ``endpoints.yml`` may name beside loopback; ``None``: any.
+
+    Raises:
+        UserError: settings that belong to another engine, or too few or too many of them.
+    """
+    if settings.engine == "embedded":
+        for name in ("rasa_url", "rasa_token", "rasa_jwt", "rasa_command", "model"):
+            if getattr(settings, name) is not None:
+                flag = name.replace("_", "-")
+                raise UserError(f"--{flag} is for the engine 'rasa'", remedy="Add --engine rasa, or leave it out.")
+        yield EmbeddedEngines(project, settings.seed)
+        return
+    from turncheck.rasa_engines import running_rasa  # noqa: PLC0415 - not for the embedded engine
+
+    with running_rasa(settings, project, environment, hosts) as engines:
+        yield engines
 
 
 def _unique(notes: Iterable[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
-from turncheck.errors import EXIT_FAILED, EXIT_OK
+from turncheck.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.measure import measure
 from turncheck.outputs import render_outputs
 
@@ -38,7 +38,9 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """0 where all gates passed, else 1."""
+        """0 where all gates passed, else 1; 2 where the measuring could not be done to its end."""
+        if self.report.stopped is not None:
+            return EXIT_NOT_DONE
         return EXIT_OK if self.verdict.passed else EXIT_FAILED
 
 

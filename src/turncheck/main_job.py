@@ -101,6 +101,8 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
         written += draw_plots(outcome, folder, screen)
     sys.stdout.write(terminal_summary(outcome, prepared.links))
     screen.note(written_line(folder, written))
+    if outcome.report.stopped is not None:
+        sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")
     return outcome.exit_code
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from turncheck import __version__
-from turncheck.engine_choice import EmbeddedEngines
+from turncheck.engine_choice import chosen_engines
+from turncheck.engines.base import CutShortError, EngineError
 from turncheck.errors import UserError
 from turncheck.project.e2e_cases import read_cases
 from turncheck.project.model import UserStep
@@ -26,9 +27,10 @@ from turncheck.report.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from turncheck.assistants import AssistantOptions
+    from turncheck.engine_choice import Engines
     from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.finding import Finding
     from turncheck.location import Location
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from turncheck.report.model import Core, EndToEnd, KindCoverage
     from turncheck.screen import Screen
     from turncheck.settings import Settings
+
+
+Section = TypeVar("Section")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,8 @@ class Tests:
 def measure(inputs: Inputs, screen: Screen) -> Report:
     """Read the project and run every evaluation that was asked for and that it has files for.
 
+    An engine that can answer no more ends the measuring: the report holds what was finished, and ``stopped`` says why.
+
     Raises:
         UserError: a path that was given is missing, or nothing can be read at all.
     """
@@ -77,15 +84,16 @@ def measure(inputs: Inputs, screen: Screen) -> Report:
     with screen.step("reading", "Reading the project"):
         project = read_given(settings)
         tests = read_tests(settings)
-    run = _Run(inputs, project, tests, screen)
-    nlu, core, e2e = run.nlu(), run.core(), run.e2e()
+    with chosen_engines(settings, project, inputs.environment, inputs.hosts) as engines:
+        run = _Run(inputs, project, tests, engines, screen)
+        nlu, core, e2e = run.nlu(), run.core(), run.e2e()
     validation = run.validation()
     return Report(
         tool=Tool(name="turncheck", version=__version__),
         project=ProjectInfo(name=inputs.name or project.name, root=inputs.root),
         source=inputs.source,
         seed=settings.seed,
-        engine=run.engines.info(measured=nlu.engine if nlu else None),
+        engine=engines.info(measured=nlu.engine if nlu else None),
         validation=validation,
         nlu=nlu.section if nlu else None,
         core=core,
@@ -95,6 +103,7 @@ def measure(inputs: Inputs, screen: Screen) -> Report:
         skipped=tuple(
             Skipped(evaluation=name, reason=run.skipped[name]) for name in EVALUATIONS if name in run.skipped
         ),
+        stopped=run.stopped,
         timings=dict(screen.timings),
     )
 
@@ -148,14 +157,15 @@ def _must_exist(name: str, paths: Iterable[str]) -> None:
 class _Run:
     """One measurement on its way: each evaluation gives its section, or leaves the reason why there is none."""
 
-    def __init__(self, inputs: Inputs, project: Project, tests: Tests, screen: Screen) -> None:
+    def __init__(self, inputs: Inputs, project: Project, tests: Tests, engines: Engines, screen: Screen) -> None:
         self.inputs = inputs
         self.settings = inputs.settings
         self.project = project
         self.tests = tests
-        self.engines = EmbeddedEngines(project, inputs.settings.seed)
+        self.engines = engines
         self.screen = screen
         self.skipped: dict[str, str] = {}
+        self.stopped: str | None = None
         self.case_findings: tuple[Finding, ...] = ()
 
     def nlu(self) -> NluMeasurement | None:
@@ -163,41 +173,43 @@ class _Run:
         from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable  # noqa: PLC0415 - slow
 
         project, tests, folds = self.project, self.tests.nlu, self.settings.folds
-        reason = self._why_not("nlu", {"nlu", "config"}) or why_not_testable(project, tests, folds=folds)
+        reason = self._why_not("nlu") or why_not_testable(project, tests, folds=folds)
+        if reason is None and tests is None:
+            reason = self.engines.capabilities.no_training
         if reason:
             self._skip("nlu", reason)
             return None
+
+        def held_out_or_folds() -> NluMeasurement:
+            if tests is not None and (engine := self.engines.nlu) is not None:
+                return evaluate_held_out(project, engine, tests)
+            if note := self.engines.before_folds(folds):
+                self.screen.note(note)
+            trainer, seed, workers = self.engines.nlu_trainer, self.settings.seed, self.settings.workers
+            if self.settings.engine == "rasa":
+                workers = 1  # there is one server, and it has one model at a time
+            return cross_validate(project, trainer, folds=folds, seed=seed, workers=workers)
+
         how = "Testing language understanding" if tests else f"Cross-validating in {folds} folds"
         with self.screen.step("nlu", how):
-            try:
-                if tests is not None and self.engines.nlu is not None:
-                    return evaluate_held_out(project, self.engines.nlu, tests)
-                return cross_validate(
-                    project,
-                    self.engines.nlu_trainer,
-                    folds=folds,
-                    seed=self.settings.seed,
-                    workers=self.settings.workers,
-                )
-            except UserError as error:
-                self._skip("nlu", _refused(error))
-                return None
+            return self._measured("nlu", held_out_or_folds)
 
     def core(self) -> Core | None:
         """Dialogue: the test stories, step by step."""
         from turncheck.evaluation.stories import evaluate_stories  # noqa: PLC0415 - see `nlu`
 
-        reason = self._why_not("core", {"domain", "stories", "config"}) or self._why_no_stories()
+        stories, engines = self.tests.stories, self.engines
+        reason = self._why_not("core") or (None if stories else "the project has no test stories")
         if reason:
             self._skip("core", reason)
             return None
-        with self.screen.step("core", f"Testing {len(self.tests.stories)} stories"):
-            try:
-                nlu = self.engines.nlu if any(map(_has_text, self.tests.stories)) else None
-                return evaluate_stories(self.engines.ensemble, self.tests.stories, nlu=nlu, end_to_end=True)
-            except UserError as error:
-                self._skip("core", _refused(error))
-                return None
+
+        def all_stories() -> Core:
+            nlu = engines.nlu if any(map(_has_text, stories)) else None
+            return evaluate_stories(engines.ensemble, stories, nlu=nlu, end_to_end=True, at_once=engines.at_once)
+
+        with self.screen.step("core", f"Testing {len(stories)} stories"):
+            return self._measured("core", all_stories)
 
     def e2e(self) -> EndToEnd | None:
         """The end-to-end test cases, custom actions by the action server that the settings or the project name."""
@@ -206,7 +218,7 @@ class _Run:
         from turncheck.e2e_command import check_cases  # noqa: PLC0415
         from turncheck.evaluation.e2e import CaseRun, evaluate_cases  # noqa: PLC0415
 
-        reason = self._why_not("e2e", {"domain", "stories", "config"})
+        reason = self._why_not("e2e")
         if reason is None and not self.tests.e2e:
             reason = "the project has no end-to-end cases"
         if reason:
@@ -218,14 +230,15 @@ class _Run:
         if any(fault.severity == "error" for fault in faults) or not read.cases:
             self._skip("e2e", "the end-to-end cases are faulty (see the findings)" if faults else "there are no cases")
             return None
+        workers = max(self.engines.at_once, self.settings.workers)
+
+        def all_cases() -> EndToEnd:
+            with running_server(self._assistant(), self.project, self.inputs.environment) as server:
+                engine = self.engines.assistant(server).for_threads()
+                return evaluate_cases(engine, read.cases, CaseRun(workers=workers))
+
         with self.screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"):
-            try:
-                with running_server(self._assistant(), self.project, self.inputs.environment) as server:
-                    engine = self.engines.assistant(server).for_threads()
-                    return evaluate_cases(engine, read.cases, CaseRun(workers=max(1, self.settings.workers)))
-            except UserError as error:
-                self._skip("e2e", _refused(error))
-                return None
+            return self._measured("e2e", all_cases)
 
     def validation(self) -> Validation | None:
         """The data: what Rasa checks, and what it passes in silence."""
@@ -264,22 +277,27 @@ class _Run:
             child_variables=self.settings.env,
         )
 
-    def _why_not(self, evaluation: str, needed: set[str]) -> str | None:
+    def _measured(self, evaluation: str, measure_it: Callable[[], Section]) -> Section | None:
+        """Return what was measured; where the engine gave up, what it had done until then: nothing runs after it."""
+        try:
+            return measure_it()
+        except EngineError as error:
+            self.stopped = str(error)
+            finished: Section | None = error.finished if isinstance(error, CutShortError) else None
+            if finished is None:
+                self._skip(evaluation, f"not run: {error.what}")
+            return finished
+        except UserError as error:
+            self._skip(evaluation, _refused(error))
+            return None
+
+    def _why_not(self, evaluation: str) -> str | None:
         """The reasons that hold for any evaluation with an engine."""
         if self.settings.evaluations and evaluation not in self.settings.evaluations:
             return self._not_asked()
-        if self.project.calm is not None:
-            return f"{self.project.calm}: the embedded engine does not run CALM assistants"
-        if broken := sorted(needed & self.project.unreadable):
-            return f"the {' and '.join(broken)} of the project cannot be read (see the findings)"
-        return None
-
-    def _why_no_stories(self) -> str | None:
-        if not self.tests.stories:
-            return "the project has no test stories"
-        if not self.project.stories and not self.project.rules:
-            return "the project has neither stories nor rules to learn from"
-        return None
+        if self.stopped is not None:
+            return f"not run: {self.stopped.partition(chr(10))[0]}"
+        return self.engines.why_not(evaluation)
 
     def _not_asked(self) -> str:
         return f"not asked for (evaluations: {', '.join(self.settings.evaluations)})"

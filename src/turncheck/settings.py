@@ -239,6 +239,9 @@ class Settings:
     )
     rasa_url: str | None = _setting(None, _text, "a running Rasa server (engine 'rasa')", file_key=False, metavar="URL")
     rasa_token: Secret | None = _setting(None, _secret, "that server's token", file_key=False, metavar="TOKEN")
+    rasa_jwt: Secret | None = _setting(
+        None, _secret, "a JWT with the role admin, where that server asks for one", file_key=False, metavar="JWT"
+    )
     rasa_command: str | None = _setting(
         None, _text, "how to start Rasa from the project (engine 'rasa')", file_key=False, metavar="COMMAND"
     )

@@ -21,7 +21,8 @@ GROUPS = {
         *("baseline", "comment", "check-run", "annotations", "artifact-name", "retention-days", "token", "run-id"),
     ),
     "the team's own assistant": (
-        *("rasa-url", "rasa-token", "rasa-command", "action-endpoint", "action-server", "allow-hosts", "env"),
+        *("rasa-url", "rasa-token", "rasa-jwt", "rasa-command"),
+        *("action-endpoint", "action-server", "allow-hosts", "env"),
     ),
 }
 

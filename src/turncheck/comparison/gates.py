@@ -41,6 +41,8 @@ def judge(report: Report, comparison: Comparison | None, settings: GateSettings)
 def _gates(
     report: Report, comparison: Comparison | None, rules: GateRules, asked: tuple[str, ...]
 ) -> Iterable[GateResult]:
+    if report.stopped is not None:
+        yield GateResult(name="completed", outcome="failed", reason=report.stopped)
     if "errors" in rules.fail_on:
         yield _no_findings(report, "error", "errors")
     if rules.fail_on_warnings:

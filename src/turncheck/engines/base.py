@@ -5,11 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from turncheck.errors import UserError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.tracker import Tracker
+    from turncheck.engines.embedded.policies.decision import Decision
     from turncheck.project.model import Project
     from turncheck.report.model import EngineInfo
+
+
+class EngineError(UserError):
+    """The engine can answer no more (a server that is gone or refuses): the rest of a run is not run."""
+
+
+class CutShortError(EngineError):
+    """An engine could answer no more in the middle of something.
+
+    ``finished``: what was done before, in the shape of the result that would have been returned, or ``None``. Of
+    several answers those that are missing are ``None``.
+    """
+
+    def __init__(self, cause: UserError, finished: Any = None) -> None:
+        super().__init__(cause.what, location=cause.location, remedy=cause.remedy)
+        self.finished = finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +111,20 @@ class NluTrainer(Protocol):
         """Train on the project's NLU data. Deterministic for the same project and seed."""
 
 
+# --- dialogue --------------------------------------------------------------------------------------------------------
+
+
+class Policies(Protocol):
+    """An engine, as far as it decides what to do next."""
+
+    @property
+    def domain(self) -> DialogueDomain:
+        """The domain that stories are read by."""
+
+    def next(self, tracker: Tracker) -> Decision:
+        """Decide on the next action after what has happened; the tracker is left as it is."""
+
+
 # --- conversations ---------------------------------------------------------------------------------------------------
 
 ActionOutcome = Literal["ran", "stubbed", "assumed", "rejected", "failed", "timed out", "no server", "unreachable"]
@@ -150,6 +185,9 @@ class ConversationEngine(Protocol):
     @property
     def info(self) -> EngineInfo:
         """Name, version, substitutions."""
+
+    def for_threads(self) -> ConversationEngine:
+        """Return an engine that holds conversations in several threads at once."""
 
     def conversation(
         self,

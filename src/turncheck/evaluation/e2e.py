@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from turncheck.engines.base import CutShortError, EngineError
 from turncheck.errors import UserError
 from turncheck.evaluation.e2e_assertions import judge_assertions
 from turncheck.evaluation.e2e_coverage import Exercised
@@ -57,12 +58,16 @@ def evaluate_cases(
 
     ``finished`` is told each result in that order, as soon as it is known. Interrupted, what was finished is kept and
     the rest is marked as not run (:data:`INTERRUPTED` is then among the remarks).
+
+    Raises:
+        CutShortError: the engine failed in the middle; in ``finished`` the cases that it could not run are skipped.
     """
     results: list[CaseResult] = []
     exercised = Exercised()
     remarks: tuple[str, ...] = ()
+    lost: list[EngineError] = []
     try:
-        for outcome in _outcomes(engine, cases, run):
+        for outcome in _outcomes(engine, cases, run, lost):
             results.append(outcome.result)
             exercised = exercised.with_all(outcome.exercised)
             if finished is not None:
@@ -70,7 +75,7 @@ def evaluate_cases(
     except KeyboardInterrupt:
         remarks = (INTERRUPTED,)
         results += [_skipped(case, INTERRUPTED) for case in cases[len(results) :]]
-    return EndToEnd(
+    section = EndToEnd(
         cases=tuple(results),
         passed=sum(result.outcome == "passed" for result in results),
         failed=sum(result.outcome in {"failed", "error"} for result in results),
@@ -78,13 +83,19 @@ def evaluate_cases(
         exercised=exercised.by_kind(),
         remarks=remarks,
     )
+    if lost:
+        raise CutShortError(lost[0], section)
+    return section
 
 
-def _outcomes(engine: ConversationEngine, cases: Sequence[E2ECase], run: CaseRun) -> Iterator[CaseOutcome]:
+def _outcomes(
+    engine: ConversationEngine, cases: Sequence[E2ECase], run: CaseRun, lost: list[EngineError]
+) -> Iterator[CaseOutcome]:
+    """Run the cases; an engine that fails is noted in ``lost``, and what it did not run is skipped."""
     stopped = False
     pool = ThreadPoolExecutor(max(1, run.workers))
     try:
-        futures = [pool.submit(_run_repeatedly, engine, case, run) for case in cases]
+        futures = [pool.submit(_run_unless_lost, engine, case, run, lost) for case in cases]
         for case, future in zip(cases, futures, strict=True):
             if stopped:
                 yield CaseOutcome(_skipped(case, NOT_RUN), Exercised())
@@ -96,6 +107,15 @@ def _outcomes(engine: ConversationEngine, cases: Sequence[E2ECase], run: CaseRun
             yield outcome
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _run_unless_lost(engine: ConversationEngine, case: E2ECase, run: CaseRun, lost: list[EngineError]) -> CaseOutcome:
+    if not lost:
+        try:
+            return _run_repeatedly(engine, case, run)
+        except EngineError as error:
+            lost.append(error)
+    return CaseOutcome(_skipped(case, f"not run: {lost[0].what}"), Exercised())
 
 
 def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun) -> CaseOutcome:
@@ -122,6 +142,9 @@ def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: i
     """Hold the case's conversation and judge it. After a failed turn the conversation goes on.
 
     A case that lacks a custom action is skipped, unless something had failed before.
+
+    Raises:
+        EngineError: the engine can hold no conversation any more.
     """
     talk = _Talk(case)
     try:
@@ -142,6 +165,8 @@ def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: i
             else:
                 turn = conversation.say(expected.user or "", expected.metadata or None)
                 talk.take(expected, turn, run.slot_order)
+    except EngineError:
+        raise
     except UserError as error:
         talk.error = str(error)
     return CaseOutcome(talk.result(), talk.exercised)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from turncheck.engines.base import CutShortError, EngineError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -35,15 +37,22 @@ def run_folds(
     workers: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[FoldRun]:
-    """Run all folds that judge something, in order; ``workers`` is as in :func:`evaluate_nlu`."""
+    """Run all folds that judge something, in order; ``workers`` is as in :func:`evaluate_nlu`.
+
+    Raises:
+        CutShortError: the engine failed; ``finished`` are the folds that were done, ``None`` without any.
+    """
     folds = [fold for fold in range(plan.count) if plan.judged(fold)]
     if workers == 0:
         workers = _processors() if len(project.nlu.examples) >= _WORTH_WORKERS else 1
     workers = min(workers, len(folds))
-    runs = []
+    runs: list[FoldRun] = []
     if workers == 1:
         for fold in folds:
-            runs.append(_run_fold(project, trainer, plan, fold))
+            try:
+                runs.append(_run_fold(project, trainer, plan, fold))
+            except EngineError as error:
+                raise CutShortError(error, runs or None) from error
             if progress:
                 progress(len(runs), len(folds))
         return runs

@@ -6,6 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from msgspec import structs
+
+from turncheck.engines.base import CutShortError
 from turncheck.evaluation.entities import PRETRAINED_EXTRACTORS, EntityCase, score_extractors, score_spans
 from turncheck.evaluation.fold_runs import FoldRun, run_folds
 from turncheck.evaluation.insights import find_insights
@@ -105,11 +108,20 @@ def evaluate_held_out(
 
     Raises:
         ValueError: there are no test sentences.
+        CutShortError: the engine failed in the middle; ``finished`` is the measurement of what it had answered.
     """
     if reason := why_not_testable(project, test_data, folds=2):
         raise ValueError(reason)
     examples = test_data.examples
-    parses = engine.parse([example.text for example in examples])
+    stopped: CutShortError | None = None
+    try:
+        parses = engine.parse([example.text for example in examples])
+    except CutShortError as error:
+        if error.finished is None:
+            raise
+        stopped = error
+        answered = [(one, parse) for one, parse in zip(examples, error.finished, strict=True) if parse is not None]
+        examples, parses = tuple(one for one, _ in answered), [parse for _, parse in answered]
     if trained is not None:
         kept = tuple(example for example in project.nlu.examples if example.text in trained)
         project = replace(project, nlu=replace(project.nlu, examples=kept))
@@ -117,7 +129,7 @@ def evaluate_held_out(
     judged = [Judged(example, parse) for example, parse in zip(examples, parses, strict=True)]
     wrong = {place: entry.example.text for place, entry in enumerate(judged) if not entry.correct}
     neighbours = find_neighbours(project.nlu.examples, wrong, lambda _, __: True)
-    return _measure(
+    measurement = _measure(
         project,
         judged,
         neighbours,
@@ -127,6 +139,10 @@ def evaluate_held_out(
         folds=None,
         pretrained=pretrained,
     )
+    if stopped is not None:
+        left = f"Not run: {len(test_data.examples) - len(examples)} of {len(test_data.examples)} sentences."
+        raise CutShortError(stopped, _with_remark(measurement, left))
+    return measurement
 
 
 def cross_validate(
@@ -143,19 +159,26 @@ def cross_validate(
 
     Raises:
         ValueError: there is nothing to judge.
+        CutShortError: the engine failed in the middle; ``finished`` is the measurement of the folds that were done.
     """
     if reason := why_not_testable(project, None, folds=folds):
         raise ValueError(reason)
     examples = project.nlu.examples
     plan = stable_folds(examples, folds, seed)
-    runs = run_folds(project, trainer, plan, workers=workers, progress=progress)
+    stopped: CutShortError | None = None
+    try:
+        runs = run_folds(project, trainer, plan, workers=workers, progress=progress)
+    except CutShortError as error:
+        if error.finished is None:
+            raise
+        stopped, runs = error, error.finished
     placed: dict[int, Judged] = {}
     for run in runs:
         for index, parse in zip(plan.judged(run.fold), run.parses, strict=True):
             placed[index] = Judged(examples[index], parse, run.fold)
     judged = [placed[index] for index in sorted(placed)]
     wrong = {place: entry.example.text for place, entry in enumerate(judged) if not entry.correct}
-    return _measure(
+    measurement = _measure(
         project,
         judged,
         find_neighbours(examples, wrong, lambda place, index: plan.fold_of[index] != judged[place].fold),
@@ -165,6 +188,14 @@ def cross_validate(
         folds=plan,
         pretrained=pretrained,
     )
+    if stopped is not None:
+        raise CutShortError(stopped, _with_remark(measurement, f"Not run: {folds - len(runs)} of {folds} folds."))
+    return measurement
+
+
+def _with_remark(measurement: NluMeasurement, remark: str) -> NluMeasurement:
+    section = structs.replace(measurement.section, remarks=(*measurement.section.remarks, remark))
+    return replace(measurement, section=section)
 
 
 def _measure(

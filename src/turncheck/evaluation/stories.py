@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.events import UserUttered
 from turncheck.dialogue.training import trackers_of
-from turncheck.engines.base import Parse, PredictedIntent
+from turncheck.engines.at_once import ask_all
+from turncheck.engines.base import CutShortError, Parse, PredictedIntent
 from turncheck.evaluation.annotated import annotation
 from turncheck.evaluation.scores import score_pairs
 from turncheck.evaluation.story_run import StoryRun, run_story
@@ -17,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.engines.base import NluEngine
-    from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.engines.base import NluEngine, Policies
     from turncheck.evaluation.story_run import Entity
     from turncheck.project.model import Story
 
@@ -26,12 +27,13 @@ NOT_RUN = "Custom actions and forms were not run: their events are those of the 
 
 
 def evaluate_stories(
-    ensemble: Ensemble,
+    ensemble: Policies,
     stories: Sequence[Story],
     *,
     nlu: NluEngine | None = None,
     end_to_end: bool = False,
     max_stories: int | None = None,
+    at_once: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Core:
     """Judge the test stories.
@@ -42,10 +44,15 @@ def evaluate_stories(
         nlu: reads the texts of messages, with ``end_to_end``; without one, only ``/intent`` messages are understood.
         end_to_end: judge intents and entities, too.
         max_stories: judge only so many, the first ones.
+        at_once: stories to judge at the same time, where the policies are those of a server. The result does not
+            depend on it.
         progress: told after each story how many of how many are judged.
 
     Stories that are the same for every policy are judged once and counted once, as in Rasa; the others are listed,
     marked as duplicates.
+
+    Raises:
+        CutShortError: the engine failed in the middle; ``finished`` holds the stories that were judged.
     """
     trackers = trackers_of([story for story in stories if story.kind == "story"], ensemble.domain)
     chosen = trackers.stories[:max_stories]
@@ -55,19 +62,52 @@ def evaluate_stories(
     understood = _understood((*chosen, *duplicates), ensemble, nlu) if end_to_end else None
     results: list[StoryResult] = []
     tally = _Tally()
-    total = len(chosen) + len(duplicates)
-    for number, tracker in enumerate((*chosen, *duplicates)):
+    everything = (*chosen, *duplicates)
+    done = _Count(len(everything), progress)
+
+    def judge(tracker: StoryTracker) -> StoryRun:
         run = run_story(tracker, ensemble, understood)
+        done.one_more()
+        return run
+
+    stopped: CutShortError | None = None
+    runs: Sequence[StoryRun | None]
+    try:
+        runs = ask_all(judge, everything, at_once)
+    except CutShortError as error:
+        if error.finished is None:
+            raise
+        stopped, runs = error, error.finished
+    for number, (tracker, run) in enumerate(zip(everything, runs, strict=True)):
+        if run is None:
+            continue
         is_duplicate = number >= len(chosen)
         if not is_duplicate:
             tally.add(run)
         results.append(_result(tracker, run, is_duplicate=is_duplicate))
-        if progress is not None:
-            progress(number + 1, total)
+    if stopped is not None:
+        left = f"Not run: {len(everything) - len(results)} of {len(everything)} stories."
+        raise CutShortError(stopped, tally.core(results, left))
     return tally.core(results)
 
 
-def _understood(trackers: Sequence[StoryTracker], ensemble: Ensemble, nlu: NluEngine | None) -> dict[str, Parse]:
+class _Count:
+    """Tells how many stories are done, whichever of the threads did them."""
+
+    def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
+        self._total = total
+        self._progress = progress
+        self._done = 0
+        self._lock = Lock()
+
+    def one_more(self) -> None:
+        if self._progress is not None:
+            with self._lock:
+                self._done += 1
+                self._progress(self._done, self._total)
+
+
+def _understood(trackers: Sequence[StoryTracker], ensemble: Policies, nlu: NluEngine | None) -> dict[str, Parse]:
     """Read all texts in one go."""
     texts = dict.fromkeys(e.text for t in trackers for e in t.events if isinstance(e, UserUttered) and e.text)
     if nlu is not None:
@@ -119,7 +159,7 @@ class _Tally:
         self.correct += run.passed
         self.warned += run.passed and run.warned
 
-    def core(self, results: Sequence[StoryResult]) -> Core:
+    def core(self, results: Sequence[StoryResult], *remarks: str) -> Core:
         texts = [text for text in {**self.expected_entities, **self.predicted_entities} if text is not None]
         for text in texts:
             self.pairs.update(_aligned(self.expected_entities.get(text, []), self.predicted_entities.get(text, [])))
@@ -147,7 +187,7 @@ class _Tally:
             recall=scores.recall,
             f1=scores.f1,
             in_training_data_fraction=0.0,
-            remarks=(NOT_RUN,),
+            remarks=(NOT_RUN, *remarks),
         )
 
 

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.engines.base import Parse
+    from turncheck.engines.base import Parse, Policies
     from turncheck.engines.embedded.policies.decision import Decision
-    from turncheck.engines.embedded.policies.ensemble import Ensemble
 
 ACTION_LIMIT: Final = 10
 """Actions in a turn before Rasa's circuit breaker ends it."""
@@ -59,7 +58,7 @@ class StoryRun:
         ) == _as_set(self.predicted_entities)
 
 
-def run_story(story: StoryTracker, ensemble: Ensemble, understood: Mapping[str, Parse] | None) -> StoryRun:
+def run_story(story: StoryTracker, ensemble: Policies, understood: Mapping[str, Parse] | None) -> StoryRun:
     """Hold a test story against the policies.
 
     ``understood``: how the texts of the messages were understood, to judge that, too (end to end); ``None``: messages
@@ -79,7 +78,7 @@ def run_story(story: StoryTracker, ensemble: Ensemble, understood: Mapping[str, 
 
 
 class _Runner:
-    def __init__(self, story: StoryTracker, ensemble: Ensemble, understood: Mapping[str, Parse]) -> None:
+    def __init__(self, story: StoryTracker, ensemble: Policies, understood: Mapping[str, Parse]) -> None:
         self.run = StoryRun()
         self.tracker = Tracker(ensemble.domain, story.name)
         self.ensemble = ensemble

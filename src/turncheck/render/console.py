@@ -141,6 +141,8 @@ def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:
         else:
             yield f"{'No baseline' if used.status == 'missing' else 'Unreadable baseline'}: {text(used.reason, 400)}"
         yield from (f"Warning: {text(warning, 400)}" for warning in comparison.warnings)
+    if report.stopped is not None:
+        yield f"Stopped: {text(report.stopped, 1000)}"
     skipped = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
     if skipped:
         reason = text(skipped[0].reason or "no reason was given", 400)

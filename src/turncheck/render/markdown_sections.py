@@ -60,6 +60,8 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Markdown]:
         trained = count(nlu.on_training_sentences, "test sentence")
         remarks.append(trusted(f"⚠️ {trained} of {nlu.examples:,} were trained on: the figures are better than life."))
     skipped_cases = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
+    if report.stopped is not None:
+        remarks.append(join([trusted("⛔ Stopped before the end: "), prose(report.stopped, 600)]))
     if skipped_cases:
         told = trusted(f"⚠️ {count(len(skipped_cases), 'end-to-end case')} skipped: ")
         remarks.append(join([told, prose(skipped_cases[0].reason or "no reason was given", 200)]))

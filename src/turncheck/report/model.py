@@ -534,4 +534,6 @@ class Report(_Part, frozen=True, kw_only=True):
     coverage: dict[str, KindCoverage] = {}
     settings: GateSettings = GateSettings()
     skipped: tuple[Skipped, ...] = ()
+    stopped: str | None = None
+    """Why the measuring ended before its end (a server that is gone): sections hold what was finished until then."""
     timings: dict[str, float] = {}

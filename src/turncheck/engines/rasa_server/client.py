@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import requests
 
-from turncheck.errors import UserError
+from turncheck.engines.base import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,8 +30,12 @@ _PASSING: Final = {429, 502, 503, 504}
 """Statuses that may be over the next moment. A 500 is the server's own fault and is repeated once."""
 
 
-class ServerError(UserError):
+class ServerError(EngineError):
     """The server cannot be reached, refuses, or fails: nothing more can be measured with it."""
+
+
+class SlowAnswerError(ServerError):
+    """The server did not answer in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +49,17 @@ class Access:
 
 
 class RasaClient:
-    """A server's REST API. May be used by several threads."""
+    """A server's REST API. May be used by several threads; no more than ``at_once`` calls are under way together."""
 
-    def __init__(self, access: Access, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, access: Access, *, at_once: int = CONCURRENCY, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         self.access = access
+        self.at_once = max(1, at_once)
         self._base = access.url.rstrip("/")
         self._sleep = sleep
         self._local = threading.local()
+        self._places = threading.BoundedSemaphore(self.at_once)
 
     # --- what it is asked ---------------------------------------------------------------------------------------------
 
@@ -68,10 +76,14 @@ class RasaClient:
         """Understand a sentence."""
         return self._object(self._call("POST", "/model/parse", json={"text": text}), "/model/parse")
 
-    def predict(self, events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        """Predict the next action after these events."""
+    def predict(self, events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+        """Predict the next action after these events; ``None`` where the model knows no dialogue."""
         answer = self._call("POST", "/model/predict", json=list(events), params={"include_events": "NONE"})
-        return self._object(answer, "/model/predict")
+        return None if answer is None else self._object(answer, "/model/predict")
+
+    def load(self, model: str) -> None:
+        """Have the server load another model, a file on its own disk."""
+        self._call("PUT", "/model", json={"model_file": model})
 
     def tracker(self, sender: str) -> Mapping[str, Any]:
         """Return a conversation with all its events."""
@@ -83,10 +95,17 @@ class RasaClient:
         path = f"/conversations/{quote(sender, safe='')}/tracker/events"
         self._call("POST", path, json=list(events), params={"include_events": "NONE"}, repeatable=False)
 
-    def say(self, sender: str, text: str, timeout: float | None = None) -> list[Mapping[str, Any]]:
-        """Send a message by the REST channel and return the assistant's answers. Never repeated: it changes state."""
+    def say(
+        self, sender: str, text: str, *, metadata: Mapping[str, Any] | None = None, timeout: float | None = None
+    ) -> list[Mapping[str, Any]]:
+        """Send a message by the REST channel and return the assistant's answers. Never repeated: it changes state.
+
+        Raises:
+            SlowAnswerError: there is no answer in ``timeout`` seconds.
+        """
         path = "/webhooks/rest/webhook"
-        answer = self._call("POST", path, json={"sender": sender, "message": text}, repeatable=False, timeout=timeout)
+        message = {"sender": sender, "message": text} | ({"metadata": dict(metadata)} if metadata else {})
+        answer = self._call("POST", path, json=message, repeatable=False, timeout=timeout)
         if not isinstance(answer, list):
             raise ServerError(f"the Rasa server answers {path} with something that is no list of messages")
         return [dict(message) for message in answer]
@@ -116,20 +135,24 @@ class RasaClient:
             if attempt:
                 self._sleep(PAUSE * 2 ** (attempt - 1))
             try:
-                response = self._session.request(
-                    method,
-                    self._base + path,
-                    json=json,
-                    params={**(params or {}), **({"token": self.access.token} if self.access.token else {})},
-                    timeout=timeout or self.access.timeout,
-                    allow_redirects=False,
-                )
+                with self._places:
+                    response = self._session.request(
+                        method,
+                        self._base + path,
+                        json=json,
+                        params={**(params or {}), **({"token": self.access.token} if self.access.token else {})},
+                        timeout=timeout or self.access.timeout,
+                        allow_redirects=False,
+                    )
             except requests.Timeout:
-                failure = self._failure(path, f"does not answer within {timeout or self.access.timeout:g} s")
-            except requests.RequestException as error:
+                what = f"does not answer {path} within {timeout or self.access.timeout:g} seconds"
+                failure = SlowAnswerError(f"the Rasa server at {self._base} {what}")
+            except requests.ConnectionError as error:
                 failure = self._failure(path, f"cannot be reached ({_kind(error)})")
+            except requests.RequestException as error:  # an address that is none, an answer that cannot be decoded
+                raise self._failure(path, f"cannot be asked ({type(error).__name__})") from None
             else:
-                if response.ok:
+                if response.status_code < requests.codes.multiple_choices:
                     return self._read(response, path)
                 failure = self._refused(response, path)
                 if response.status_code not in _PASSING and not (response.status_code == 500 and attempt == 0):
@@ -150,6 +173,8 @@ class RasaClient:
     def _read(self, response: requests.Response, path: str) -> Any:
         if len(response.content) > MAX_ANSWER:
             raise self._failure(path, "answers with more than 64 MiB")
+        if response.status_code == requests.codes.no_content:
+            return None
         try:
             return response.json()
         except ValueError:
@@ -162,6 +187,11 @@ class RasaClient:
                 return ServerError(
                     f"the Rasa server at {self._base} refuses {path}: {reason}",
                     remedy="Give its token with --rasa-token, or an admin's JWT with --rasa-jwt.",
+                )
+            case status if status < requests.codes.bad_request:
+                return ServerError(
+                    f"the Rasa server at {self._base} answers {path} with a redirect ({status})",
+                    remedy="Give the address that it leads to.",
                 )
             case 404:
                 remedy = (
@@ -193,5 +223,9 @@ def _reason(response: requests.Response) -> str:
     return " ".join(str(message or response.reason).split())[:300]
 
 
-def _kind(error: requests.RequestException) -> str:
-    return "connection refused or cut" if isinstance(error, requests.ConnectionError) else type(error).__name__
+def _kind(error: requests.ConnectionError) -> str:
+    """Tell a server that is not there from one that went away, as far as the library says so."""
+    text = str(error)
+    if "NameResolution" in text or "Name or service" in text:
+        return "no such host"
+    return "connection refused" if "refused" in text else "connection cut"

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
 
-from turncheck.dialogue.defaults import ACTION_LISTEN
-from turncheck.dialogue.events import UserFeaturization
-from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, SelectedResponse, Turn
+from turncheck.engines.at_once import ask_all
+from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.engines.embedded.policies.decision import Decision
-from turncheck.engines.rasa_server.client import CONCURRENCY, RasaClient, ServerError
+from turncheck.engines.rasa_server.client import ServerError
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.tracker import Tracker
+    from turncheck.engines.rasa_server.client import RasaClient
 
+NAME: Final = "rasa"
 ALTERNATIVES: Final = 3
 _ENTITY_KEYS: Final = {"start", "end", "entity", "value", "extractor", "role", "group", "confidence_entity"}
-_DROPPED: Final = {"timestamp", "message_id", "model_id", "assistant_id"}
 
 
 def describe(client: RasaClient) -> EngineInfo:
     """Ask the server for its version and model.
 
     Raises:
-        ServerError: it cannot be reached, or has no model.
+        ServerError: it cannot be reached, refuses, or has no model.
     """
     version, model = client.version(), client.model()
     if model is None:
@@ -38,7 +35,7 @@ def describe(client: RasaClient) -> EngineInfo:
             f"the Rasa server at {client.access.url} has no model loaded",
             remedy="Train one and start the server with it (`rasa run -m models`).",
         )
-    return EngineInfo(name="rasa", version=version, model=model)
+    return EngineInfo(name=NAME, version=version, model=model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +47,12 @@ class RasaNlu:
     extractors: tuple[str, ...] = ()
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
-        """Understand each text; some at a time, the answers in the texts' order."""
-        with ThreadPoolExecutor(CONCURRENCY) as pool:
-            return list(pool.map(self._parse, texts))
+        """Understand each text; some at a time, the answers in the texts' order.
+
+        Raises:
+            CutShortError: the server failed; ``finished`` holds the answers so far.
+        """
+        return ask_all(self._parse, texts, self.client.at_once)
 
     def _parse(self, text: str) -> Parse:
         return read_parse(text, self.client.parse(text))
@@ -121,107 +121,29 @@ class RasaPolicies:
     domain: DialogueDomain
 
     def next(self, tracker: Tracker) -> Decision:
-        """Ask the server; nothing is kept there between two calls."""
-        answer = self.client.predict([event.to_json() for event in tracker.events])
-        try:
-            scores = {str(entry["action"]): float(entry["score"] or 0.0) for entry in answer["scores"]}
-            policy = answer.get("policy")
-        except (KeyError, TypeError, ValueError) as error:
-            raise ServerError(f"the Rasa server's prediction cannot be read ({error!r})") from None
-        if not scores:
-            raise ServerError("the Rasa server predicts nothing: its model knows no dialogue")
-        ranked = sorted(scores.items(), key=lambda pair: -pair[1])
-        action, score = ranked[0]
-        listening = tracker.latest_action_name == ACTION_LISTEN
-        return Decision(
-            action=action,
-            policy=str(policy) if policy else None,
-            confidence=float(answer.get("confidence") or score),
-            events=(UserFeaturization(use_text=False),) if listening else (),
-            alternatives=tuple((name, value) for name, value in ranked[1:] if value > 0)[:ALTERNATIVES],
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class RasaConversations:
-    """Conversations by the REST channel, their events read from the tracker."""
-
-    client: RasaClient
-    info: EngineInfo
-    run: str = field(default_factory=lambda: uuid4().hex[:12])
-    _numbers: Iterator[int] = field(default_factory=count, repr=False)
-
-    def for_threads(self) -> RasaConversations:
-        """Return itself: conversations share nothing but connections."""
-        return self
-
-    def conversation(
-        self,
-        *,
-        channel: str = "rest",  # noqa: ARG002 - the server's REST channel is the one there is
-        fixtures: Mapping[str, Any] | None = None,
-        stubs: Mapping[str, Mapping[str, Any]] | None = None,
-        turn_timeout: float | None = None,
-        attempt: int = 0,  # noqa: ARG002 - each conversation is one of its own anyway
-    ) -> RasaConversation:
-        """Begin a conversation under a name that no other has.
+        """Ask the server; nothing is kept there between two calls.
 
         Raises:
-            ServerError: custom actions are to be stubbed, which no running server can be told.
+            ServerError: it cannot tell.
         """
-        if stubs:
-            raise ServerError("a running Rasa server calls its own action server: custom actions cannot be stubbed")
-        sender = f"turncheck-{self.run}-{next(self._numbers)}"
-        return RasaConversation(self.client, sender, dict(fixtures or {}), turn_timeout)
-
-
-class RasaConversation:
-    """One user talking to the server."""
-
-    def __init__(self, client: RasaClient, sender: str, fixtures: Mapping[str, Any], timeout: float | None) -> None:
-        self._client = client
-        self._sender = sender
-        self._fixtures = fixtures
-        self._timeout = timeout
-        self._seen = 0
-        self._opened = False
-
-    def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:  # noqa: ARG002 - the channel has none here
-        """Start the session and fill the fixtures' slots."""
-        self._opened = True
-        # A first look at a conversation makes the server start its session, as a first message would.
-        self._client.tracker(self._sender)
-        if self._fixtures:
-            events = [{"event": "slot", "name": name, "value": value} for name, value in self._fixtures.items()]
-            self._client.append_events(self._sender, events)
-        return self._turn(None, ())
-
-    def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
-        """Send a message and return the turn."""
-        opening = () if self._opened else self.open(metadata).events
-        responses = self._client.say(self._sender, text, self._timeout)
-        answered = tuple({key: value for key, value in said.items() if key != "recipient_id"} for said in responses)
-        turn = self._turn(text, answered)
-        return turn if not opening else _joined(opening, turn)
-
-    def _turn(self, text: str | None, responses: tuple[Mapping[str, Any], ...]) -> Turn:
-        tracker = self._client.tracker(self._sender)
-        events = [dict(event) for event in tracker.get("events") or ()]
-        new, self._seen = events[self._seen :], len(events)
-        return Turn(
-            user=text,
-            responses=responses,
-            slots=dict(tracker.get("slots") or {}),
-            active_loop=(tracker.get("active_loop") or {}).get("name"),
-            events=tuple({key: value for key, value in event.items() if key not in _DROPPED} for event in new),
-        )
-
-
-def _joined(opening: Sequence[Mapping[str, Any]], turn: Turn) -> Turn:
-    return Turn(
-        user=turn.user,
-        responses=turn.responses,
-        slots=turn.slots,
-        active_loop=turn.active_loop,
-        events=(*opening, *turn.events),
-    )
+        answer = self.client.predict([event.to_json() for event in tracker.events])
+        if answer is None:
+            raise ServerError(
+                "the Rasa server predicts nothing: its model knows no dialogue",
+                remedy="Train it with stories or rules, or leave the evaluation 'core' out.",
+            )
+        try:
+            ranked = sorted(
+                ((str(entry["action"]), float(entry["score"] or 0.0)) for entry in answer["scores"]),
+                key=lambda pair: -pair[1],
+            )
+            action, score = ranked[0]  # of equals the first in the domain, as Rasa chooses
+            policy, confidence = answer.get("policy"), answer.get("confidence")
+            return Decision(
+                action=action,
+                policy=str(policy) if policy else None,
+                confidence=score if confidence is None else float(confidence),
+                alternatives=tuple((name, value) for name, value in ranked[1:] if value > 0)[:ALTERNATIVES],
+            )
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise ServerError(f"the Rasa server's prediction cannot be read ({error!r})") from None

@@ -1,0 +1,102 @@
+"""A program of the team's own, started for a while: no shell, its own environment, stopped with all it started."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Final
+
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+STOP_SECONDS: Final = 10.0
+LOG_LINES: Final = 30
+_LOG_BYTES: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A process that was started, and what it prints. ``what`` names it in messages: "the action server"."""
+
+    what: str
+    process: subprocess.Popen[bytes]
+    log: IO[bytes]
+
+    def log_end(self) -> str:
+        """Return the last lines that it printed."""
+        size = os.fstat(self.log.fileno()).st_size
+        text = os.pread(self.log.fileno(), _LOG_BYTES, max(0, size - _LOG_BYTES)).decode("utf-8", "replace")
+        lines = [line.rstrip().rpartition("\r")[2] for line in text.split("\n")]  # a progress bar: its last state
+        return "\n".join([line for line in lines if line][-LOG_LINES:]) or "(nothing was printed)"
+
+    def failure(self, happened: str) -> UserError:
+        """Return the error to raise: what happened, and the end of the log."""
+        return UserError(f"{self.what} {happened}. Its log ends with:\n{self.log_end()}")
+
+    def ended(self) -> UserError | None:
+        """Return the error to raise where it ended by itself."""
+        code = self.process.poll()
+        return None if code is None else self.failure(f"ended with exit code {code}")
+
+
+def split_command(what: str, command: str) -> list[str]:
+    """Return the words of a command; no shell ever reads it.
+
+    Raises:
+        UserError: there is none, or a quote is left open.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"{what}'s command '{command}' cannot be run: {error}") from None
+    if not words:
+        raise UserError(f"{what}'s command is empty", remedy="Give the program and its arguments.")
+    return words
+
+
+@contextmanager
+def running_child(what: str, words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Iterator[Child]:
+    """Start a program in ``folder`` and yield it; at the end it is stopped, with the processes it started.
+
+    ``environment`` is all that it gets.
+
+    Raises:
+        UserError: it cannot be started.
+    """
+    with tempfile.TemporaryFile() as log:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the command comes from a flag, and no shell reads it
+                words,
+                cwd=folder,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise UserError(f"{what}'s command '{shlex.join(words)}' cannot be run: {error}") from error
+        try:
+            yield Child(what, process, log)
+        finally:
+            _stop(process)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End the whole process group: servers with workers of their own leave none behind."""
+    for stop in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, stop)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            continue
+        return

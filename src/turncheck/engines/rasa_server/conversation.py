@@ -1,0 +1,136 @@
+"""Conversations with a Rasa server: messages by its REST channel, what happened from its tracker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from turncheck.engines.base import CustomAction, Turn
+from turncheck.engines.rasa_server.client import ServerError, SlowAnswerError
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from turncheck.engines.rasa_server.client import RasaClient
+    from turncheck.report.model import EngineInfo
+
+_DROPPED: Final = {"timestamp", "message_id", "model_id", "assistant_id"}
+"""What differs from one run to the next, in an event and in its metadata and parse result."""
+_METADATA_SLOT: Final = "session_started_metadata"
+STUBS_NEED_OURS: Final = "a running Rasa server calls its own action server: custom actions cannot be stubbed there"
+
+
+@dataclass(frozen=True, slots=True)
+class RasaConversations:
+    """Conversations under names that no other has: ``run`` tells those of this run from all others."""
+
+    client: RasaClient
+    info: EngineInfo
+    run: str = field(default_factory=lambda: uuid4().hex[:12])
+    _numbers: Iterator[int] = field(default_factory=count, repr=False)
+
+    def for_threads(self) -> RasaConversations:
+        """Return itself: conversations share nothing but connections."""
+        return self
+
+    def conversation(
+        self,
+        *,
+        channel: str = "rest",  # noqa: ARG002 - the server's REST channel is the one there is
+        fixtures: Mapping[str, Any] | None = None,
+        stubs: Mapping[str, Mapping[str, Any]] | None = None,
+        turn_timeout: float | None = None,
+        attempt: int = 0,  # noqa: ARG002 - each conversation is one of its own anyway
+    ) -> RasaConversation:
+        """Begin a conversation. One whose custom actions are to be stubbed is never held: it lacks them."""
+        sender = f"turncheck-{self.run}-{next(self._numbers)}"
+        return RasaConversation(self.client, sender, dict(fixtures or {}), tuple(stubs or ()), turn_timeout)
+
+
+class RasaConversation:
+    """One user talking to the server."""
+
+    def __init__(
+        self,
+        client: RasaClient,
+        sender: str,
+        fixtures: Mapping[str, Any],
+        stubbed: tuple[str, ...],
+        timeout: float | None,
+    ) -> None:
+        self._client = client
+        self._sender = sender
+        self._fixtures = fixtures
+        self._stubbed = stubbed
+        self._timeout = timeout
+        self._seen = 0
+        self._opened = False
+
+    def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
+        """Start the session, and fill the slots of the fixtures and of the metadata."""
+        self._opened = True
+        if self._stubbed:
+            lacking = tuple(CustomAction(name, "no server", STUBS_NEED_OURS) for name in self._stubbed)
+            return Turn(None, (), {}, None, (), custom_actions=lacking)
+        # A first look at a conversation makes the server start its session, as a first message would.
+        self._client.tracker(self._sender)
+        filled = {**({_METADATA_SLOT: dict(metadata)} if metadata else {}), **self._fixtures}
+        if filled:
+            events = [{"event": "slot", "name": name, "value": value} for name, value in filled.items()]
+            self._client.append_events(self._sender, events)
+        return self._turn(None)
+
+    def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
+        """Send a message and return the turn. The first one opens the conversation where :meth:`open` did not.
+
+        Raises:
+            EngineError: the server is gone.
+            UserError: this message failed, and the server is still there.
+        """
+        if not self._opened:
+            self.open(metadata)
+        try:
+            responses = self._client.say(self._sender, text, metadata=metadata, timeout=self._timeout)
+        except SlowAnswerError as error:
+            return Turn(text, (), {}, None, (), stopped=error.what, timed_out=True)
+        except ServerError as error:
+            self._client.tracker(self._sender)  # raises where the server is gone for good
+            raise UserError(error.what, remedy=error.remedy) from None
+        said = tuple({key: value for key, value in one.items() if key != "recipient_id"} for one in responses)
+        return self._turn(text, said)
+
+    def _turn(self, text: str | None, responses: tuple[Mapping[str, Any], ...] | None = None) -> Turn:
+        """Read what is new in the conversation; what is said unasked stands in its events alone."""
+        tracker = self._client.tracker(self._sender)
+        try:
+            events = tuple(_without_ids(event) for event in tracker.get("events") or ())
+            new, self._seen = events[self._seen :], len(events)
+            return Turn(
+                user=text,
+                responses=_said(new) if responses is None else responses,
+                slots=dict(tracker.get("slots") or {}),
+                active_loop=(tracker.get("active_loop") or {}).get("name"),
+                events=new,
+            )
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
+            raise ServerError(f"the Rasa server's conversation cannot be read ({error!r})") from None
+
+
+def _without_ids(event: Mapping[str, Any]) -> dict[str, Any]:
+    cleaned = {key: value for key, value in event.items() if key not in _DROPPED}
+    for part in ("metadata", "parse_data"):
+        if isinstance(cleaned.get(part), dict):
+            cleaned[part] = {key: value for key, value in cleaned[part].items() if key not in _DROPPED}
+    return cleaned
+
+
+def _said(events: tuple[dict[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:
+    """Return the messages as the REST channel would give them."""
+    return tuple(
+        {key: value for key, value in {"text": event.get("text"), **(event.get("data") or {})}.items() if value}
+        for event in events
+        if event["event"] == "bot"
+    )

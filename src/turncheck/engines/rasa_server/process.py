@@ -1,0 +1,196 @@
+"""Real Rasa run by us: trained on the project, served on a free loopback port, stopped again."""
+
+from __future__ import annotations
+
+import socket
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import yaml
+
+from turncheck.engines.base import EngineError
+from turncheck.engines.child_process import running_child, split_command
+from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
+from turncheck.errors import UserError
+from turncheck.project.nlu_writer import write_nlu_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from turncheck.engines.child_process import Child
+    from turncheck.project.model import NluData
+
+START_SECONDS: Final = 300.0
+"""Importing TensorFlow and loading a large model takes its time on a small machine."""
+_POLL_SECONDS: Final = 0.5
+_PROBE_SECONDS: Final = 5.0
+_TRAINING: Final = "Rasa's training"
+_SERVER: Final = "the Rasa server"
+
+
+@dataclass(frozen=True, slots=True)
+class RasaFiles:
+    """What Rasa is trained and run with. ``endpoints`` is the content of the file it gets."""
+
+    root: Path
+    config: Path
+    domain: Path
+    data: Sequence[Path]
+    model: Path | None = None
+    endpoints: Mapping[str, Mapping[str, object]] | None = None
+
+
+class RasaProcess:
+    """A Rasa of the team's own: ``command`` is how it is called, ``environment`` all the variables that it gets.
+
+    Models are trained into ``folder``; the server is stopped where ``stack`` is closed.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        files: RasaFiles,
+        environment: Mapping[str, str],
+        *,
+        folder: Path,
+        stack: ExitStack,
+        at_once: int,
+    ) -> None:
+        self.training_seconds: float | None = None
+        self._words = split_command("Rasa", command)
+        self._files = files
+        # What Rasa keeps between trainings belongs into no project, and nobody is told of these trainings.
+        self._environment = {
+            "RASA_TELEMETRY_ENABLED": "false",
+            "RASA_CACHE_DIRECTORY": str(folder / "cache"),
+            **environment,
+        }
+        self._folder = folder
+        self._stack = stack
+        self._at_once = at_once
+        self._main: Path | None = None
+        self._loaded: Path | None = None
+        self._client: RasaClient | None = None
+        self._parts = count(1)
+
+    @property
+    def trains(self) -> bool:
+        """Whether the model is trained here, rather than given."""
+        return self._files.model is None
+
+    def serve(self) -> RasaClient:
+        """Return the server with the model of the whole project, trained and started when it is first needed.
+
+        Raises:
+            EngineError: it cannot be trained or started; the log's end says why.
+        """
+        if self._main is None:
+            self._main = self._files.model or self._train_all()
+        return self._with_model(self._main)
+
+    def serve_trained_on(self, data: NluData) -> RasaClient:
+        """Return the server with a model that was trained on these sentences alone; the one before is put away.
+
+        Raises:
+            EngineError: it cannot be trained or started.
+        """
+        path = self._folder / "nlu.yml"
+        path.write_text(write_nlu_yaml(data), encoding="utf-8")
+        words = ["train", "nlu", "--nlu", str(path), "--config", str(self._files.config)]
+        return self._with_model(self._train([*words, "--domain", str(self._files.domain)], f"part-{next(self._parts)}"))
+
+    def _train_all(self) -> Path:
+        begin = time.monotonic()
+        words = ["train", "--config", str(self._files.config), "--domain", str(self._files.domain), "--data"]
+        model = self._train([*words, *map(str, self._files.data)], "model")
+        self.training_seconds = time.monotonic() - begin
+        return model
+
+    def _train(self, words: Sequence[str], name: str) -> Path:
+        model = self._folder / f"{name}.tar.gz"
+        model.unlink(missing_ok=True)
+        words = [*self._words, *words, "--out", str(self._folder), "--fixed-model-name", name]
+        with (
+            _as_engine_error(),
+            running_child(_TRAINING, words, self._files.root, self._environment) as child,
+        ):
+            if child.process.wait() or not model.is_file():
+                raise child.failure(f"ended with exit code {child.process.returncode} and without a model")
+        return model
+
+    def _with_model(self, model: Path) -> RasaClient:
+        if self._client is None:
+            with _as_engine_error():
+                self._client = self._start(model)
+        elif self._loaded != model:
+            self._client.load(str(model))
+        self._loaded = model
+        return self._client
+
+    def _start(self, model: Path) -> RasaClient:
+        port = _free_port()
+        credentials, endpoints = self._folder / "credentials.yml", self._folder / "endpoints.yml"
+        # The project's own channels are left out: some of them would tell the world where to send its messages.
+        credentials.write_text("rest:\n", encoding="utf-8")
+        endpoints.write_text(yaml.safe_dump(dict(self._files.endpoints or {})), encoding="utf-8")
+        words = [*self._words, "run", "--enable-api", "--interface", "127.0.0.1", "--port", str(port)]
+        words += ["--model", str(model), "--credentials", str(credentials), "--endpoints", str(endpoints)]
+        child = self._stack.enter_context(running_child(_SERVER, words, self._files.root, self._environment))
+        url = f"http://127.0.0.1:{port}"
+        _wait(RasaClient(Access(url, timeout=_PROBE_SECONDS), sleep=lambda _: None), child)
+        return RasaClient(Access(url), at_once=self._at_once)
+
+
+@contextmanager
+def rasa_process(
+    command: str, files: RasaFiles, environment: Mapping[str, str], *, at_once: int
+) -> Iterator[RasaProcess]:
+    """Yield a Rasa that is trained and started when it is needed, and stopped at the end whatever happens.
+
+    Raises:
+        UserError: the command cannot be read.
+    """
+    with TemporaryDirectory(prefix="turncheck-rasa-") as folder, ExitStack() as stack:
+        yield RasaProcess(command, files, environment, folder=Path(folder), stack=stack, at_once=at_once)
+
+
+def _wait(client: RasaClient, child: Child) -> None:
+    """Wait until the server answers; it does so only when its model is loaded."""
+    end = time.monotonic() + START_SECONDS
+    while True:
+        if ended := child.ended():
+            raise ended
+        try:
+            model = client.model()
+        except ServerError as error:
+            if "has no model" in error.what:
+                raise child.failure("has not loaded the model") from None
+            if time.monotonic() > end:
+                raise child.failure(f"does not answer after {START_SECONDS:g} seconds") from None
+            time.sleep(_POLL_SECONDS)
+        else:
+            if model is None:
+                raise child.failure("has not loaded the model")
+            return
+
+
+@contextmanager
+def _as_engine_error() -> Iterator[None]:
+    """Without Rasa nothing is measured: what hinders it ends the measuring."""
+    try:
+        yield
+    except EngineError:
+        raise
+    except UserError as error:
+        raise EngineError(error.what, location=error.location, remedy=error.remedy) from error
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,237 @@
+"""The team's real assistant as the engine of a run: a server that runs already, or one that is trained and started."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.engine_choice import NOTHING_TO_LEARN
+from turncheck.engines.base import Capabilities
+from turncheck.engines.embedded.actions.endpoint import is_loopback
+from turncheck.engines.embedded.actions.server_process import DEFAULT_URL
+from turncheck.engines.embedded.nlu.catalogue import known_component
+from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient
+from turncheck.engines.rasa_server.conversation import RasaConversations
+from turncheck.engines.rasa_server.engine import NAME, RasaNlu, RasaPolicies, describe
+from turncheck.engines.rasa_server.process import RasaFiles, RasaProcess, rasa_process
+from turncheck.environment import expand, for_child
+from turncheck.errors import UserError
+from turncheck.model_choice import named_model
+from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
+from turncheck.report.model import EngineInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from turncheck.engines.embedded.actions.server import ActionServer
+    from turncheck.project.model import Component, Project
+    from turncheck.settings import Settings
+
+UNKNOWN_VERSION: Final = "unknown"
+CANNOT_BE_TRAINED: Final = (
+    "this engine cannot be trained here: without test sentences there is nothing to measure it by"
+)
+_KEPT_ENDPOINTS: Final = ("action_endpoint", "nlg")
+"""What conversations need. Where they are stored or sent on is left out: a test leaves no traces there."""
+
+
+@dataclass(eq=False)
+class RasaEngines:
+    """A Rasa server as the engine of one project. Connected, trained and started when it is first needed."""
+
+    project: Project
+    server: RasaClient | RasaProcess
+    at_once: int = CONCURRENCY
+    notes: tuple[str, ...] = ()
+    _info: EngineInfo | None = field(default=None, init=False)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """A server that runs already is taken as it is."""
+        return Capabilities(no_training=CANNOT_BE_TRAINED if isinstance(self.server, RasaClient) else None)
+
+    @cached_property
+    def domain(self) -> DialogueDomain:
+        """The project's own."""
+        return DialogueDomain.of(self.project)
+
+    @property
+    def nlu_trainer(self) -> RasaNluTrainer:
+        """What trains the engines of folds, all for one server."""
+        if not isinstance(self.server, RasaProcess):
+            raise UserError(CANNOT_BE_TRAINED)
+        return RasaNluTrainer(self.server, _extractors(self.project))
+
+    @property
+    def nlu(self) -> RasaNlu:
+        """Language understanding by the server."""
+        return RasaNlu(self._client(), self.info(), _extractors(self.project))
+
+    @property
+    def ensemble(self) -> RasaPolicies:
+        """The server's policies."""
+        return RasaPolicies(self._client(), self.domain)
+
+    def assistant(self, server: ActionServer) -> RasaConversations:  # noqa: ARG002 - Rasa calls it by its endpoints
+        """Return the assistant."""
+        return RasaConversations(self._client(), self.info())
+
+    def info(self, *, measured: EngineInfo | None = None) -> EngineInfo:
+        """Return version and model, as far as the server could be asked."""
+        return self._info or measured or EngineInfo(name=NAME, version=UNKNOWN_VERSION, notes=self.notes)
+
+    def why_not(self, evaluation: str) -> str | None:
+        """Stories and cases are read by the project's domain; what is trained needs something to learn from."""
+        if evaluation != "nlu" and "domain" in self.project.unreadable:
+            return "the domain of the project cannot be read (see the findings)"
+        if evaluation == "core" and self.project.calm is not None:
+            return f"{self.project.calm}: flows are not judged by test stories"
+        if evaluation == "core" and isinstance(self.server, RasaProcess) and self.server.trains:
+            return None if self.project.stories or self.project.rules else NOTHING_TO_LEARN
+        return None
+
+    def before_folds(self, folds: int) -> str:
+        """Each fold is a training of real Rasa: say how long that may take."""
+        self._client()
+        seconds = self.server.training_seconds if isinstance(self.server, RasaProcess) else None
+        many = f"Cross-validation with real Rasa trains {folds} models, one a fold"
+        if seconds is None:
+            return f"{many}: about {folds} times as long as `rasa train nlu`. Test sentences (--nlu) would need none."
+        return f"{many}: up to about {folds * seconds / 60:.0f} minutes, since the whole model took {seconds:.0f} s."
+
+    def _client(self) -> RasaClient:
+        """Return the server, the project's own model loaded.
+
+        Raises:
+            EngineError: it cannot be reached, trained or started.
+        """
+        client = self.server if isinstance(self.server, RasaClient) else self.server.serve()
+        if self._info is None:
+            found = describe(client)
+            self._info = EngineInfo(name=found.name, version=found.version, model=found.model, notes=self.notes)
+        return client
+
+
+@dataclass(frozen=True, slots=True)
+class RasaNluTrainer:
+    """Trains real Rasa on shares of the data. One server has one model: an engine is done with before the next fit."""
+
+    process: RasaProcess
+    extractors: tuple[str, ...]
+
+    def fit(self, project: Project) -> RasaNlu:
+        """Train on the project's NLU data.
+
+        Raises:
+            EngineError: it cannot be trained.
+        """
+        client = self.process.serve_trained_on(project.nlu)
+        found = describe(client)
+        return RasaNlu(client, EngineInfo(name=found.name, version=found.version), self.extractors)
+
+
+@contextmanager
+def running_rasa(
+    settings: Settings, project: Project, environment: Mapping[str, str], hosts: tuple[str, ...] | None
+) -> Iterator[RasaEngines]:
+    """Yield the engine that the settings describe; see :func:`turncheck.engine_choice.chosen_engines`.
+
+    Raises:
+        UserError: neither an address nor a command, or both, or what does not go with it.
+    """
+    at_once = settings.workers or CONCURRENCY
+    if (settings.rasa_url is None) == (settings.rasa_command is None):
+        raise UserError(
+            "the engine 'rasa' needs a server: its address, or the command that starts it (and not both)",
+            remedy="Give --rasa-url URL, or --rasa-command rasa.",
+        )
+    if settings.rasa_url is not None:
+        yield RasaEngines(project, RasaClient(_access(settings), at_once=at_once), at_once)
+        return
+    for name in ("rasa_token", "rasa_jwt"):
+        if getattr(settings, name) is not None:
+            raise UserError(f"--{name.replace('_', '-')} goes with --rasa-url: a server started here needs none")
+    endpoints, notes = _endpoints(settings, project, environment, hosts)
+    files = _files(settings, project, endpoints)
+    child = for_child(environment, settings.env)
+    with rasa_process(settings.rasa_command or "", files, child, at_once=at_once) as process:
+        yield RasaEngines(project, process, at_once, notes)
+
+
+def _access(settings: Settings) -> Access:
+    url = settings.rasa_url or ""
+    try:
+        address = urlsplit(url)
+        usable = address.scheme in {"http", "https"} and bool(address.hostname) and (address.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UserError(f"'{url}' is no address of a Rasa server", remedy="Write it as http://host:5005.")
+    if settings.model is not None:
+        raise UserError("--model goes with --rasa-command: a server that runs already has its model loaded")
+    if settings.rasa_token and settings.rasa_jwt:
+        raise UserError("--rasa-token and --rasa-jwt exclude each other", remedy="Give the one that the server asks.")
+    return Access(
+        url,
+        token=settings.rasa_token.reveal() if settings.rasa_token else None,
+        jwt=settings.rasa_jwt.reveal() if settings.rasa_jwt else None,
+    )
+
+
+def _files(settings: Settings, project: Project, endpoints: Mapping[str, Mapping[str, object]]) -> RasaFiles:
+    root = project.root.resolve()
+    domain = root / DEFAULT_DOMAIN
+    return RasaFiles(
+        root=root,
+        config=Path(settings.config).resolve() if settings.config else root / DEFAULT_CONFIG,
+        domain=Path(settings.domain).resolve()
+        if settings.domain
+        else domain
+        if domain.exists()
+        else root / DEFAULT_DOMAIN_FOLDER,
+        data=[Path(path).resolve() for path in settings.data] or [root / DEFAULT_DATA],
+        model=named_model(Path(settings.model)).resolve() if settings.model else None,
+        endpoints=endpoints,
+    )
+
+
+def _endpoints(
+    settings: Settings, project: Project, environment: Mapping[str, str], hosts: tuple[str, ...] | None
+) -> tuple[dict[str, Mapping[str, object]], tuple[str, ...]]:
+    """Return the endpoints Rasa gets, and what to say about those it does not get."""
+    kept: dict[str, Mapping[str, object]] = {}
+    notes = []
+    for name in _KEPT_ENDPOINTS:
+        endpoint = project.endpoints.get(name)
+        if endpoint is None:
+            continue
+        url = endpoint.parameters.get("url")
+        host = urlsplit(expand(str(url), environment, endpoint.location)).hostname or "" if url else ""
+        if hosts is not None and host and not is_loopback(host) and host not in hosts:
+            notes.append(f"{name} of endpoints.yml was left out: its host '{host}' is not among the allowed hosts.")
+        else:
+            kept[name] = endpoint.parameters
+    if settings.action_endpoint:
+        kept["action_endpoint"] = {"url": settings.action_endpoint}
+    elif settings.action_server:
+        kept.setdefault("action_endpoint", {"url": DEFAULT_URL})
+    return kept, tuple(notes)
+
+
+def _extractors(project: Project) -> tuple[str, ...]:
+    """Return the names under which the project's pipeline reports entities."""
+    return tuple(dict.fromkeys(name for one in project.config.pipeline or () if (name := _extractor(one))))
+
+
+def _extractor(component: Component) -> str | None:
+    known = known_component(component)
+    if known is None:
+        return None
+    if known.name == "DIETClassifier":
+        return known.name if component.parameters.get("entity_recognition", True) else None
+    return known.name if known.role == "extractor" else None

@@ -1,0 +1,221 @@
+"""Stands in for Rasa where it is to fail on demand: a server with the recorded shapes, and a program that starts it.
+
+``python fake_rasa.py train … --out DIR --fixed-model-name NAME`` writes a "model": what it was called with.
+``python fake_rasa.py run … --port N --model FILE`` serves. What is understood: the first word of a sentence is its
+intent. What is predicted: ``utter_<intent>`` after a message, else listening. Faults are named by the environment
+variable ``FAULT`` or by the test.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+VERSION = "3.6.21"
+Json = Any
+Fault = Any
+"""An answer to give instead: a status with a reason, "cut", or seconds to wait."""
+
+
+@dataclass
+class FakeRasa:
+    """The server's state. ``fault``: asked with the path and the body of each call; ``None``: answer as usual."""
+
+    token: str | None = None
+    jwt: str | None = None
+    model: str | None = "model.tar.gz"
+    core: bool = True
+    fault: Callable[[str, Json], Fault | None] = lambda _path, _body: None
+    url: str = ""
+    calls: list[tuple[str, str, Json]] = field(default_factory=list)
+    trackers: dict[str, list[Json]] = field(default_factory=dict)
+    most_at_once: int = 0
+    _under_way: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer(self, method: str, path: str, body: Json) -> tuple[int, Json]:
+        """Answer one call."""
+        match method, path.split("/")[1:]:
+            case "GET", ["version"]:
+                return 200, {"version": VERSION, "minimum_compatible_version": VERSION}
+            case _ if self.model is None:
+                return 409, failure(409, "No agent loaded. To continue processing, a model needs to be loaded.")
+            case "GET", ["status"]:
+                return 200, {"model_file": self.model, "model_id": "m", "num_active_training_jobs": 0}
+            case "PUT", ["model"]:
+                self.model = body["model_file"]
+                return 204, None
+            case "POST", ["model", "parse"]:
+                return 200, parsed(body["text"])
+            case "POST", ["model", "predict"]:
+                return 200, predicted(body) if self.core else None
+            case "POST", ["webhooks", "rest", "webhook"]:
+                return 200, self.talk(body)
+            case "GET", ["conversations", sender, "tracker"]:
+                return 200, self.state(sender)
+            case "POST", ["conversations", sender, "tracker", "events"]:
+                self.events(sender).extend(body)
+                return 200, self.state(sender)
+        return 404, failure(404, "not found")
+
+    def events(self, sender: str) -> list[Json]:
+        """A conversation's events; the first look starts its session."""
+        start = [{"event": "action", "name": "action_session_start"}, {"event": "session_started"}]
+        listen = {"event": "action", "name": "action_listen", "timestamp": time.time()}
+        return self.trackers.setdefault(sender, [*start, listen])
+
+    def state(self, sender: str) -> Json:
+        """A conversation as the tracker's endpoint gives it."""
+        slots = {event["name"]: event["value"] for event in self.events(sender) if event["event"] == "slot"}
+        return {"sender_id": sender, "slots": slots, "events": self.events(sender), "active_loop": {}}
+
+    def talk(self, body: Json) -> list[Json]:
+        """Answer a message with the response of its intent."""
+        parse = parsed(body["message"])
+        response = f"utter_{parse['intent']['name']}"
+        self.events(body["sender"]).extend(
+            [
+                {"event": "user", "text": body["message"], "parse_data": parse, "message_id": str(time.time())},
+                {"event": "action", "name": response},
+                {"event": "bot", "text": f"({response})", "data": {}, "metadata": {"utter_action": response}},
+                {"event": "action", "name": "action_listen"},
+            ]
+        )
+        return [{"recipient_id": body["sender"], "text": f"({response})"}]
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Note how many calls are under way together."""
+        with self._lock:
+            self._under_way += 1
+            self.most_at_once = max(self.most_at_once, self._under_way)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way -= 1
+
+
+def parsed(text: str) -> Json:
+    """The first word is the intent; a message that begins with ``/`` names it."""
+    intent = {"name": text.lstrip("/").split()[0].lower(), "confidence": 0.9}
+    return {"text": text, "intent": intent, "entities": [], "intent_ranking": [intent], "text_tokens": []}
+
+
+def predicted(events: list[Json]) -> Json:
+    """Utter the response of the intent, then listen."""
+    last = events[-1] if events else {"event": "none"}
+    intent = last["parse_data"]["intent"]["name"] if last["event"] == "user" else None
+    action = f"utter_{intent}" if intent else "action_listen"
+    scores = [{"action": "action_back", "score": 0.0}, {"action": action, "score": 1.0}]
+    return {"scores": scores, "policy": "RulePolicy", "confidence": 1.0, "tracker": {}}
+
+
+def failure(status: int, message: str) -> Json:
+    """An error in the shape of Rasa's."""
+    return {"version": VERSION, "status": "failure", "message": message, "reason": "X", "details": {}, "code": status}
+
+
+def _handler(rasa: FakeRasa) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _answer(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            body = json.loads(self.rfile.read(length)) if length else None
+            address = urlsplit(self.path)
+            rasa.calls.append((self.command, self.path, body))
+            with rasa.counted():
+                fault = rasa.fault(address.path, body)
+                if fault == "cut":
+                    self.close_connection = True
+                    return
+                if isinstance(fault, float):
+                    time.sleep(fault)
+                if isinstance(fault, tuple):
+                    self._send(fault[0], failure(*fault))
+                elif not self._allowed(address.path, parse_qs(address.query)):
+                    self._send(401, failure(401, "User is not authenticated."))
+                else:
+                    self._send(*rasa.answer(self.command, address.path, body))
+
+        do_GET = do_POST = do_PUT = _answer  # noqa: N815 - named by the standard library
+
+        def _allowed(self, path: str, query: dict[str, list[str]]) -> bool:
+            if path == "/version" or path.startswith("/webhooks"):
+                return True
+            bearer = self.headers.get("Authorization")
+            return (rasa.token is None or query.get("token") == [rasa.token]) and (
+                rasa.jwt is None or bearer == f"Bearer {rasa.jwt}"
+            )
+
+        def _send(self, status: int, body: Json) -> None:
+            content = b"" if status == 204 else json.dumps(body).encode()
+            try:
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True  # whoever asked did not wait
+
+        def log_message(self, *_: Any) -> None:  # the test's output is its own
+            pass
+
+    return Handler
+
+
+@contextmanager
+def serving(rasa: FakeRasa, port: int = 0) -> Iterator[FakeRasa]:
+    """Serve on a loopback port; ``url`` says which."""
+    server = ThreadingHTTPServer(("127.0.0.1", port), _handler(rasa))
+    server.daemon_threads = True
+    rasa.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield rasa
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def main(arguments: list[str]) -> int:
+    """Behave like the program ``rasa``."""
+    fault = os.environ.get("FAULT", "")
+    given = dict(itertools.pairwise(arguments))
+    with Path(os.environ["CALLS"]).open("a") as calls:
+        calls.write(json.dumps({"arguments": arguments, "environment": dict(os.environ), "pid": os.getpid()}) + "\n")
+    if arguments[0] == "train":
+        sys.stdout.write("Training ...\n")
+        if fault == "training":
+            sys.stdout.write("InvalidRule: the rules contradict each other\n")
+            return 1
+        sentences = Path(given["--nlu"]).read_text() if "--nlu" in given else ""
+        Path(given["--out"], f"{given['--fixed-model-name']}.tar.gz").write_text(sentences)
+        return 0
+    if fault == "start":
+        sys.stdout.write("a port is taken\n")
+        return 3
+    sys.stderr.write(Path(given["--endpoints"]).read_text())
+    with serving(FakeRasa(model=given["--model"]), int(given["--port"])):
+        time.sleep(600)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

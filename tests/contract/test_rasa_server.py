@@ -1,0 +1,230 @@
+"""The engine ``rasa`` against recorded answers of real servers, and against a server that fails on demand."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fake_rasa import FakeRasa, parsed, predicted, serving
+
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.dialogue.events import from_json
+from turncheck.dialogue.tracker import Tracker
+from turncheck.engines.base import CutShortError, EngineError
+from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError, SlowAnswerError
+from turncheck.engines.rasa_server.conversation import RasaConversations
+from turncheck.engines.rasa_server.engine import RasaNlu, RasaPolicies, describe, read_parse
+from turncheck.project.reader import read_project
+from turncheck.report.model import EngineInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ORACLE = Path(__file__).parents[1] / "oracle"
+INFO = EngineInfo(name="rasa", version="3.6.21")
+
+
+def client(rasa: FakeRasa, **access: Any) -> RasaClient:
+    return RasaClient(Access(rasa.url, **access), sleep=lambda _: None)
+
+
+@pytest.fixture
+def rasa() -> Iterator[FakeRasa]:
+    with serving(FakeRasa()) as running:
+        yield running
+
+
+def recorded(name: str) -> list[dict[str, Any]]:
+    samples: list[dict[str, Any]] = json.loads((ORACLE / "http" / f"{name}.json").read_text("utf-8"))["samples"]
+    return samples
+
+
+# --- recorded answers ------------------------------------------------------------------------------------------------
+
+
+def test_recorded_answers_about_sentences_are_read() -> None:
+    answers = [sample["response"]["body"] for sample in recorded("model_parse") if sample["response"]["status"] == 200]
+    order, free, tell = [read_parse(answer["text"], answer) for answer in answers]
+    assert order.intent.name == "order"
+    assert [(entity.entity, entity.value, entity.start, entity.end) for entity in order.entities] == [
+        ("drink", "tea", 6, 22)
+    ]
+    assert order.entities[0].extractor == "RegexMessageHandler"
+    assert (free.intent.name, free.intent.confidence, free.ranking) == (None, 0.0, ())
+    assert [entry.confidence for entry in tell.ranking] == [0.4]
+
+
+def test_recorded_predictions_are_read() -> None:
+    domain = DialogueDomain.of(read_project(ORACLE / "conversations" / "form_dynamic_slots" / "project"))
+    samples = [sample for sample in recorded("model_predict") if sample["response"]["status"] == 200]
+    for sample in samples:
+
+        class Recorded(RasaClient):
+            def predict(self, events: Any, answer: Any = sample["response"]["body"]) -> Any:
+                assert isinstance(events, list)
+                return answer
+
+        tracker = Tracker(domain, "default")
+        for event in sample["request"]["body"]:
+            tracker.append(from_json(event))
+        body = sample["response"]["body"]
+        decision = RasaPolicies(Recorded(Access("http://nowhere")), domain).next(tracker)
+        best = max(body["scores"], key=lambda entry: entry["score"])
+        assert (decision.action, decision.policy, decision.confidence) == (
+            best["action"],
+            body["policy"],
+            body["confidence"],
+        )
+
+
+# --- understanding ---------------------------------------------------------------------------------------------------
+
+
+def test_answers_are_in_order_whatever_the_concurrency_and_no_more_calls_are_under_way_than_allowed() -> None:
+    texts = [f"word{number} said" for number in range(40)]
+    chance = random.Random(1)
+    with serving(FakeRasa(fault=lambda _path, _body: chance.random() / 50)) as rasa:
+        for at_once in (1, 3):
+            rasa.most_at_once = 0
+            nlu = RasaNlu(RasaClient(Access(rasa.url), at_once=at_once), INFO)
+            assert [parse.intent.name for parse in nlu.parse(texts)] == [text.split()[0] for text in texts]
+            assert rasa.most_at_once == at_once
+
+
+def test_a_single_failure_is_overcome_by_asking_again(rasa: FakeRasa) -> None:
+    for fault in ((500, "An unexpected error occurred."), (503, "busy"), "cut"):
+        faults = [fault]
+        rasa.fault = lambda _path, _body, faults=faults: faults.pop() if faults else None  # type: ignore[misc] # bound
+        assert client(rasa).parse("greet you")["intent"]["name"] == "greet"
+
+
+def test_answers_before_a_failure_are_kept(rasa: FakeRasa) -> None:
+    rasa.fault = lambda _path, body: (500, "An unexpected error occurred. Error: boom") if body["text"] == "c" else None
+    with pytest.raises(CutShortError, match=r"500: An unexpected error occurred\. Error: boom") as raised:
+        RasaNlu(RasaClient(Access(rasa.url), at_once=1, sleep=lambda _: None), INFO).parse(["a", "b", "c", "d"])
+    assert [None if parse is None else parse.text for parse in raised.value.finished] == ["a", "b", None, None]
+    asked = [body["text"] for _, _, body in rasa.calls]
+    assert asked == ["a", "b", "c", "c"], "a failed call is repeated once, and nothing is asked after it"
+
+
+# --- failures in words -----------------------------------------------------------------------------------------------
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    with serving(FakeRasa()) as gone:
+        pass
+    with pytest.raises(ServerError, match=rf"{gone.url} cannot be reached \(connection refused\)") as raised:
+        describe(client(gone))
+    assert "Is it running" in str(raised.value)
+
+
+def test_a_wrong_token_is_named_and_never_shown(rasa: FakeRasa) -> None:
+    rasa.token = "right"
+    assert describe(client(rasa, token="right")).version == "3.6.21"
+    for access in ({"token": "wrong-secret"}, {}):
+        with pytest.raises(ServerError, match="User is not authenticated") as raised:
+            describe(client(rasa, **access))
+        assert "--rasa-token" in str(raised.value)
+        assert "wrong-secret" not in str(raised.value) + repr(raised.value) + repr(client(rasa, **access).access)
+
+
+def test_a_jwt_opens_a_server_that_wants_one(rasa: FakeRasa) -> None:
+    rasa.jwt = "a.b.c"
+    assert describe(client(rasa, jwt="a.b.c")).model == "model.tar.gz"
+    with pytest.raises(ServerError, match="not authenticated"):
+        describe(client(rasa, jwt="a.b.d"))
+
+
+def test_a_server_without_a_model_is_named(rasa: FakeRasa) -> None:
+    rasa.model = None
+    with pytest.raises(ServerError, match="has no model loaded") as raised:
+        describe(client(rasa))
+    assert len([path for _, path, _ in rasa.calls if path == "/status"]) == 1, "asking again brings no model"
+    assert "rasa run -m models" in str(raised.value)
+
+
+def test_a_model_without_policies_is_named(rasa: FakeRasa) -> None:
+    rasa.core = False
+    domain = DialogueDomain.of(read_project(ORACLE / "conversations" / "form_dynamic_slots" / "project"))
+    with pytest.raises(ServerError, match="its model knows no dialogue"):
+        RasaPolicies(client(rasa), domain).next(Tracker(domain, "x"))
+
+
+def test_a_server_without_its_api_is_named(rasa: FakeRasa) -> None:
+    rasa.fault = lambda _path, _body: (404, "Requested URL /status not found")
+    with pytest.raises(ServerError, match="has no /version") as raised:
+        describe(client(rasa))
+    assert "--enable-api" in str(raised.value)
+
+
+def test_a_slow_answer_is_waited_for_only_so_long(rasa: FakeRasa) -> None:
+    rasa.fault = lambda _path, _body: 0.5
+    begin = time.monotonic()
+    with pytest.raises(SlowAnswerError, match=r"does not answer /version within 0.05 seconds"):
+        describe(client(rasa, timeout=0.05))
+    assert time.monotonic() - begin < 1.5
+
+
+@pytest.mark.parametrize("answer", [{"intent": 5}, {"intent": {"name": "a"}, "entities": [{}]}, {"entities": 3}])
+def test_an_answer_of_another_shape_is_an_error_in_words(answer: Any) -> None:
+    with pytest.raises(ServerError, match="cannot be read"):
+        read_parse("a", answer)
+
+
+# --- conversations ---------------------------------------------------------------------------------------------------
+
+
+def test_a_conversation_tells_each_turn_its_own_events(rasa: FakeRasa) -> None:
+    conversation = RasaConversations(client(rasa), INFO).conversation(fixtures={"city": "Rome"})
+    opening = conversation.open({"channel_id": 7})
+    assert [event["event"] for event in opening.events] == ["action", "session_started", "action", "slot", "slot"]
+    assert opening.slots == {"city": "Rome", "session_started_metadata": {"channel_id": 7}}
+    first, second = conversation.say("greet me"), conversation.say("order this")
+    assert [event["event"] for event in second.events] == ["user", "action", "bot", "action"]
+    assert [response["text"] for response in (*first.responses, *second.responses)] == [
+        "(utter_greet)",
+        "(utter_order)",
+    ]
+    assert all(not {"timestamp", "message_id"} & set(event) for turn in (opening, first) for event in turn.events)
+
+
+def test_conversations_do_not_share_a_name(rasa: FakeRasa) -> None:
+    engine = RasaConversations(client(rasa), INFO)
+    for _ in range(3):
+        engine.conversation().say("greet")
+    RasaConversations(client(rasa), INFO).conversation().say("greet")
+    assert len(rasa.trackers) == 4
+
+
+def test_a_slow_turn_has_timed_out_and_others_go_on(rasa: FakeRasa) -> None:
+    rasa.fault = lambda path, body: 0.5 if path.startswith("/webhooks") and body["message"] == "slow" else None
+    engine = RasaConversations(client(rasa), INFO)
+    turn = engine.conversation(turn_timeout=0.1).say("slow")
+    assert turn.timed_out
+    assert "within 0.1 seconds" in str(turn.stopped)
+    assert not engine.conversation(turn_timeout=5).say("greet").timed_out
+
+
+def test_a_message_is_never_sent_twice(rasa: FakeRasa) -> None:
+    rasa.fault = lambda path, _body: "cut" if path.startswith("/webhooks") else None
+    with pytest.raises(Exception, match="connection cut") as raised:
+        RasaConversations(client(rasa), INFO).conversation().say("greet")
+    assert not isinstance(raised.value, EngineError), "the server is still there: other conversations may go on"
+    assert sum(path.startswith("/webhooks") for _, path, _ in rasa.calls) == 1
+
+
+def test_stubs_cannot_be_given_to_a_running_server(rasa: FakeRasa) -> None:
+    turn = RasaConversations(client(rasa), INFO).conversation(stubs={"action_pay": {"events": []}}).open()
+    assert [(action.name, action.missing) for action in turn.custom_actions] == [("action_pay", True)]
+    assert rasa.calls == []
+
+
+def test_the_stand_in_answers_in_recorded_shapes() -> None:
+    parse = next(sample["response"]["body"] for sample in recorded("model_parse"))
+    assert set(parse) <= set(parsed("greet me"))
+    prediction = next(sample["response"]["body"] for sample in recorded("model_predict"))
+    assert set(prediction) == set(predicted([]))
