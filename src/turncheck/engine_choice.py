@@ -47,7 +47,10 @@ class Engines(Protocol):
         """What decides on the next action."""
 
     def assistant(self, server: ActionServer) -> ConversationEngine:
-        """Return the whole assistant; an engine that runs custom actions itself has them run by ``server``."""
+        """Return the whole assistant, for conversations in several threads.
+
+        An engine that runs custom actions itself has them run by ``server``.
+        """
 
     def info(self, *, measured: EngineInfo | None = None) -> EngineInfo:
         """Return name, version, and what stood in for what in the parts that were used.
@@ -118,7 +121,7 @@ class EmbeddedEngines:
         from turncheck.engines.embedded.engine import EmbeddedEngine  # noqa: PLC0415 - see the class
 
         assistant = Assistant(self.ensemble.domain, self.ensemble, self.nlu, server, self.seed)
-        return EmbeddedEngine(self.info(), assistant, self.nlu)
+        return EmbeddedEngine(self.info(), assistant, self.nlu).for_threads()
 
     def info(self, *, measured: EngineInfo | None = None) -> EngineInfo:
         """Return name, version, and what stood in for what in the parts that were used.

@@ -234,7 +234,7 @@ class _Run:
 
         def all_cases() -> EndToEnd:
             with running_server(self._assistant(), self.project, self.inputs.environment) as server:
-                engine = self.engines.assistant(server).for_threads()
+                engine = self.engines.assistant(server)
                 return evaluate_cases(engine, read.cases, CaseRun(workers=workers))
 
         with self.screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"):

@@ -69,7 +69,8 @@ class FakeRasa:
             case "POST", ["conversations", sender, "tracker", "events"]:
                 self.events(sender).extend(body)
                 return 200, self.state(sender)
-        return 404, failure(404, "not found")
+            case _:
+                return 404, failure(404, "not found")
 
     def events(self, sender: str) -> list[Json]:
         """A conversation's events; the first look starts its session."""
@@ -117,7 +118,7 @@ def parsed(text: str) -> Json:
 
 def predicted(events: list[Json]) -> Json:
     """Utter the response of the intent, then listen."""
-    last = events[-1] if events else {"event": "none"}
+    last: Json = events[-1] if events else {"event": "none"}
     intent = last["parse_data"]["intent"]["name"] if last["event"] == "user" else None
     action = f"utter_{intent}" if intent else "action_listen"
     scores = [{"action": "action_back", "score": 0.0}, {"action": action, "score": 1.0}]

@@ -186,9 +186,6 @@ class ConversationEngine(Protocol):
     def info(self) -> EngineInfo:
         """Name, version, substitutions."""
 
-    def for_threads(self) -> ConversationEngine:
-        """Return an engine that holds conversations in several threads at once."""
-
     def conversation(
         self,
         *,

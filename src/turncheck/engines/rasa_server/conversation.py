@@ -25,16 +25,15 @@ STUBS_NEED_OURS: Final = "a running Rasa server calls its own action server: cus
 
 @dataclass(frozen=True, slots=True)
 class RasaConversations:
-    """Conversations under names that no other has: ``run`` tells those of this run from all others."""
+    """May be used by several threads. Conversations share nothing but connections, and have names of their own.
+
+    ``run`` tells those of this run from all others.
+    """
 
     client: RasaClient
     info: EngineInfo
     run: str = field(default_factory=lambda: uuid4().hex[:12])
     _numbers: Iterator[int] = field(default_factory=count, repr=False)
-
-    def for_threads(self) -> RasaConversations:
-        """Return itself: conversations share nothing but connections."""
-        return self
 
     def conversation(
         self,
