@@ -9,7 +9,7 @@ ancestor has to do.
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
@@ -199,17 +199,20 @@ class BaselineSearch:
     @contextmanager
     def _files_of(self, commit: str) -> Iterator[tuple[Way, Path]]:
         """The base's files: from git where it has them, else from the API."""
-        if self.checkout is not None and self.checkout.commit(commit):
-            try:
-                with self.checkout.files_of(commit) as folder:
-                    yield "git", folder
-            except GitError as error:
-                raise UserError(f"git: {error}") from None
-        elif self.client is not None and self.context is not None:
-            with files_by_api(self.client, self.context.repository, commit) as folder:
-                yield "tarball", folder
-        else:
-            raise UserError("its commit is not in this checkout")
+        trouble = "its commit is not in this checkout"
+        with ExitStack() as stack:
+            folder = None
+            if self.checkout is not None and self.checkout.commit(commit):
+                try:
+                    folder = stack.enter_context(self.checkout.files_of(commit))
+                except GitError as error:  # a partial clone, say
+                    trouble = f"git: {error}"
+            if folder is not None:
+                yield "git", folder
+                return
+            if self.client is None or self.context is None:
+                raise UserError(trouble)
+            yield "tarball", stack.enter_context(files_by_api(self.client, self.context.repository, commit))
 
     def _inputs_for(self, tree: Path, commit: str) -> Inputs:
         """This run's settings, with every path in the base's files; the gates as the base has them."""

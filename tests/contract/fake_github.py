@@ -43,13 +43,15 @@ class Seen:
 
 @dataclass
 class Answer:
-    """What is sent back; ``close`` drops the connection instead, after or before the work was done."""
+    """What is sent back; ``close`` drops the connection instead."""
 
     status: int = 200
     document: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     content: bytes | None = None
     close: bool = False
+    broken: bool = False
+    """Only half of it arrives."""
 
 
 @dataclass
@@ -394,6 +396,8 @@ def serve(answer: Callable[[Seen], Answer]) -> ThreadingHTTPServer:
             if given.status != 204:
                 self.send_header("Content-Length", str(len(content)))
             self.end_headers()
+            if given.broken:
+                content, self.close_connection = content[: len(content) // 2], True
             self.wfile.write(content)
 
         do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = handle_any  # noqa: N815  # as http.server wants it

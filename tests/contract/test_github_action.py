@@ -15,6 +15,7 @@ from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trou
 from fake_results import SIGNATURE, TOKEN, FakeResults
 
 from turncheck.action import run_action
+from turncheck.checkout import Checkout, GitError
 from turncheck.report.codec import decode, encode
 
 DOMAIN = """\
@@ -288,6 +289,22 @@ def test_without_git_history_the_base_comes_from_the_api(
     (body,) = job.github.bodies(7)
     assert "evaluated here, from the repository's archive" in body
     assert f"commit/{job.base}" in body
+
+
+def test_a_checkout_that_git_cannot_make_comes_from_the_api_too(
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = tmp_path / "repository"
+    git(repository, "archive", "--format=tar.gz", "--prefix=acme-bots/", "-o", str(tmp_path / "base.tar.gz"), job.base)
+    job.github.tarballs[job.base] = (tmp_path / "base.tar.gz").read_bytes()
+
+    def fails(*_: object) -> None:
+        raise GitError("could not fetch the missing blobs of a partial clone")
+
+    monkeypatch.setattr(Checkout, "files_of", fails)
+    job.pull_request()
+
+    assert "from the repository's archive" in job.github.bodies(7)[0]
 
 
 def test_an_ancestor_has_to_do_where_the_base_cannot_be_had(

@@ -91,6 +91,7 @@ LIMITS: list[tuple[str, Answer, Callable[[float], bool]]] = [
     ("secondary", refuse(403, "You have exceeded a secondary rate limit."), lambda s: s >= 60),
     ("server", refuse(503, "Service Unavailable"), lambda s: 0 < s < 10),
     ("connection", Answer(close=True), lambda s: 0 < s < 10),
+    ("half an answer", Answer(200, [{"x": 1}] * 100, broken=True), lambda s: 0 < s < 10),
 ]
 
 
@@ -152,12 +153,12 @@ def test_a_missing_permission_names_the_line_to_add(github: FakeGitHub) -> None:
 
 def test_a_post_is_never_sent_twice_by_the_client(fake: FakeGitHub, waits: Waits) -> None:
     fake.add_pull(7)
-    for answer in (Answer(close=True), refuse(502, "Bad Gateway")):
+    for answer in (Answer(close=True), refuse(502, "Bad Gateway"), Answer(201, {"x": 1}, broken=True)):
         fake.troubles.append(Trouble("POST", COMMENTS, answer))
         with pytest.raises(AnswerLostError):
             client(fake, waits).post(COMMENTS, {"body": "x"}, dict)
 
-    assert len(fake.log) == 2
+    assert len(fake.log) == 3
     assert waits.waited == []
 
 

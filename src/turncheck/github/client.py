@@ -161,8 +161,13 @@ class GitHubClient:
             GitHubError: as :meth:`get`.
         """
         request = _Request("GET", self._url(path), accept="*/*", needs=needs)
-        with self._answer(request) as answer:
+
+        def read(answer: requests.Response) -> None:
+            file.seek(0)  # an attempt before may have left a part
+            file.truncate()
             _copy(answer, file, limit, request)
+
+        self._send(request, read)
 
     def _url(self, path: str, parameters: Mapping[str, Any] | None = None) -> str:
         query = urlencode({name: value for name, value in (parameters or {}).items() if value is not None})
@@ -170,47 +175,51 @@ class GitHubClient:
 
     def _json(self, request: _Request) -> tuple[Any, str | None]:
         """Return the document and the address of the next page."""
-        with self._answer(request) as answer:
+
+        def read(answer: requests.Response) -> tuple[bytearray, str | None]:
             content = _Buffer()
             _copy(answer, content, _JSON_LIMIT, request)
-            following = answer.links.get("next", {}).get("url")
-        if not content.data:
+            return content.data, answer.links.get("next", {}).get("url")
+
+        content, following = self._send(request, read)
+        if not content:
             return None, None
         try:
-            document = msgspec.json.decode(content.data)
+            document = msgspec.json.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise GitHubError(f"GitHub's answer to {request.called} is no JSON") from None
         if following is not None and _origin(following) != self._origin:
             raise GitHubError(f"GitHub's answer to {request.called} continues on another host")
         return document, following
 
-    def _answer(self, request: _Request) -> requests.Response:
-        """Send it until there is an answer to go on with."""
+    def _send(self, request: _Request, read: Callable[[requests.Response], _Kind]) -> _Kind:
+        """Send it until there is an answer to go on with, and read that."""
         import requests  # noqa: PLC0415 - see __init__
 
         trouble = ""
         for attempt in range(_ATTEMPTS):
+            wait = float(_FIRST_WAIT * 2**attempt)
             try:
-                answer = self._follow(request)
-            except (requests.ConnectionError, requests.Timeout) as error:
-                trouble = f"GitHub cannot be reached for {request.called} ({type(error).__name__})"
-                # A connection that was never made has carried nothing.
-                if request.creates and not isinstance(error, requests.exceptions.ConnectTimeout):
+                with self._follow(request) as answer:
+                    if answer.ok:
+                        return read(answer)
+                    message = _message_of(answer)
+            except requests.exceptions.ConnectTimeout as error:
+                trouble = _unreachable(request, error)  # nothing was sent
+            except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
+                trouble = _unreachable(request, error)
+                if request.creates:
                     raise AnswerLostError(trouble) from None
-                wait = _FIRST_WAIT * 2**attempt
             except requests.RequestException as error:
                 raise GitHubError(f"{request.called} cannot be sent ({type(error).__name__})") from None
             else:
-                if answer.ok:
-                    return answer
-                with answer:
-                    message = _message_of(answer)
-                    wait = self._wait_of(answer, message, attempt)
-                    trouble = f"GitHub answers {answer.status_code} to {request.called}: {message}"
-                    if answer.status_code in _BUSY and request.creates:
-                        raise AnswerLostError(trouble, status=answer.status_code)
-                    if wait is None:
-                        raise _refusal(answer.status_code, message, trouble, request)
+                trouble = f"GitHub answers {answer.status_code} to {request.called}: {message}"
+                if answer.status_code in _BUSY and request.creates:
+                    raise AnswerLostError(trouble, status=answer.status_code)
+                advised = self._wait_of(answer, message, attempt)
+                if advised is None:
+                    raise _refusal(answer.status_code, message, trouble, request)
+                wait = advised
             if attempt + 1 < _ATTEMPTS and not self.patience.wait(wait):
                 raise GitHubError(f"{trouble} (waiting {wait:.0f} s more would be too long)")
         raise GitHubError(f"{trouble} (tried {_ATTEMPTS} times)")
@@ -303,18 +312,16 @@ class _Bearer:
 
 
 def _copy(answer: requests.Response, file: BinaryIO | _Buffer, limit: int, request: _Request) -> None:
-    import requests  # noqa: PLC0415 - see GitHubClient
-
     size = 0
-    try:
-        for chunk in answer.iter_content(_CHUNK):
-            size += len(chunk)
-            if size > limit:
-                raise TooLargeError(f"what {request.called} gives is larger than {limit // 2**20} MiB")
-            file.write(chunk)
-    except requests.RequestException as error:
-        lost = AnswerLostError if request.creates else GitHubError
-        raise lost(f"GitHub's answer to {request.called} broke off ({type(error).__name__})") from None
+    for chunk in answer.iter_content(_CHUNK):
+        size += len(chunk)
+        if size > limit:
+            raise TooLargeError(f"what {request.called} gives is larger than {limit // 2**20} MiB")
+        file.write(chunk)
+
+
+def _unreachable(request: _Request, error: Exception) -> str:
+    return f"GitHub cannot be reached for {request.called} ({type(error).__name__})"
 
 
 def _message_of(answer: requests.Response) -> str:

@@ -1,0 +1,66 @@
+"""Unpacking a repository's archive: regular files alone, under limits."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from turncheck.github import tarball
+from turncheck.github.errors import GitHubError
+from turncheck.github.tarball import unpack
+
+
+def archive(*members: tuple[str, bytes | str], kind: bytes = tarfile.REGTYPE) -> io.BytesIO:
+    """Files of bytes; links to a text."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as packed:
+        for name, content in members:
+            member = tarfile.TarInfo(name)
+            if isinstance(content, str):
+                member.type, member.linkname = tarfile.SYMTYPE if kind == tarfile.REGTYPE else kind, content
+                packed.addfile(member)
+            else:
+                member.size = len(content)
+                packed.addfile(member, io.BytesIO(content))
+    return io.BytesIO(buffer.getvalue())
+
+
+def test_the_folder_that_everything_lies_in_is_left_out(tmp_path: Path) -> None:
+    unpack(archive(("acme-bots-1/README", b"hello"), ("acme-bots-1/bot/domain.yml", b"version")), tmp_path)
+
+    assert (tmp_path / "README").read_bytes() == b"hello"
+    assert (tmp_path / "bot" / "domain.yml").read_bytes() == b"version"
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
+def test_links_are_not_made(tmp_path: Path, kind: bytes) -> None:
+    unpack(archive(("a/link", "/etc/passwd"), ("a/link/x", b"through it"), ("a/file", b"x"), kind=kind), tmp_path)
+
+    assert not (tmp_path / "link").is_symlink()
+    assert (tmp_path / "link" / "x").read_bytes() == b"through it"
+    assert (tmp_path / "file").exists()
+
+
+@pytest.mark.parametrize("name", ["a/../../x", "/etc/x", "../x"])
+def test_a_name_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(GitHubError, match="leads out"):
+        unpack(archive((name, b"x")), tmp_path / "inside")
+
+
+def test_a_bomb_is_put_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tarball, "MOST_UNPACKED", 1_000_000)
+    with pytest.raises(GitHubError, match="larger"):
+        unpack(archive(*[(f"a/{n}", bytes(400_000)) for n in range(5)]), tmp_path)
+
+    monkeypatch.setattr(tarball, "MOST_FILES", 10)
+    with pytest.raises(GitHubError, match="more than 10 files"):
+        unpack(archive(*[(f"a/{n}", b"x") for n in range(20)]), tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", archive(("a/b", b"x" * 99)).getvalue()[:60]])
+def test_what_is_no_archive_is_an_error(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(GitHubError, match="cannot be unpacked"):
+        unpack(io.BytesIO(content), tmp_path)
