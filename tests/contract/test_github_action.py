@@ -553,7 +553,9 @@ def test_nothing_in_the_artifact_says_where_to_post(job: Job, forks_run: dict[st
 
 
 @pytest.mark.parametrize(
-    "content", [b"no zip", packed({"../report.json": b"{}"}), packed({"report.json": b"{}"}), packed({"x": b""})]
+    "content",
+    [b"no zip", packed({"../report.json": b"{}"}), packed({"report.json": b"{}"}), packed({"x": b""})],
+    ids=["no zip", "a name that leads out", "no report in it", "something else"],
 )
 def test_an_artifact_that_cannot_be_used_is_said(job: Job, forks_run: dict[str, Any], content: bytes) -> None:
     job.github.contents[next(iter(job.github.contents))] = content
