@@ -195,6 +195,14 @@ class Publishing:
         if posted.note and posted.url:
             self._note(posted.note)
 
+    def _reads_only(self) -> bool:
+        """Whether the token is one that GitHub lets only read, whatever the workflow says."""
+        try:
+            target = self.place.target()
+        except UserError:
+            return False
+        return not isinstance(target, str) and bool(target.reads_only)
+
     def _speaks(self) -> bool:
         """Whether this result is one to comment on, rather than one that at most outdates an older comment."""
         if self.settings.comment == "on-failure":
@@ -210,7 +218,8 @@ class Publishing:
         try:
             in_check_run = self.settings.check_run and self._check(found)
         except UserError as error:
-            self._warn(f"check run: {error}")
+            expected = isinstance(error, MissingPermissionError) and self._reads_only()
+            (self._note if expected else self._warn)(f"check run: {error}")
             in_check_run = False
         for gate in self.outcome.verdict.gates:
             if gate.outcome == "failed":

@@ -396,9 +396,10 @@ def test_a_schedule_is_compared_with_the_run_before(job: Job) -> None:
 def test_a_token_that_may_only_read_says_that_the_comment_follows(job: Job, who: str) -> None:
     actor: dict[str, Any] = {"GITHUB_ACTOR": "dependabot[bot]"} if who == "dependabot" else {}
 
-    assert job.pull_request(fork=who == "fork", token=READ_ONLY_TOKEN, **actor) == 1
+    assert job.pull_request(fork=who == "fork", token=READ_ONLY_TOKEN, check_run="true", **actor) == 1
 
     assert "the comment follows" in job.summary
+    assert "::error file=bot/data/rules.yml,line=7" in job.text
     assert WARNING not in job.text
     assert set(job.artifact) >= {"report.json", "baseline.json"}
 
