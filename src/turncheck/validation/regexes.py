@@ -59,7 +59,7 @@ def backtracks(pattern: str) -> bool:
     """Whether an unbounded repetition holds something that can match the same text in several ways.
 
     That is: another unbounded repetition that may stand alone or meets itself (``(a+)+``, ``(a*b?)*``), or alternatives
-    that begin alike (``(a|ab)*``). A heuristic on the parsed pattern; it may miss a case, and it runs in linear time.
+    that can match the same (``(ab|a.)*``). A heuristic on the parsed pattern; it may miss a case, and it runs in linear time.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

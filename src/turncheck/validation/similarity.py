@@ -23,6 +23,7 @@ SIMILARITY: Final = 0.9
 _FEWEST_WORDS: Final = 4
 _MOST_WORDS: Final = 30
 _MOST_RIVALS: Final = 8
+_LONGEST: Final = 500
 _MANY_OF_ONE_TEMPLATE: Final = 5
 
 
@@ -107,6 +108,8 @@ def _near(
 def _ratio(one: str, other: str, threshold: float) -> float:
     from difflib import SequenceMatcher  # noqa: PLC0415 - only where sentences are near each other
 
+    if abs(len(one) - len(other)) > (1 - threshold) * (len(one) + len(other)) or len(one) > _LONGEST:
+        return 0.0  # too different in length, or so long that comparing it is work for nothing
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     if matcher.real_quick_ratio() < threshold or matcher.quick_ratio() < threshold:
         return 0.0
