@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import dataclass
 from functools import cache
 from re import _constants as opcodes  # type: ignore[attr-defined] # CPython's own parser of patterns: no other knows its syntax
 from re import _parser as parser  # type: ignore[attr-defined]
@@ -59,11 +60,13 @@ def backtracks(pattern: str) -> bool:
     """Whether an unbounded repetition holds something that can match the same text in several ways.
 
     That is: another unbounded repetition that may stand alone or meets itself (``(a+)+``, ``(a*b?)*``), or alternatives
-    that can match the same (``(ab|a.)*``). A heuristic on the parsed pattern; it may miss a case, and it runs in linear time.
+    that can begin with the same character (``(ab|a.)*``). A heuristic on the parsed pattern; it may miss a case.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return any(_is_ambiguous(body) for body in _repeated(parser.parse(pattern)))
+        tree = parser.parse(pattern)
+    shape = _Shape(frozenset((*_SAMPLE, *_literals(tree))))
+    return any(shape.is_ambiguous(body) for body in _repeated(tree))
 
 
 def _repeated(tree: Any) -> Iterator[Any]:
@@ -77,6 +80,21 @@ def _repeated(tree: Any) -> Iterator[Any]:
             yield from _repeated(child)
 
 
+def _literals(tree: Any) -> Iterator[int]:
+    """All characters that the pattern names."""
+    for operator, argument in tree:
+        if operator in {opcodes.LITERAL, opcodes.NOT_LITERAL}:
+            yield argument
+        elif operator == opcodes.IN:
+            for kind, value in argument:
+                if kind == opcodes.LITERAL:
+                    yield value
+                elif kind == opcodes.RANGE:
+                    yield from value
+        for child in _children(operator, argument):
+            yield from _literals(child)
+
+
 def _children(operator: Any, argument: Any) -> list[Any]:
     if operator in _REPEATS or operator == opcodes.SUBPATTERN:
         return [argument[-1]]
@@ -87,20 +105,50 @@ def _children(operator: Any, argument: Any) -> list[Any]:
     return []
 
 
-def _is_ambiguous(body: Any) -> bool:
-    items = _flat(body)
-    for position, (operator, argument) in enumerate(items):
-        if operator in _REPEATS and argument[1] == opcodes.MAXREPEAT:
-            inner = _first(argument[2])
-            others = items[:position] + items[position + 1 :]
-            # What stands beside it keeps the rounds apart, unless it may be empty or looks the same.
-            if all(_may_be_empty([other]) or inner & _first([other]) for other in others):
-                return True
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What parts of a pattern can match, judged by the ``characters`` that it names and one of each kind beside."""
+
+    characters: frozenset[int]
+
+    def is_ambiguous(self, body: Any) -> bool:
+        """Whether rounds of repeating this can be told apart in several ways."""
+        items = _flat(body)
+        for position, (operator, argument) in enumerate(items):
+            if operator in _REPEATS and argument[1] == opcodes.MAXREPEAT:
+                inner = self.first(argument[2])
+                others = items[:position] + items[position + 1 :]
+                # What stands beside it keeps the rounds apart, unless it may be empty or looks the same.
+                if all(_may_be_empty([other]) or inner & self.first([other]) for other in others):
+                    return True
+            if operator == opcodes.BRANCH:
+                firsts = [self.first(branch) for branch in argument[1]]
+                if any(one & two for n, one in enumerate(firsts) for two in firsts[:n]):
+                    return True
+        return False
+
+    def first(self, body: Any) -> frozenset[int]:
+        """The characters that a match of the sequence can begin with."""
+        characters: frozenset[int] = frozenset()
+        for operator, argument in body:
+            characters |= self._first_of(operator, argument)
+            if not _item_may_be_empty(operator, argument):
+                break
+        return characters
+
+    def _first_of(self, operator: Any, argument: Any) -> frozenset[int]:
+        if operator == opcodes.LITERAL:
+            return frozenset({argument})
+        if operator in _REPEATS:
+            return self.first(argument[2])
+        if operator == opcodes.SUBPATTERN:
+            return self.first(argument[-1])
         if operator == opcodes.BRANCH:
-            firsts = [_first(branch) for branch in argument[1]]
-            if any(one & two for n, one in enumerate(firsts) for two in firsts[:n]):
-                return True
-    return False
+            return frozenset().union(*map(self.first, argument[1]))
+        if operator in {opcodes.IN, opcodes.ANY, opcodes.NOT_LITERAL}:
+            matches = _character_class(operator, argument)
+            return frozenset(code for code in self.characters if matches(code))
+        return frozenset()
 
 
 def _flat(body: Any) -> list[tuple[Any, Any]]:
@@ -123,32 +171,6 @@ def _item_may_be_empty(operator: Any, argument: Any) -> bool:
     if operator == opcodes.BRANCH:
         return any(_may_be_empty(branch) for branch in argument[1])
     return operator in {opcodes.AT, opcodes.ASSERT, opcodes.ASSERT_NOT}
-
-
-def _first(body: Any) -> frozenset[int]:
-    """The characters that a match of the sequence can begin with: those written, and those of the sample."""
-    characters: frozenset[int] = frozenset()
-    for operator, argument in body:
-        characters |= _item_first(operator, argument)
-        if not _item_may_be_empty(operator, argument):
-            break
-    return characters
-
-
-def _item_first(operator: Any, argument: Any) -> frozenset[int]:
-    if operator == opcodes.LITERAL:
-        return frozenset({argument})
-    if operator in _REPEATS:
-        return _first(argument[2])
-    if operator == opcodes.SUBPATTERN:
-        return _first(argument[-1])
-    if operator == opcodes.BRANCH:
-        return frozenset().union(*map(_first, argument[1]))
-    if operator in {opcodes.IN, opcodes.ANY, opcodes.NOT_LITERAL}:
-        written = {code for kind, code in argument if kind == opcodes.LITERAL} if operator == opcodes.IN else set()
-        expression = _character_class(operator, argument)
-        return frozenset(code for code in (*_SAMPLE, *written) if expression(code))
-    return frozenset()
 
 
 def _character_class(operator: Any, argument: Any) -> Any:
