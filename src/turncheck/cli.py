@@ -37,8 +37,8 @@ class Parser(argparse.ArgumentParser):
         self.exit(EXIT_NOT_DONE, f"{self.prog}: error: {message}\nSee `{self.prog} --help`.\n")
 
 
-def build_parser() -> Parser:
-    """Return the parser of all commands; each sets ``handler``, a function from the namespace to an exit code."""
+def build_parser(command: str | None = None) -> Parser:
+    """Return the parser of this command, or of all; each sets ``handler``: from the namespace to an exit code."""
     from turncheck import commands  # noqa: PLC0415 - `turncheck --version` needs none of them
 
     parser = Parser(
@@ -51,7 +51,7 @@ def build_parser() -> Parser:
         "--print-completion", choices=("bash", "zsh", "tcsh"), help="print a completion script for this shell, and exit"
     )
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    commands.add_parsers(subparsers)
+    commands.add_parsers(subparsers, command)
     return parser
 
 
@@ -61,7 +61,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
         sys.stdout.write(f"turncheck {__version__}\n")
         return EXIT_OK
     try:
-        return _dispatch(build_parser(), arguments)
+        return _dispatch(build_parser(arguments[0] if arguments else None), arguments)
     except SystemExit as done:  # argparse ends this way, with the help or an error already printed
         return done.code if isinstance(done.code, int) else EXIT_NOT_DONE
     except UserError as error:

@@ -8,14 +8,40 @@ if TYPE_CHECKING:
     import argparse
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add every command."""
-    from turncheck.commands import both, conversation, data, parse, report, run  # noqa: PLC0415 - not before they are needed
+COMMANDS = ("run", "action", "data", "train", "test", "parse", "shell", "report")
 
-    run.add_parsers(subparsers)
-    data.add_parsers(subparsers)
-    both.add_train(subparsers)
-    both.add_test(subparsers)
-    parse.add_parsers(subparsers)
-    conversation.add_shell(subparsers)
-    report.add_parsers(subparsers)
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None = None) -> None:
+    """Add the parser of one command; of all, where none is named or nobody knows the name.
+
+    Making all of them takes longer than some commands take.
+    """
+    wanted = (command,) if command in COMMANDS else COMMANDS
+    if "run" in wanted or "action" in wanted:
+        from turncheck.commands import run  # noqa: PLC0415 - each family is imported where it is wanted
+
+        run.add_parsers(subparsers)
+    if "data" in wanted:
+        from turncheck.commands import data  # noqa: PLC0415
+
+        data.add_parsers(subparsers)
+    if "train" in wanted:
+        from turncheck.commands import both  # noqa: PLC0415
+
+        both.add_train(subparsers)
+    if "test" in wanted:
+        from turncheck.commands import both  # noqa: PLC0415
+
+        both.add_test(subparsers)
+    if "parse" in wanted:
+        from turncheck.commands import parse  # noqa: PLC0415
+
+        parse.add_parsers(subparsers)
+    if "shell" in wanted:
+        from turncheck.commands import conversation  # noqa: PLC0415
+
+        conversation.add_shell(subparsers)
+    if "report" in wanted:
+        from turncheck.commands import report  # noqa: PLC0415
+
+        report.add_parsers(subparsers)

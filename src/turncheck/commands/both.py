@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands import conversation, core, nlu
+from turncheck.commands import core
 from turncheck.commands.run import add_verbosity
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def _add_train_flags(parser: argparse.ArgumentParser) -> None:
 
 def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``test`` with its kinds below it."""
+    from turncheck.commands import conversation, nlu  # noqa: PLC0415 - `train` needs neither
+
     parser = subparsers.add_parser(
         "test",
         help="test what was trained, as `rasa test` does",
@@ -141,6 +143,8 @@ def _test_both(namespace: argparse.Namespace) -> int:
     if not has_nlu:
         screen.note("No NLU data: only the test stories are tested.")
         return code
+    from turncheck.commands import nlu  # noqa: PLC0415 - see `add_test`
+
     return max(code, nlu.test_nlu(namespace))
 
 

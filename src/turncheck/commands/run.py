@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from turncheck.settings import default_of, options
-
 if TYPE_CHECKING:
     from turncheck.settings import Option
 
@@ -29,6 +27,8 @@ GROUPS = {
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``run`` and ``action``."""
+    from turncheck.settings import options  # noqa: PLC0415 - other commands take only the flags below from here
+
     run = subparsers.add_parser(
         "run",
         help="the main job: every evaluation the project has files for, then report and gates",
@@ -53,6 +53,8 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def add_setting(group: argparse._ArgumentGroup | argparse.ArgumentParser, name: str, option: Option) -> None:
     """Add the flag of one setting. Unset is ``None``: defaults are the settings' own affair."""
+    from turncheck.settings import default_of  # noqa: PLC0415 - see `add_parsers`
+
     names = [*([SHORT_FORMS[name]] if name in SHORT_FORMS else []), f"--{name}"]
     default = default_of(name)
     text = option.help
@@ -77,6 +79,7 @@ def add_verbosity(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> N
 
 def _run(namespace: argparse.Namespace) -> int:
     from turncheck.main_job import run_from_flags  # noqa: PLC0415 - the job's imports are not for --help
+    from turncheck.settings import options  # noqa: PLC0415 - see `add_parsers`
 
     flags = {name: getattr(namespace, name.replace("-", "_"), None) for name in options() if options()[name].flag}
     if namespace.folder is not None:

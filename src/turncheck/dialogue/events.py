@@ -161,9 +161,10 @@ class SlotSet(Event):
         return {"name": self.name, "value": self.value}
 
 
-@dataclass(frozen=True, slots=True)
 class AllSlotsReset(Event):
     """All slots have their initial values again."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "reset_slots"
 
@@ -255,44 +256,50 @@ class FollowupAction(Event):
         return {"name": self.name}
 
 
-@dataclass(frozen=True, slots=True)
 class SessionStarted(Event):
     """A new session began: nothing from before counts."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "session_started"
 
 
-@dataclass(frozen=True, slots=True)
 class Restarted(Event):
     """The conversation starts over; a new session follows."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "restart"
 
 
-@dataclass(frozen=True, slots=True)
 class UserUtteranceReverted(Event):
     """Everything from the latest user message on is undone, the waiting before it too."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "rewind"
 
 
-@dataclass(frozen=True, slots=True)
 class ActionReverted(Event):
     """The latest action and what came of it are undone."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "undo"
 
 
-@dataclass(frozen=True, slots=True)
 class ConversationPaused(Event):
     """The assistant is silent until it is resumed."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "pause"
 
 
-@dataclass(frozen=True, slots=True)
 class ConversationResumed(Event):
     """The assistant answers again."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "resume"
 

@@ -123,7 +123,7 @@ def write_model(path: Path, writer: MemberWriter, *, fingerprint: str, parts: tu
     manifest = {
         "format": FORMAT,
         "turncheck": __version__,
-        "versions": _versions(),
+        "versions": _versions() if "nlu" in parts else {},
         "fingerprint": fingerprint,
         "parts": parts,
         "members": {name: hashlib.sha256(content).hexdigest() for name, content in writer.members.items()},
