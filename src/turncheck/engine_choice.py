@@ -76,10 +76,14 @@ NOTHING_TO_LEARN: Final = "the project has neither stories nor rules to learn fr
 
 @dataclass(eq=False)
 class EmbeddedEngines:
-    """The embedded engine of one project. scikit-learn is imported when something is really learnt."""
+    """The embedded engine of one project. scikit-learn is imported when something is really learnt.
+
+    ``hosts`` is what ``config.yml`` may name beside loopback (a Duckling server); ``None``: any.
+    """
 
     project: Project
     seed: int
+    hosts: tuple[str, ...] | None = None
     capabilities = Capabilities()
     at_once = 1
 
@@ -99,9 +103,10 @@ class EmbeddedEngines:
     @cached_property
     def nlu_trainer(self) -> NluTrainer:
         """What trains the engines of folds."""
+        from turncheck.engines.embedded.nlu.duckling import DucklingAccess  # noqa: PLC0415 - see the class
         from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - see the class
 
-        return EmbeddedNluTrainer(seed=self.seed)
+        return EmbeddedNluTrainer(seed=self.seed, duckling=DucklingAccess(allowed_hosts=self.hosts))
 
     @cached_property
     def nlu(self) -> NluEngine | None:
@@ -154,7 +159,7 @@ def chosen_engines(
         settings: those about the engine must fit together.
         project: what it is trained on.
         environment: what a child process may get of it (see :mod:`turncheck.environment`).
-        hosts: what ``endpoints.yml`` may name beside loopback; ``None``: any.
+        hosts: what the project's files may name beside loopback; ``None``: any.
 
     Raises:
         UserError: settings that belong to another engine, or too few or too many of them.
@@ -164,7 +169,7 @@ def chosen_engines(
             if getattr(settings, name) is not None:
                 flag = name.replace("_", "-")
                 raise UserError(f"--{flag} is for the engine 'rasa'", remedy="Add --engine rasa, or leave it out.")
-        yield EmbeddedEngines(project, settings.seed)
+        yield EmbeddedEngines(project, settings.seed, hosts)
         return
     from turncheck.rasa_engines import running_rasa  # noqa: PLC0415 - not for the embedded engine
 
