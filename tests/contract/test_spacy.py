@@ -1,4 +1,4 @@
-"""spaCy's components with a real spaCy and a model made here, installed as a package; skipped where spaCy is absent."""
+"""spaCy's components with a real spaCy and a model made here, installed as a package."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import spacy
 
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
 from turncheck.engines.embedded.nlu import spacy_model
@@ -17,15 +19,13 @@ from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.location import Location
 from turncheck.project.model import Component, Config, Example, NluData, Project
 
-spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
-
 VECTORS = {"hello": (1.0, 0.0, 0.0), "hi": (0.9, 0.1, 0.0), "card": (0.0, 1.0, 0.0), "lost": (0.0, 0.9, 0.3)}
 
 
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A tiny English model with word vectors and a rule for names, as an importable package ``tiny_model``."""
-    language = spacy.blank("en")
+    language: Any = spacy.blank("en")
     for word, vector in VECTORS.items():
         language.vocab.set_vector(word, np.array(vector, dtype="float32"))
     ruler = language.add_pipe("entity_ruler")
