@@ -173,9 +173,8 @@ class _Run:
         from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable  # noqa: PLC0415 - slow
 
         project, tests, folds = self.project, self.tests.nlu, self.settings.folds
-        reason = self._why_not("nlu") or why_not_testable(project, tests, folds=folds)
-        if reason is None and tests is None:
-            reason = self.engines.capabilities.no_training
+        untrainable = self.engines.capabilities.no_training if tests is None else None
+        reason = self._why_not("nlu") or untrainable or why_not_testable(project, tests, folds=folds)
         if reason:
             self._skip("nlu", reason)
             return None

@@ -1,0 +1,367 @@
+"""``turncheck run --engine rasa``: with a server that is there, with one that fails, and started from the project."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fake_rasa import FakeRasa, serving
+
+from turncheck.report.codec import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from turncheck.report.model import Report
+
+FAKE = Path(__file__).with_name("fake_rasa.py")
+FILES = {
+    "domain.yml": """\
+version: "3.1"
+intents: [greet, order]
+actions: [utter_greet, utter_order]
+responses:
+  utter_greet: [{text: (utter_greet)}]
+  utter_order: [{text: (utter_order)}]
+""",
+    "config.yml": "recipe: default.v1\nlanguage: en\npipeline:\n- name: KeywordIntentClassifier\n"
+    "policies:\n- name: RulePolicy\n",
+    "data/all.yml": """\
+version: "3.1"
+nlu:
+- intent: greet
+  examples: |
+    - greet you
+    - greet all
+    - greet them
+- intent: order
+  examples: |
+    - order one
+    - order two
+    - order three
+rules:
+- rule: greeting
+  steps:
+  - intent: greet
+  - action: utter_greet
+- rule: ordering
+  steps:
+  - intent: order
+  - action: utter_order
+""",
+    "endpoints.yml": """\
+action_endpoint:
+  url: http://localhost:5055/webhook
+tracker_store:
+  type: SQL
+  db: production
+""",
+    "tests/test_nlu.yml": """\
+version: "3.1"
+nlu:
+- intent: greet
+  examples: |
+    - greet everybody
+    - hello
+- intent: order
+  examples: |
+    - order four
+    - order five
+""",
+    "tests/test_stories.yml": "stories:\n"
+    + "".join(
+        f"- story: {name}\n  steps:\n  - intent: {intent}\n    user: {intent} {name}\n  - action: {action}\n"
+        for name, intent, action in (
+            ("first", "greet", "utter_greet"),
+            ("second", "order", "utter_order"),
+            ("third", "order", "utter_greet"),
+        )
+    ),
+    "tests/e2e_test_cases.yml": "test_cases:\n"
+    + "".join(
+        f"- test_case: {name}\n  steps:\n  - user: {name} please\n  - utter: utter_{said}\n"
+        for name, said in (("greet", "greet"), ("order", "greet"))
+    ),
+}
+
+
+@pytest.fixture
+def bot(tmp_path: Path) -> Path:
+    for name, content in FILES.items():
+        path = tmp_path / "bot" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return tmp_path / "bot"
+
+
+def run(
+    bot: Path, *flags: str, out: str = "out", **environment: str
+) -> tuple[subprocess.CompletedProcess[str], Report]:
+    done = subprocess.run(
+        [sys.executable, "-m", "turncheck", "run", str(bot), "--engine", "rasa", "--out", str(bot / out), *flags],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+        timeout=120,
+    )
+    report = bot / out / "report.json"
+    assert report.exists(), done.stderr
+    return done, decode(report.read_bytes())
+
+
+def shown(report: Report) -> dict[str, Any]:
+    """What was found, evaluation by evaluation."""
+    return {
+        "nlu": [(entry.text, entry.correct) for entry in report.nlu.predictions] if report.nlu else None,
+        "core": [(story.name, story.passed) for story in report.core.stories] if report.core else None,
+        "e2e": [(case.name, case.outcome) for case in report.e2e.cases] if report.e2e else None,
+    }
+
+
+EVERYTHING = {
+    "nlu": [("greet everybody", True), ("hello", False), ("order four", True), ("order five", True)],
+    "core": [("first", True), ("second", True), ("third", False)],
+    "e2e": [("greet", "passed"), ("order", "failed")],
+}
+
+
+# --- a server that runs ----------------------------------------------------------------------------------------------
+
+
+def test_all_three_evaluations_ask_the_server(bot: Path) -> None:
+    with serving(FakeRasa(token="secret-token")) as rasa:
+        done, report = run(bot, "--rasa-url", rasa.url, "--rasa-token", "secret-token")
+        assert done.returncode == 1, done.stderr
+        assert shown(report) == EVERYTHING
+        assert report.engine is not None
+        assert (report.engine.name, report.engine.version, report.engine.model) == ("rasa", "3.6.21", "model.tar.gz")
+        written = "".join(path.read_text() for path in (bot / "out").iterdir() if path.is_file())
+        assert "secret-token" not in written + done.stdout + done.stderr
+
+
+def test_the_result_does_not_depend_on_the_concurrency(bot: Path) -> None:
+    reports = []
+    with serving(FakeRasa(fault=lambda _path, _body: 0.01)) as rasa:
+        for workers in ("1", "4"):
+            _, report = run(bot, "--rasa-url", rasa.url, "--workers", workers, out=f"out{workers}")
+            reports.append((report.nlu, report.core, report.e2e))
+    assert reports[0] == reports[1]
+
+
+def test_without_test_sentences_a_server_that_runs_is_not_cross_validated(bot: Path) -> None:
+    (bot / "tests" / "test_nlu.yml").unlink()
+    with serving(FakeRasa()) as rasa:
+        _, report = run(bot, "--rasa-url", rasa.url)
+    assert [entry.reason for entry in report.skipped if entry.evaluation == "nlu"] == [
+        "this engine cannot be trained here: without test sentences there is nothing to measure it by"
+    ]
+    assert report.stopped is None
+
+
+# --- failures --------------------------------------------------------------------------------------------------------
+
+
+def after(calls: int, fault: Any, path: str) -> Callable[[str, Any], Any]:
+    """A fault in all calls of a path but the first ones."""
+    seen: list[str] = []
+
+    def decide(called: str, _body: Any) -> Any:
+        if called.startswith(path):
+            seen.append(called)
+        return fault if len(seen) > calls else None
+
+    return decide
+
+
+@pytest.mark.parametrize(
+    ("path", "calls", "finished"),
+    [
+        ("/model/parse", 2, {"nlu": EVERYTHING["nlu"][:2], "core": None, "e2e": None}),
+        ("/model/predict", 3, {**EVERYTHING, "core": EVERYTHING["core"][:1], "e2e": None}),
+        ("/webhooks", 1, {**EVERYTHING, "e2e": [("greet", "passed"), ("order", "skipped")]}),
+    ],
+)
+def test_what_was_finished_before_a_failure_is_kept(bot: Path, path: str, calls: int, finished: Any) -> None:
+    with serving(FakeRasa(fault=after(calls, "cut", path))) as rasa:
+        done, report = run(bot, "--rasa-url", rasa.url, "--workers", "1")
+    assert done.returncode == 2
+    assert shown(report) == finished
+    assert report.stopped is not None
+    assert "cannot be reached (connection cut)" in report.stopped
+    assert "cannot be reached (connection cut)" in done.stderr
+    not_run = {entry.evaluation for entry in report.skipped if entry.reason.startswith("not run: ")}
+    assert not_run == {name for name in ("core", "e2e") if finished[name] is None}
+    assert report.validation is not None, "the data are checked all the same"
+    assert (
+        "Not run: "
+        in " ".join((*(report.nlu.remarks if report.nlu else ()), *(report.core.remarks if report.core else ())))
+        or report.e2e is not None
+    )
+
+
+@pytest.mark.parametrize(
+    ("rasa", "flags", "told"),
+    [
+        (FakeRasa(token="right"), ("--rasa-token", "wrong"), "User is not authenticated"),
+        (FakeRasa(jwt="a.b.c"), ("--rasa-jwt", "a.b.d"), "User is not authenticated"),
+        (FakeRasa(model=None), (), "has no model loaded"),
+    ],
+)
+def test_a_server_that_refuses_ends_the_run_with_2(bot: Path, rasa: FakeRasa, flags: Any, told: str) -> None:
+    with serving(rasa):
+        done, report = run(bot, "--rasa-url", rasa.url, *flags)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert shown(report) == {"nlu": None, "core": None, "e2e": None}
+    assert "failed  completed" in done.stdout
+
+
+def test_a_server_that_is_not_there_ends_the_run_with_2(bot: Path) -> None:
+    with serving(FakeRasa()) as gone:
+        pass
+    done, _ = run(bot, "--rasa-url", gone.url)
+    assert done.returncode == 2
+    assert "connection refused" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ((), "needs a server"),
+        (("--rasa-url", "http://localhost", "--rasa-command", "rasa"), "needs a server"),
+        (("--rasa-url", "localhost:5005"), "is no address of a Rasa server"),
+        (("--rasa-url", "http://localhost", "--rasa-token", "a", "--rasa-jwt", "b"), "exclude each other"),
+        (("--rasa-url", "http://localhost", "--model", "m.tar.gz"), "--model goes with --rasa-command"),
+        (("--rasa-command", "rasa", "--rasa-token", "a"), "--rasa-token goes with --rasa-url"),
+        (("--rasa-command", "rasa 'x"), "No closing quotation"),
+        (("--engine", "embedded", "--rasa-url", "http://localhost"), "--rasa-url is for the engine 'rasa'"),
+    ],
+)
+def test_settings_that_do_not_fit_together_are_refused(bot: Path, flags: tuple[str, ...], told: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "turncheck", "run", str(bot), "--engine", "rasa", *flags],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=bot,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+# --- Rasa started from the project -----------------------------------------------------------------------------------
+
+
+COMMAND = f"{shlex.quote(sys.executable)} {shlex.quote(str(FAKE))}"
+
+
+def calls(bot: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (bot / "calls.jsonl").read_text().splitlines()]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_rasa_is_trained_started_and_stopped(bot: Path) -> None:
+    done, report = run(bot, "--rasa-command", COMMAND, CALLS=str(bot / "calls.jsonl"), INPUT_SECRET="s", MY_TOKEN="t")
+    assert done.returncode == 1, done.stderr
+    assert shown(report) == EVERYTHING
+    trained, served = calls(bot)
+    assert trained["arguments"][:2] == ["train", "--config"]
+    assert served["arguments"][:4] == ["run", "--enable-api", "--interface", "127.0.0.1"]
+    assert not {"INPUT_SECRET", "MY_TOKEN"} & set(served["environment"])
+    assert not is_alive(served["pid"])
+    assert {path.name for path in bot.iterdir()} == {*(name.split("/")[0] for name in FILES), "out", "calls.jsonl"}
+
+
+def test_a_model_that_is_named_is_not_trained_again(bot: Path) -> None:
+    (bot / "mine.tar.gz").write_text("")
+    flags = ("--rasa-command", COMMAND, "--model", str(bot / "mine.tar.gz"))
+    _, report = run(bot, *flags, CALLS=str(bot / "calls.jsonl"))
+    assert [call["arguments"][0] for call in calls(bot)] == ["run"]
+    assert report.engine is not None
+    assert str(report.engine.model).endswith("mine.tar.gz")
+
+
+def test_cross_validation_trains_once_a_fold_and_says_so_beforehand(bot: Path) -> None:
+    (bot / "tests" / "test_nlu.yml").unlink()
+    flags = ("--rasa-command", COMMAND, "--folds", "3")
+    done, report = run(bot, *flags, CALLS=str(bot / "calls.jsonl"))
+    assert "Cross-validation with real Rasa trains 3 models, one a fold: up to about" in done.stderr
+    words = [call["arguments"][:2] for call in calls(bot)]
+    assert words == [["train", "--config"], ["run", "--enable-api"], *[["train", "nlu"]] * 3]
+    assert report.nlu is not None
+    assert (report.nlu.mode, report.nlu.examples) == ("cross-validation", 6)
+    assert report.e2e is not None, "the whole project's model is loaded again"
+    assert report.engine is not None
+    assert str(report.engine.model).endswith("model.tar.gz")
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("training", ("Rasa's training ended with exit code 1", "InvalidRule: the rules contradict each other")),
+        ("start", ("the Rasa server ended with exit code 3", "a port is taken")),
+    ],
+)
+def test_a_rasa_that_dies_shows_the_end_of_its_log(bot: Path, fault: str, told: tuple[str, ...]) -> None:
+    done, report = run(bot, "--rasa-command", COMMAND, CALLS=str(bot / "calls.jsonl"), FAULT=fault)
+    assert done.returncode == 2
+    assert all(text in done.stderr for text in told)
+    assert report.stopped is not None
+
+
+def test_a_command_that_does_not_exist_is_named(bot: Path) -> None:
+    done, _ = run(bot, "--rasa-command", "no-such-rasa --quiet")
+    assert done.returncode == 2
+    assert "Rasa's training's command 'no-such-rasa --quiet train" in done.stderr
+
+
+def test_an_interrupted_run_leaves_no_server_behind(bot: Path) -> None:
+    (bot / "tests" / "test_nlu.yml").unlink()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "turncheck", "run", str(bot), "--engine", "rasa", "--rasa-command", COMMAND]
+        + ["--out", str(bot / "out"), "--folds", "3"],
+        env={**os.environ, "CALLS": str(bot / "calls.jsonl")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not ((bot / "calls.jsonl").exists() and len(calls(bot)) >= 3):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    assert [call["pid"] for call in calls(bot) if is_alive(call["pid"])] == []
+
+
+def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bot: Path) -> None:
+    from turncheck.project.reader import read_project  # noqa: PLC0415 - for this one test
+    from turncheck.rasa_engines import running_rasa  # noqa: PLC0415
+    from turncheck.settings import Settings  # noqa: PLC0415
+
+    settings = Settings(project=str(bot), engine="rasa", rasa_command="rasa")
+    with running_rasa(settings, read_project(bot), {}, ()) as engines:
+        assert not engines.notes
+        assert "tracker_store" not in str(vars(engines.server))
+        assert "5055" in str(vars(engines.server))
+    (bot / "endpoints.yml").write_text("action_endpoint:\n  url: http://evil.example/webhook\n")
+    with running_rasa(settings, read_project(bot), {}, ("good.example",)) as engines:
+        assert "evil.example" not in str(vars(engines.server))
+        assert engines.notes == (
+            "action_endpoint of endpoints.yml was left out: its host 'evil.example' is not among the allowed hosts.",
+        )
