@@ -102,9 +102,10 @@ def bot(tmp_path: Path) -> Path:
     return tmp_path / "bot"
 
 
-def run(
-    bot: Path, *flags: str, out: str = "out", **environment: str
-) -> tuple[subprocess.CompletedProcess[str], Report]:
+Done = subprocess.CompletedProcess[str]
+
+
+def run(bot: Path, *flags: str, out: str = "out", **environment: str) -> tuple[Done, Report]:
     done = subprocess.run(
         [sys.executable, "-m", "turncheck", "run", str(bot), "--engine", "rasa", "--out", str(bot / out), *flags],
         capture_output=True,
@@ -127,7 +128,7 @@ def shown(report: Report) -> dict[str, Any]:
     }
 
 
-EVERYTHING = {
+EVERYTHING: dict[str, Any] = {
     "nlu": [("greet everybody", True), ("hello", False), ("order four", True), ("order five", True)],
     "core": [("first", True), ("second", True), ("third", False)],
     "e2e": [("greet", "passed"), ("order", "failed")],
@@ -335,8 +336,10 @@ def test_a_command_that_does_not_exist_is_named(bot: Path) -> None:
 def test_an_interrupted_run_leaves_no_server_behind(bot: Path) -> None:
     (bot / "tests" / "test_nlu.yml").unlink()
     process = subprocess.Popen(
-        [sys.executable, "-m", "turncheck", "run", str(bot), "--engine", "rasa", "--rasa-command", COMMAND]
-        + ["--out", str(bot / "out"), "--folds", "3"],
+        [
+            *(sys.executable, "-m", "turncheck", "run", str(bot), "--engine", "rasa", "--rasa-command", COMMAND),
+            *("--out", str(bot / "out"), "--folds", "3"),
+        ],
         env={**os.environ, "CALLS": str(bot / "calls.jsonl")},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
