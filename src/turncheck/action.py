@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
     from turncheck.github.client import GitHubClient
     from turncheck.github.context import GitHubContext
+    from turncheck.job import Outcome
     from turncheck.location import Location
+    from turncheck.main_job import Prepared
 
 _PATIENCE: Final = 300.0
 """Seconds that publishing may wait in all, for limits and for a server in trouble."""
@@ -83,17 +85,32 @@ def _measure(
     folder = Path(prepared.settings.out)
     write_all(folder, outcome.renderings)
     write(terminal_summary(outcome, prepared.links))
-    client = client_of(prepared.settings, context, _PATIENCE)
+    publishing = publish(prepared, outcome, variables, write)
+    publishing.publish_plots(lambda: draw_plots(outcome, folder, screen))
+    return outcome.exit_code
+
+
+def publish(
+    prepared: Prepared, outcome: Outcome, variables: Mapping[str, str], write: Callable[[str], object]
+) -> Publishing:
+    """Tell GitHub what was measured: artifact, comment, check run or annotations, job summary, outputs.
+
+    Args:
+        prepared: the settings and the context of the run.
+        outcome: what was measured; its files are written already.
+        variables: of the job, with what its steps may use.
+        write: prints to the log.
+    """
+    client = client_of(prepared.settings, prepared.context, _PATIENCE)
     publishing = Publishing(
         outcome=outcome,
-        folder=folder,
+        folder=Path(prepared.settings.out),
         settings=prepared.settings,
-        place=_place(context, client, variables, write),
+        place=_place(prepared.context, client, variables, write),
         service=find_service(variables, lambda secret: write(f"::add-mask::{secret}\n")),
     )
     publishing.publish()
-    publishing.publish_plots(lambda: draw_plots(outcome, folder, screen))
-    return outcome.exit_code
+    return publishing
 
 
 def _place(

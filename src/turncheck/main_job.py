@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.baseline_search import BaselineSearch
 from turncheck.checkout import find_checkout
@@ -26,10 +27,12 @@ from turncheck.settings import Settings, combine, from_flags
 from turncheck.settings_file import SettingsFile, read_settings_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from turncheck.comparison.baseline import Baseline
     from turncheck.report.model import Report
+
+
+PUBLISHING: Final = ("comment", "check-run", "annotations", "artifact-name", "retention-days", "token")
+"""Settings that say how GitHub is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +77,14 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
     return Prepared(settings, given, inputs, links_of(context), context)
 
 
-def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, quiet: bool, verbose: bool) -> int:
+def run_from_flags(
+    flags: Mapping[str, Any], publish: Publish, *, json: str | None, plots: bool, quiet: bool, verbose: bool
+) -> int:
     """Run the main job from the command line and return its exit code.
 
     Args:
         flags: settings by name with dashes; ``None`` is unset.
+        publish: tells GitHub, where this runs in a workflow.
         json: a further file for the report.
         plots: draw the pictures too.
         quiet: print nothing but the result.
@@ -101,9 +107,17 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
         written += draw_plots(outcome, folder, screen)
     sys.stdout.write(terminal_summary(outcome, prepared.links))
     screen.note(written_line(folder, written))
+    if prepared.context is not None:
+        publish(prepared, outcome, os.environ, sys.stdout.write)
+    elif asked := [name for name in PUBLISHING if flags.get(name) is not None]:
+        screen.note(f"This is no workflow run on GitHub: nothing is published ({', '.join(f'--{a}' for a in asked)}).")
     if outcome.report.stopped is not None:
         sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")
     return outcome.exit_code
+
+
+Publish = Callable[[Prepared, Outcome, Mapping[str, str], Callable[[str], object]], object]
+"""Tells GitHub what was measured: :func:`turncheck.action.publish`."""
 
 
 def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:

@@ -78,14 +78,20 @@ def add_verbosity(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> N
 
 
 def _run(namespace: argparse.Namespace) -> int:
-    from turncheck.main_job import run_from_flags  # noqa: PLC0415 - the job's imports are not for --help
+    from turncheck.action import publish  # noqa: PLC0415 - the job's imports are not for --help
+    from turncheck.main_job import run_from_flags  # noqa: PLC0415 - as above
     from turncheck.settings import options  # noqa: PLC0415 - see `add_parsers`
 
     flags = {name: getattr(namespace, name.replace("-", "_"), None) for name in options() if options()[name].flag}
     if namespace.folder is not None:
         flags["project"] = namespace.folder
     return run_from_flags(
-        flags, json=namespace.json, plots=namespace.plots, quiet=namespace.quiet, verbose=bool(namespace.verbose)
+        flags,
+        publish,
+        json=namespace.json,
+        plots=namespace.plots,
+        quiet=namespace.quiet,
+        verbose=bool(namespace.verbose),
     )
 
 
