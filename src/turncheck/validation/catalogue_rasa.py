@@ -37,6 +37,12 @@ CROSS_REFERENCES = (
         "Define it below `slots`, or correct its name.",
     ),
     error_check(
+        "mapping-conditions-empty",
+        "domain",
+        "There is nothing below `conditions` of a slot mapping",
+        "Rasa 3.6 ends with a traceback here. Write the conditions, or remove the key.",
+    ),
+    error_check(
         "required-slots-empty",
         "domain",
         "There is nothing below `required_slots` of a form",

@@ -33,6 +33,7 @@ STOPPING: Final = frozenset(
             "intent-name-invalid",
             "step-list-empty",
             "required-slots-empty",
+            "mapping-conditions-empty",
             "domain-empty",
             "max-history-invalid",
         ),
@@ -71,6 +72,18 @@ _DOMAIN_ORDER: Final = {
 
 _SYNTAX, _DUPLICATES, _SCHEMA, _VERSION, _CONTENT = range(5)
 """Within a file."""
+
+_CHECK_ORDER: Final = {
+    "intent-triggers-removed": 0,
+    "action-not-in-domain": 1,
+    "form-not-in-domain": 2,
+    "form-slot-undefined": 3,
+    "required-slots-empty": 3,
+    "mapping-form-undefined": 4,
+    "mapping-slot-not-required": 4,
+    "mapping-conditions-empty": 4,
+}
+"""Within the checks of the domain."""
 
 _NOT_EVEN_TEXT: Final = frozenset({"file-not-utf8", "file-unreadable", "file-too-large", "file-outside-project"})
 _VERSIONS: Final = frozenset({"version-missing", "version-too-low", "version-too-high", "version-invalid"})
@@ -114,6 +127,8 @@ class LoadOrder:
             return (EMPTY_CHECK, path, 0, 0, 0)
         if check.stage == "arguments":
             return (ARGUMENTS, "", 0, 0, 0)
+        if check.stage == "domain":
+            return (STAGES["domain"], "", _CHECK_ORDER[finding.code], finding.location.line or 0, 0)
         if check.stage != "load" and finding.code not in _STORY_CODES:
             return (STAGES[check.stage], "" if check.code == "max-history-invalid" else path, 0, 0, 0)
         if finding.code in {"domain-merge-duplicate", "listed-response-undefined"}:

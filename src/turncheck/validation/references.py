@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.dialogue.defaults import DEFAULT_INTENTS
 from turncheck.project.model import OrStep, UserStep
-from turncheck.project.yaml_positions import YamlScalar
+from turncheck.project.yaml_positions import YamlScalar, YamlSequence
 from turncheck.validation.facts import UTTER, suggestion
 from turncheck.validation.findings import found
 
@@ -216,6 +216,15 @@ def _required_slots(facts: Facts) -> Iterator[Finding]:
 
 
 def _mapping_conditions(facts: Facts) -> Iterator[Finding]:
+    for file in facts.project.files:
+        slots = file.mapping.items.get("slots") if file.role == "domain" and file.mapping else None
+        for slot_name in facts.domain.slots:
+            written = slots.at(slot_name, "mappings") if slots is not None else None
+            for item in written.items if isinstance(written, YamlSequence) else ():
+                node = item.at("conditions")
+                if isinstance(node, YamlScalar) and node.value is None:
+                    message = f"A mapping of the slot '{slot_name}' has empty 'conditions'."
+                    yield found("mapping-conditions-empty", message, node.location)
     forms = facts.domain.forms
     seen: set[tuple[str, str, str]] = set()
     for slot in facts.domain.slots.values():
