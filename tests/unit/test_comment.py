@@ -108,7 +108,7 @@ def test_the_verdict_comes_first_then_the_table_then_what_changed_then_details_t
 def test_a_change_of_the_gate_settings_stands_above_everything_else() -> None:
     lines = comment_of(head_report(), base_report()).splitlines()
 
-    assert lines[0] == "<!-- turncheck:report id=bots-bank -->"
+    assert lines[0] == "<!-- turncheck:report id=bots.bank -->"
     assert lines[1] == "> ⚠️ **This change alters the rules it is judged by:**"
 
 

@@ -65,7 +65,8 @@ def render_summary(report: Report, comparison: Comparison | None, verdict: Verdi
 
 def comment_key(report: Report) -> str:
     """What tells one assistant's comment from another's: its path in the repository, else its name."""
-    return report.project.root or report.project.name
+    # The marker keeps no slash; with a dot, `bots/a` and `bots-a` stay two.
+    return (report.project.root or report.project.name).replace("/", ".")
 
 
 def _draw(
