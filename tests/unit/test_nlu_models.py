@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import softmax
+from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.linear import LabelSplit, LinearModel
 from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
@@ -199,3 +200,26 @@ def test_selectors_answer_for_their_retrieval_intents() -> None:
 def test_a_pipeline_without_a_classifier_says_no_intent() -> None:
     parse = EmbeddedNluTrainer().fit(project((("WhitespaceTokenizer", {}),))).parse(["hello you"])[0]
     assert (parse.intent.name, parse.intent.confidence, parse.tokens) == (None, 0.0, ((0, 5), (6, 9)))
+
+
+@pytest.fixture(scope="module")
+def hostile_engine() -> EmbeddedNluEngine:
+    odd = ["a\0b", "\x1b[31m", "😀", "\ud800", "=:|\\", "\u202e abc", "w " * 500]
+    examples = [Example(text, "odd", (EntityAnnotation(0, 1, "\ud800=:", text[:1], "a:b"),)) for text in odd]
+    pipeline = ("CountVectorsFeaturizer", "LogisticRegressionClassifier", "CRFEntityExtractor", "DIETClassifier")
+    return EmbeddedNluTrainer().fit(project(tuple((name, {}) for name in pipeline), *examples))
+
+
+@given(st.text(st.characters(), max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_any_text_is_understood_without_a_fault(hostile_engine: EmbeddedNluEngine, text: str) -> None:
+    (parse,) = hostile_engine.parse([text])
+    assert parse.tokens is not None or text.strip().startswith("/")
+    assert all(entity.value == text[entity.start : entity.end] for entity in parse.entities)
+
+
+@pytest.mark.parametrize("texts", [("😀", "😁"), ("x", "y"), ("", "hello")])
+def test_sentences_without_any_feature_train_and_parse(texts: tuple[str, str]) -> None:
+    nlu = NluData(tuple(Example(text, f"intent{number}") for number, text in enumerate(texts)))
+    bot = Project(Path("bot"), "bot", nlu=nlu, config=project(DIET).config)
+    assert len(EmbeddedNluTrainer().fit(bot).parse(["z", "😀", ""])) == 3

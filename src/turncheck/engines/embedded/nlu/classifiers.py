@@ -65,7 +65,9 @@ class LogisticRegressionClassifier:
         if not rows:
             return None
         if not training.batch.sentence_features:
-            raise UserError("LogisticRegressionClassifier needs a featurizer before it that gives sentence features")
+            raise UserError(
+                "LogisticRegressionClassifier cannot learn: no featurizer before it gives sentence features"
+            )
         labels = [str(training.examples[row].base_intent) for row in rows]
         if len(set(labels)) == 1:
             width = sum(block.shape[1] for block in training.batch.sentence_features)

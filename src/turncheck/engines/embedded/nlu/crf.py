@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 ItemFeatures = "Sequence[str] | Mapping[str, float]"
 
 
+def encodable(text: str) -> str:
+    """CRFsuite takes UTF-8: lone surrogates, which JSON can spell, become question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 @dataclass(frozen=True, slots=True)
 class SequenceTagger:
     """A trained CRF; ``content`` is CRFsuite's own file."""
@@ -73,7 +78,7 @@ def train_tagger(
 
     trainer = pycrfsuite.Trainer(verbose=False, algorithm=algorithm, params=dict(parameters))
     for features, tags in sequences:
-        trainer.append(features, tags)
+        trainer.append(features, [encodable(tag) for tag in tags])
     with tempfile.TemporaryDirectory(prefix="turncheck-crf-") as folder:  # CRFsuite writes to a path only
         path = Path(folder) / "model.crfsuite"
         with _TRAINING:

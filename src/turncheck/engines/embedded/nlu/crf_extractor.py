@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from turncheck.engines.base import PredictedEntity
-from turncheck.engines.embedded.nlu.crf import SequenceTagger, raw_tags, tags_by_marginals, train_tagger
+from turncheck.engines.embedded.nlu.crf import SequenceTagger, encodable, raw_tags, tags_by_marginals, train_tagger
 from turncheck.engines.embedded.nlu.featurizers import check_windows
 from turncheck.engines.embedded.nlu.tagging import (
     ATTRIBUTES,
@@ -198,7 +198,7 @@ def token_features(
             else:
                 features.update((f"{position}:{name}", value) for name, value in own[other][position + half])
                 if entity_tags is not None:
-                    features[f"{position}:entity"] = entity_tags[other]
+                    features[f"{position}:entity"] = encodable(entity_tags[other])
         described.append(features)
     return described
 
@@ -207,13 +207,14 @@ def _of_word(
     word: str, window: Sequence[str], patterns: Mapping[str, bool] | None, dense: Any | None, tag: str | None
 ) -> list[tuple[str, str | float]]:
     found: list[tuple[str, str | float]] = []
+    word = encodable(word)
     for name in window:
         if name in _TEXTS:
             found.append((name, _TEXTS[name](word)))
         elif name in _SWITCHES:
             found.append((name, float(_SWITCHES[name](word))))
         elif name == "pattern":
-            found.extend((f"pattern:{pattern}", float(hit)) for pattern, hit in (patterns or {}).items())
+            found.extend((f"pattern:{encodable(pattern)}", float(hit)) for pattern, hit in (patterns or {}).items())
         elif name in {"pos", "pos2"} and tag is not None:
             found.append((name, tag if name == "pos" else tag[:2]))
         elif name == "text_dense_features" and dense is not None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from turncheck.engines.embedded.nlu.crf import SequenceTagger, train_tagger
+from turncheck.engines.embedded.nlu.crf import SequenceTagger, encodable, train_tagger
 from turncheck.engines.embedded.nlu.tagging import (
     ATTRIBUTES,
     OUTSIDE,
@@ -45,7 +45,10 @@ class WordFeatures:
         """Return CRFsuite's item sequence; ``entity_tags`` are given to the taggers of roles and groups."""
         from pycrfsuite import ItemSequence
 
-        return ItemSequence(list(self._describe(words, intent, entity_tags)))
+        written = [encodable(word) for word in words]
+        guess = None if intent is None else encodable(intent)
+        known = None if entity_tags is None else [encodable(tag) for tag in entity_tags]
+        return ItemSequence(list(self._describe(written, guess, known)))
 
     def _describe(
         self, words: Sequence[str], intent: str | None, entity_tags: Sequence[str] | None
