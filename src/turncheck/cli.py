@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import platform
 import sys
-import traceback
 from typing import TYPE_CHECKING, NoReturn
 
 from turncheck import __version__
@@ -74,6 +72,9 @@ def run_command_line(arguments: Sequence[str]) -> int:
         sys.stderr.close()
         return EXIT_NOT_DONE
     except Exception:  # noqa: BLE001 - the last handler: a fault of ours, shown whole so that it can be reported
+        import platform  # noqa: PLC0415 - only here
+        import traceback  # noqa: PLC0415
+
         traceback.print_exc()
         sys.stderr.write(
             f"turncheck {__version__} met a fault of its own (Python {platform.python_version()}, {sys.platform}). "

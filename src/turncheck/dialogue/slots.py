@@ -104,6 +104,16 @@ def _categories(values: tuple[Any, ...]) -> tuple[str, ...]:
     return _categories_of_texts(tuple(str(value).lower() for value in values if value is not None))
 
 
+def initial_values(definitions: Mapping[str, Slot]) -> SlotValues:
+    """Return the values that all slots begin with; the same object for the same definitions, since it never changes."""
+    known = _INITIAL.get(id(definitions))
+    if known is None or known.definitions is not definitions:
+        known = SlotValues(definitions)
+        _INITIAL.clear()  # conversations come one project after the other: remembering one is enough
+        _INITIAL[id(definitions)] = known
+    return known
+
+
 def _initial_values(definitions: Mapping[str, Slot]) -> dict[str, Any]:
     return {name: coerce(slot, slot.initial_value) for name, slot in definitions.items()}
 
@@ -139,7 +149,7 @@ class SlotValues:
 
     def reset(self) -> SlotValues:
         """Return the initial values."""
-        return SlotValues(self.definitions) if self.was_set else self
+        return initial_values(self.definitions) if self.was_set else self
 
     @property
     def features(self) -> Part:
@@ -169,3 +179,6 @@ class SlotValues:
             return SHOULD_NOT_BE_SET
         features = features_of(slot, value)
         return features if any(features) else None
+
+
+_INITIAL: dict[int, SlotValues] = {}

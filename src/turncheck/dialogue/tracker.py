@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from turncheck.dialogue import states
 from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_SESSION_START, SHOULD_NOT_BE_SET
@@ -28,7 +28,7 @@ from turncheck.dialogue.events import (
     UserUtteranceReverted,
     UserUttered,
 )
-from turncheck.dialogue.slots import SlotValues
+from turncheck.dialogue.slots import initial_values
 from turncheck.dialogue.states import Part, State
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Situation:
 
     def __init__(self, domain: DialogueDomain) -> None:
         self.domain = domain
-        self.slots = SlotValues(domain.slots)
+        self.slots = initial_values(domain.slots)
         self._user = (_NOTHING_SAID, states.NO_PART)
         self.reset()
 
@@ -226,11 +226,13 @@ class Tracker:
         tracker.extend(events)
         return tracker
 
-    def copy(self) -> Tracker:
+    def copy(self) -> Self:
         """Return a tracker that goes its own way from here."""
-        other = Tracker(self.domain, self.name, source=self.source, is_rule=self.is_rule)
+        other = copy.copy(self)
         other.events = self.events.copy()
         other.situation = self.situation.copy()
+        other._history = History(self.domain)  # noqa: SLF001 - its own class
+        other._remembered = {}  # noqa: SLF001
         return other
 
     def append(self, event: Event) -> None:

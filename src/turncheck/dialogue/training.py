@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from turncheck.dialogue.events import (
     ActionExecuted,
@@ -20,6 +19,7 @@ from turncheck.dialogue.tracker import Tracker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from random import Random
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.states import State
@@ -46,14 +46,9 @@ class StoryTracker(Tracker):
         self.is_augmented = False
         self._states: list[State] = [self.situation.state()]
 
-    def copy(self) -> StoryTracker:
+    def copy(self) -> Self:
         """Return a tracker that goes its own way from here."""
-        other = StoryTracker(self.domain, self.name, is_rule=self.is_rule)
-        other.events = self.events.copy()
-        other.situation = self.situation.copy()
-        other.location = self.location
-        other.parts = self.parts
-        other.is_augmented = self.is_augmented
+        other = super().copy()
         other.set_states(self._states)
         return other
 
@@ -152,7 +147,7 @@ class _Walk:
         self.graph = graph
         self.domain = domain
         self.augmentation = augmentation
-        self.random = random.Random(_SEED)
+        self.random: Random | None = None
         self.known: set[tuple[bool, tuple[str, ...]]] = set()
         self.duplicates: list[StoryTracker] = []
         self.unused: frozenset[str] = frozenset()
@@ -285,6 +280,10 @@ class _Walk:
 
     def _sample(self, trackers: list[StoryTracker], number: int) -> list[StoryTracker]:
         """Shuffle in place, as Rasa does, and take the first ones."""
+        if self.random is None:
+            from random import Random  # noqa: PLC0415 - only where stories are glued together
+
+            self.random = Random(_SEED)
         self.random.shuffle(trackers)
         return trackers[:number]
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from turncheck.dialogue import states as s
 
@@ -34,6 +35,8 @@ _RATE: Final = 0.3
 _DECAY: Final = 1e-4
 _DENSE_CELLS: Final = 8_000_000
 _DIGITS: Final = 5
+_NAMES: Final[dict[tuple[str, int], tuple[str, ...]]] = {}
+_NAMES_AT_MOST: Final = 50_000
 
 
 def features_of(states: Sequence[State], max_history: int) -> Features:
@@ -41,10 +44,20 @@ def features_of(states: Sequence[State], max_history: int) -> Features:
     features: Features = {}
     weight = 1.0
     for back, state in enumerate(reversed(states[-max_history:])):
-        for name in _seen(state):
-            features[f"{back}|{name}"] = weight
+        features.update(dict.fromkeys(_names(state, back), weight))
         weight *= _FADING
     return features
+
+
+def _names(state: State, back: int) -> tuple[str, ...]:
+    """Name what is seen in a state so far back; dialogues are made of few different states."""
+    key = (state.text, back)
+    names = _NAMES.get(key)
+    if names is None:
+        if len(_NAMES) >= _NAMES_AT_MOST:
+            _NAMES.clear()
+        names = _NAMES[key] = tuple(f"{back}|{name}" for name in _seen(state))
+    return names
 
 
 def _seen(state: State) -> Iterable[str]:
@@ -85,7 +98,9 @@ class HistoryModel:
         targets = np.array([places[label] for _, label in rows])
         share = np.array([math.sqrt(counts[row]) for row in rows])
         matrix = _matrix([[(index[name], value) for name, value in features] for features, _ in rows], len(index))
-        weights = _descend(matrix, targets, share / share.sum(), len(labels))
+        # Several threads would cost more than such small matrices, and their sums depend on how many there are.
+        with threadpool_limits(limits=1, user_api="blas"):
+            weights = _descend(matrix, targets, share / share.sum(), len(labels))
         return cls(index, labels, np.round(weights, _DIGITS))
 
     def log_probabilities(self, features: Features) -> dict[str, float]:
