@@ -112,7 +112,7 @@ def test_a_change_of_the_gate_settings_stands_above_everything_else() -> None:
     assert lines[1] == "> ⚠️ **This change alters the rules it is judged by:**"
 
 
-@pytest.mark.parametrize(("key", "shown"), [("a/b c", "a-b-c"), ("x-->y", "x-y"), ("", "bots-bank"), ("--", "default")])
+@pytest.mark.parametrize(("key", "shown"), [("a/b c", "a-b-c"), ("x-->y", "x-y"), ("", "bots.bank"), ("--", "default")])
 def test_the_hidden_first_line_bears_the_key(key: str, shown: str) -> None:
     head, comparison, verdict = pull_request()
 
