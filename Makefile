@@ -33,11 +33,17 @@ test: lint
 test-image: $(VENV)/.installed
 	$(BIN)/pytest -m image
 
+# Installs Rasa 3.6.21 below .cache/, trains and serves it; RASA_PYTHON names the Python of one that is there already.
+test-rasa: $(VENV)/.installed
+	$(BIN)/pytest -m rasa --durations=10
+
 pins: $(VENV)/.installed
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 		--group test pyproject.toml -o requirements/test.txt >/dev/null
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 		--group build pyproject.toml -o requirements/run.txt >/dev/null
+	$(BIN)/uv pip compile --quiet --python-version 3.10 --generate-hashes --no-header --no-annotate \
+		requirements/rasa.in -o requirements/rasa.txt >/dev/null
 
 dist: $(VENV)/.installed
 	$(BIN)/hatchling build -d dist

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import sysconfig
 import time
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import requests
+from python_3_10 import python_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-ENVIRONMENT = Path(__file__).parents[2] / ".cache" / "rasa-sdk"
 REQUIREMENT = "rasa-sdk==3.6.2"
 START_SECONDS = 60
 
@@ -29,46 +26,8 @@ def rasa_sdk_python() -> Path:
 
     Raises :class:`RuntimeError` where that cannot be done: tests that need it fail, they are never left out.
     """
-    python = ENVIRONMENT / "bin" / "python"
-    ready = ENVIRONMENT / ".ready"
-    ENVIRONMENT.parent.mkdir(exist_ok=True)
-    with (ENVIRONMENT.parent / "rasa-sdk.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several test processes: one makes it, the others wait
-        if not ready.exists():
-            shutil.rmtree(ENVIRONMENT, ignore_errors=True)
-            _run(_uv(), "venv", "--quiet", "--python", _python_3_10(), str(ENVIRONMENT))
-            # setuptools: its pkg_resources is imported by rasa-sdk's plug-ins
-            _run(_uv(), "pip", "install", "--quiet", "--python", str(python), REQUIREMENT, "setuptools<81")
-            ready.touch()
-    return python
-
-
-def _uv() -> str:
-    found = shutil.which("uv", path=sysconfig.get_path("scripts")) or shutil.which("uv")
-    if found is None:
-        raise RuntimeError("uv is needed to make the environment of rasa-sdk: install the test requirements")
-    return found
-
-
-def _python_3_10() -> str:
-    """Return a Python 3.10: the one on the path, else one that pyenv has, else what uv can bring."""
-    candidates = [shutil.which("python3.10")]
-    if shutil.which("pyenv"):
-        versions = subprocess.run(["pyenv", "versions", "--bare"], capture_output=True, text=True, check=False).stdout
-        wanted = [version for version in versions.split() if version.startswith("3.10.")]
-        for version in wanted:
-            prefix = subprocess.run(["pyenv", "prefix", version], capture_output=True, text=True, check=False).stdout
-            candidates.append(f"{prefix.strip()}/bin/python3.10")
-    for candidate in candidates:
-        if candidate and subprocess.run([candidate, "-c", ""], capture_output=True, check=False).returncode == 0:
-            return candidate
-    return "3.10"
-
-
-def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
+    # setuptools: its pkg_resources is imported by rasa-sdk's plug-ins
+    return python_with("rasa-sdk", REQUIREMENT, "setuptools<81")
 
 
 @contextmanager
