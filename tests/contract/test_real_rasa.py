@@ -134,10 +134,12 @@ def server(rasa: str, folder: Path, *arguments: str) -> Iterator[tuple[str, subp
     log = folder.parent / f"server-{port}.log"
     credentials = folder.parent / "credentials.yml"
     credentials.write_text("rest:\n")
-    words = [*rasa.split(), "run", "--enable-api", "-i", "127.0.0.1", "-p", str(port), "--credentials", credentials]
+    words = [*rasa.split(), "run", "--enable-api", "-i", "127.0.0.1", "-p", str(port), "--credentials"]
     with (
         log.open("wb") as output,
-        subprocess.Popen([*words, *arguments], cwd=folder, stdout=output, stderr=output, env=environment()) as process,
+        subprocess.Popen(
+            [*words, str(credentials), *arguments], cwd=folder, stdout=output, stderr=output, env=environment()
+        ) as process,
     ):
         try:
             end = time.monotonic() + START_SECONDS
@@ -267,14 +269,13 @@ def test_a_server_without_a_model_says_so(rasa: str, tmp_path: Path) -> None:
 def test_a_server_that_is_killed_leaves_what_was_finished(rasa: str, pizzeria: Trained, tmp_path: Path) -> None:
     sentences = "".join(f"    - order a pizza number {number}\n" for number in range(2000))
     many = tmp_path / "test_many.yml"
-    many.write_text(
-        f"nlu:\n- intent: order_pizza\n  examples: |\n{sentences}- intent: greet\n  examples: |\n    - hello\n"
-    )
+    greeting = "- intent: greet\n  examples: |\n    - hello\n"
+    many.write_text(f"nlu:\n- intent: order_pizza\n  examples: |\n{sentences}{greeting}")
     with server(rasa, pizzeria.folder, "--model", str(pizzeria.model), "--debug") as (url, process):
         log = pizzeria.folder.parent / f"server-{url.rpartition(':')[2]}.log"
 
         def kill_in_the_middle() -> None:
-            while log.read_bytes().count(b"/model/parse") < 20 and process.poll() is None:
+            while log.read_bytes().count(b"order a pizza number") < 20 and process.poll() is None:
                 time.sleep(0.05)
             process.send_signal(signal.SIGKILL)
 
