@@ -159,6 +159,12 @@ def _settings_file(folder: Path) -> SettingsFile:
     return read_settings_file(folder) if folder.is_dir() else SettingsFile()
 
 
+def where_it_stands(folder: Path, environment: Mapping[str, str]) -> tuple[Source, str]:
+    """Return which state of a repository a project is in, and its path in there."""
+    context = read_context(environment)
+    return _source(context, folder), _root_in_repository(folder, context)
+
+
 def _source(context: GitHubContext | None, folder: Path) -> Source:
     if context is not None:
         return Source(

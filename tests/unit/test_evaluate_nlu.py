@@ -31,7 +31,9 @@ def test_cross_validation_judges_every_sentence_once_by_an_engine_that_did_not_s
     assert nlu.intents.accuracy == 1.0
     assert nlu.intents.folds["f1"].mean == 1.0
     assert nlu.entities["WordExtractor"].f1 == 1.0
-    assert nlu.entities["WordExtractor"].spans.f1 == 1.0
+    spans = nlu.entities["WordExtractor"].spans
+    assert spans is not None
+    assert spans.f1 == 1.0
 
 
 def test_the_result_does_not_depend_on_the_number_of_workers() -> None:

@@ -1,4 +1,4 @@
-"""``turncheck report``: compare, render, publish."""
+"""``turncheck report``: compare, render, import, publish."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     kinds = report.add_subparsers(title="what is done", metavar="WHAT", required=True)
     _add_compare(kinds)
     _add_render(kinds)
+    _add_import(kinds)
     _add_publish(kinds)
 
 
@@ -50,6 +51,35 @@ def _add_render(kinds: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
     add_verbosity(parser)
     parser.set_defaults(handler=_render)
+
+
+def _add_import(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "import",
+        help="make a report of the files that `rasa test` wrote",
+        description="Make report.json of the files that `rasa test` wrote, to compare, judge and publish it.",
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="what `rasa test --out` named")
+    parser.add_argument(
+        "--project",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="the assistant's folder: its test files say where a sentence stands (default: .)",
+    )
+    for flag, short, what in (("--nlu", "-u", "sentences"), ("--stories", "-s", "stories")):
+        parser.add_argument(
+            *(short, flag),
+            type=Path,
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="PATH",
+            help=f"the test {what} (default: found below tests/)",
+        )
+    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
+    add_verbosity(parser)
+    parser.set_defaults(handler=_import)
 
 
 PUBLISHED = ("run-id", "artifact-name", "comment", "check-run", "token", "out")
@@ -85,6 +115,23 @@ def _compare(namespace: argparse.Namespace) -> int:
         gates=gates,
         out=namespace.out,
         write=sys.stdout.write,
+        screen=_screen(namespace),
+    )
+
+
+def _import(namespace: argparse.Namespace) -> int:
+    from turncheck.import_command import run_import  # noqa: PLC0415 - not for --help
+    from turncheck.main_job import where_it_stands  # noqa: PLC0415
+
+    source, root = where_it_stands(namespace.project, os.environ)
+    return run_import(
+        namespace.folder,
+        namespace.project,
+        nlu=namespace.nlu,
+        stories=namespace.stories,
+        out=namespace.out,
+        source=source,
+        root=root,
         screen=_screen(namespace),
     )
 

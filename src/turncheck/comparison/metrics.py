@@ -189,7 +189,8 @@ def _nlu_figures(report: Report) -> Iterator[tuple[str, Any]]:
     for extractor, scores in nlu.entities.items():
         for field in ("f1", "precision", "recall"):
             yield f"nlu.entities.{extractor}.{field}", getattr(scores, field)
-            yield f"nlu.entities.{extractor}.spans.{field}", getattr(scores.spans, field)
+            if scores.spans is not None:
+                yield f"nlu.entities.{extractor}.spans.{field}", getattr(scores.spans, field)
         yield from _label_figures(f"nlu.entities.{extractor}", scores.report)
     for selector, responses in nlu.responses.items():
         for field in ("f1", "precision", "recall", "accuracy"):

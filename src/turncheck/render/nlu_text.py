@@ -42,7 +42,8 @@ def _figures(nlu: Nlu) -> Iterator[str]:
         figures = {"precision": entities.precision, "recall": entities.recall, "f1": entities.f1}
         yield from _table(f"Entities by {name}, by token", figures, entities.folds)
         spans = entities.spans
-        yield f"  exact spans: precision {spans.precision:.3f}, recall {spans.recall:.3f}, f1 {spans.f1:.3f}"
+        if spans is not None:
+            yield f"  exact spans: precision {spans.precision:.3f}, recall {spans.recall:.3f}, f1 {spans.f1:.3f}"
     if len(nlu.entities) > 1 and nlu.entity_spans:
         spans = nlu.entity_spans
         yield "All extractors together, what several find counted once:"

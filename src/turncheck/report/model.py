@@ -149,7 +149,8 @@ class EntityScores(_Part, frozen=True, kw_only=True):
     precision: float
     recall: float
     f1: float
-    spans: SpanScores
+    spans: SpanScores | None
+    """``None`` where they cannot be known: files of ``rasa test`` that were imported may not hold all sentences."""
     tokens: int = 0
     confusions: tuple[Confusion, ...] = ()
     folds: dict[str, Spread] = {}

@@ -1,0 +1,267 @@
+"""What ``rasa test nlu`` wrote → the report's own types. The inverse of :mod:`turncheck.render.rasa_files`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.engines.embedded.nlu.tokenizers import locate_words, whitespace_words
+from turncheck.errors import UserError
+from turncheck.evaluation.entities import EntityCase, score_spans
+from turncheck.evaluation.insights import find_insights
+from turncheck.location import Location
+from turncheck.report.model import (
+    Confusion,
+    EntityScores,
+    EntitySpan,
+    ExpectedParse,
+    IntentScores,
+    Nlu,
+    NluPrediction,
+    PredictedParse,
+    ResponseScores,
+    SpanScores,
+)
+from turncheck.report.tags import write_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Json = Any
+SOURCE: Final = "Read from the files of `rasa test nlu`: rankings and training sentences are not in them."
+NO_SUCCESSES: Final = (
+    "The sentences whose intent is right are not listed: `rasa test nlu` writes them with --successes. The figures"
+    " count them all the same."
+)
+NO_ERRORS: Final = "The wrong sentences are not listed: `rasa test nlu` was called with --no-errors."
+RESPONSES: Final = "response_selection"
+_KNOWN: Final = {"start", "end", "entity", "value", "role", "group", "extractor", "confidence_entity"}
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The three files about one thing: the report, and the entries; ``None`` where a file is missing."""
+
+    report: Mapping[str, Json] | None
+    errors: Sequence[Json] | None
+    successes: Sequence[Json] | None
+
+    @property
+    def entries(self) -> list[Json]:
+        """All entries, the wrong ones first."""
+        return [*(self.errors or ()), *(self.successes or ())]
+
+
+@dataclass(slots=True)
+class _Sentence:
+    """A judged sentence as it is put together from several files."""
+
+    text: str
+    intent: str | None = None
+    found: str | None = None
+    confidence: float = 0.0
+    response: str | None = None
+    selected: str | None = None
+    response_confidence: float | None = None
+    expected: tuple[EntitySpan, ...] = ()
+    predicted: tuple[EntitySpan, ...] = field(default=())
+
+
+def import_nlu(
+    intents: Results,
+    responses: Results,
+    extractors: Mapping[str, Results],
+    *,
+    places: Mapping[tuple[str, str | None], Location],
+    folder: str,
+) -> Nlu:
+    """Make the section of the files of one ``rasa test nlu``.
+
+    Args:
+        intents: ``intent_report.json``, ``intent_errors.json``, ``intent_successes.json``.
+        responses: the same of ``response_selection``.
+        extractors: the same of each extractor.
+        places: where the project has its sentences, by text and intent.
+        folder: the folder of the files, where a sentence is said to be whose place is unknown.
+
+    Raises:
+        UserError: a file has another shape.
+    """
+    sentences = _sentences(intents, responses, extractors)
+    known = [(places.get((one.text, one.intent)) or places.get((one.text, None)), one) for one in sentences]
+    if all(place is not None for place, _ in known):  # the order of the test data, which the files do not keep
+        known.sort(key=lambda pair: pair[0].sort_key if pair[0] else ("", 0, 0))
+    nowhere = Location(folder, 1)
+    predictions = tuple(_prediction(one, place or nowhere) for place, one in known)
+    cases = [EntityCase((), prediction.expected.entities, prediction.predicted.entities) for prediction in predictions]
+    complete = all(one.successes is not None for one in extractors.values())
+    return Nlu(
+        mode="held-out",
+        folds=None,
+        examples=len(predictions),
+        intents=_intent_scores(intents),
+        entities={name: _entity_scores(name, one, cases) for name, one in extractors.items()},
+        entity_spans=score_spans(cases) if extractors and complete else None,
+        response_selection=_response_scores(responses),
+        predictions=predictions,
+        insights=find_insights(predictions, unseen=False),
+        remarks=tuple(_remarks(intents, extractors)),
+    )
+
+
+def _remarks(intents: Results, extractors: Mapping[str, Results]) -> Iterable[str]:
+    yield SOURCE
+    right = intents.report is not None and _figure(intents.report, "accuracy") > 0
+    wrong = intents.report is not None and _figure(intents.report, "accuracy") < 1
+    if right and intents.successes is None:
+        yield NO_SUCCESSES
+    if wrong and intents.errors is None:
+        yield NO_ERRORS
+    for name, one in extractors.items():
+        if one.successes is None:
+            yield f"{name}: figures of exact spans need the file {name}_successes.json (--successes)."
+
+
+# --- sentences -------------------------------------------------------------------------------------------------------
+
+
+def _sentences(intents: Results, responses: Results, extractors: Mapping[str, Results]) -> list[_Sentence]:
+    """Put the entries of all files together by their texts; repeated texts by their order."""
+    sentences: list[_Sentence] = []
+    by_text: dict[str, list[_Sentence]] = {}
+
+    def listed(entries: Iterable[Json], *, each_is_one: bool) -> Iterable[tuple[Json, list[_Sentence]]]:
+        for entry in entries:
+            if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
+                raise UserError("a file of `rasa test nlu` holds an entry without a text")
+            there = by_text.setdefault(entry["text"], [])
+            if each_is_one or not there:
+                sentences.append(_Sentence(entry["text"]))
+                there.append(sentences[-1])
+            yield entry, there
+
+    for entry, there in listed(intents.entries, each_is_one=True):
+        told = entry.get("intent_prediction") or {}
+        there[-1].intent, there[-1].found = entry.get("intent"), told.get("name") or None
+        there[-1].confidence = float(told.get("confidence") or 0.0)
+    for entry, there in listed(responses.entries, each_is_one=False):
+        told = entry.get("intent_response_key_prediction") or {}
+        one = next((sentence for sentence in there if sentence.response is None), there[0])
+        one.response, one.selected = entry.get("intent_response_key_target"), told.get("name") or None
+        one.response_confidence = float(told.get("confidence") or 0.0)
+    for results in extractors.values():
+        for entry, there in listed(results.entries, each_is_one=False):
+            expected = tuple(_span(shape) for shape in entry.get("entities") or ())
+            predicted = tuple(_span(shape) for shape in entry.get("predicted_entities") or ())
+            for one in there:
+                one.expected, one.predicted = expected, predicted
+    return sentences
+
+
+def _span(shape: Json) -> EntitySpan:
+    try:
+        return EntitySpan(
+            start=int(shape["start"]),
+            end=int(shape["end"]),
+            entity=str(shape["entity"]),
+            value=shape.get("value"),
+            role=shape.get("role"),
+            group=shape.get("group"),
+            extractor=shape.get("extractor"),
+            confidence=shape.get("confidence_entity"),
+            extra={key: value for key, value in shape.items() if key not in _KNOWN} or None,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise UserError("a file of `rasa test nlu` holds an entity without place or type") from None
+
+
+def _prediction(one: _Sentence, location: Location) -> NluPrediction:
+    tokens = locate_words(whitespace_words(one.text), one.text).spans if one.expected or one.predicted else ()
+    return NluPrediction(
+        text=one.text,
+        location=location,
+        correct=one.intent is None or one.intent == one.found,
+        expected=ExpectedParse(intent=one.intent, response=one.response, entities=one.expected),
+        predicted=PredictedParse(
+            intent=one.found,
+            confidence=one.confidence,
+            response=one.selected,
+            response_confidence=one.response_confidence,
+            entities=one.predicted,
+            tokens=write_tokens(tuple(tokens)),
+        ),
+    )
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+def _intent_scores(intents: Results) -> IntentScores | None:
+    if intents.report is None:
+        return None
+    pairs: Counter[tuple[str, str]] = Counter()
+    for entry in intents.errors or ():
+        pairs[str(entry.get("intent")), str((entry.get("intent_prediction") or {}).get("name") or "")] += 1
+    confusions = tuple(
+        Confusion(expected=expected, predicted=predicted, count=count)
+        for (expected, predicted), count in sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0]))
+    )
+    average = _average(intents.report)
+    return IntentScores(
+        report=dict(intents.report),
+        accuracy=_figure(intents.report, "accuracy"),
+        precision=average.precision,
+        recall=average.recall,
+        f1=average.f1,
+        confusions=confusions,
+    )
+
+
+def _response_scores(responses: Results) -> ResponseScores | None:
+    if responses.report is None:
+        return None
+    average = _average(responses.report)
+    return ResponseScores(
+        report=dict(responses.report),
+        accuracy=_figure(responses.report, "accuracy"),
+        precision=average.precision,
+        recall=average.recall,
+        f1=average.f1,
+    )
+
+
+def _entity_scores(name: str, results: Results, cases: Sequence[EntityCase]) -> EntityScores:
+    report = results.report or {}
+    spans: SpanScores | None = None
+    if results.successes is not None:
+        spans = score_spans(cases, lambda case: case.predicted_by(name))
+    average = _average(report)
+    return EntityScores(
+        report=dict(report),
+        precision=average.precision,
+        recall=average.recall,
+        f1=average.f1,
+        spans=spans,
+        confusions=_confused(report),
+    )
+
+
+def _confused(report: Mapping[str, Json]) -> tuple[Confusion, ...]:
+    return tuple(
+        Confusion(expected=label, predicted=other, count=int(count))
+        for label, row in report.items()
+        if isinstance(row, dict)
+        for other, count in (row.get("confused_with") or {}).items()
+    )
+
+
+def _average(report: Mapping[str, Json]) -> SpanScores:
+    """Return the three figures of the weighted average."""
+    row = report.get("weighted avg")
+    return SpanScores(precision=_figure(row, "precision"), recall=_figure(row, "recall"), f1=_figure(row, "f1-score"))
+
+
+def _figure(row: Json, name: str) -> float:
+    value = row.get(name) if isinstance(row, dict) else None
+    return float(value) if isinstance(value, int | float) else 0.0

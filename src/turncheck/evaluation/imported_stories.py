@@ -1,0 +1,179 @@
+"""What ``rasa test core`` wrote → the report's own types. The inverse of :mod:`turncheck.render.story_files`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from turncheck.errors import UserError
+from turncheck.location import Location
+from turncheck.project.yaml_positions import YamlMapping, YamlSequence, parse_yaml
+from turncheck.project.yaml_source import YamlSource
+from turncheck.report.model import Core, StoryResult, StoryStep, WrittenStep
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.project.yaml_positions import YamlNode
+
+NO_SUCCESSES: Final = (
+    "The stories that passed are not listed: `rasa test core` writes them with --successes. Their number is."
+)
+NO_ERRORS: Final = "The stories that failed are not listed: `rasa test core` was called with --no-errors."
+_TITLE: Final = re.compile(r"(?P<name>.*) \((?P<path>[^()]*)\)", re.DOTALL)
+_PREDICTED: Final = re.compile(r"predicted: (?P<what>.*?)(?: after action_unlikely_intent)?")
+_UNLIKELY: Final = "action_unlikely_intent"
+
+
+def import_core(
+    report: Mapping[str, Any],
+    *,
+    failed: tuple[str, str] | None,
+    passed: tuple[str, str] | None,
+    warned: tuple[str, str] | None,
+    places: Mapping[str, Location],
+) -> Core:
+    """Make the section of ``story_report.json`` and the story files beside it.
+
+    Args:
+        report: the content of ``story_report.json``.
+        failed: name and text of ``failed_test_stories.yml``, ``None`` where it is missing; the others likewise.
+        passed: of ``successful_test_stories.yml``.
+        warned: of ``stories_with_warnings.yml``.
+        places: where the project has its test stories, by their names.
+
+    Raises:
+        UserError: a file has another shape.
+    """
+    with_warning = {name for name, *_ in _stories(warned)} if warned else set()
+    results = [_result(*story, places, passed=False, warned=False) for story in _stories(failed)]
+    results += [_result(*story, places, passed=True, warned=story[0] in with_warning) for story in _stories(passed)]
+    averages = report.get("weighted avg") or {}
+    conversations = report.get("conversation_accuracy") or {}
+    remarks = ["Read from the files of `rasa test core`: policies and confidences are not in them."]
+    remarks += [NO_SUCCESSES] if passed is None and conversations.get("correct") else []
+    unclear = sum(not story.passed and all(step.passed for step in story.steps) for story in results)
+    remarks += (
+        [f"Of {unclear} failed stories Rasa's files do not say what is wrong: an entity's value."] if unclear else []
+    )
+    remarks += [NO_ERRORS] if failed is None and conversations.get("correct") != conversations.get("total") else []
+    return Core(
+        stories=tuple(results),
+        report=dict(report),
+        accuracy=float(report.get("accuracy") or 0.0),
+        conversation_accuracy=float(conversations.get("accuracy") or 0.0),
+        precision=float(averages.get("precision") or 0.0),
+        recall=float(averages.get("recall") or 0.0),
+        f1=float(averages.get("f1-score") or 0.0),
+        remarks=tuple(remarks),
+    )
+
+
+_Story = tuple[str, Location, list[WrittenStep]]
+
+
+def _stories(file: tuple[str, str] | None) -> list[_Story]:
+    """Return each story of a file: the name, where it came from, and its steps with their comments."""
+    if file is None:
+        return []
+    name, text = file
+    document = parse_yaml(YamlSource(name, text))
+    if document.findings:
+        fault = document.findings[0]
+        raise UserError(f"{name} cannot be read: {fault.message}", location=fault.location)
+    root = document.root
+    if root is None or not root.data:  # a comment alone: none of the stories belongs here
+        return []
+    entries = root.items.get("stories") if isinstance(root, YamlMapping) else None
+    if not isinstance(entries, YamlSequence):
+        raise UserError(f"{name} is no file of `rasa test core`: it has no list of stories")
+    comments = _comments(text)
+    return [_story(name, entry, comments) for entry in entries.items]
+
+
+def _story(file: str, entry: YamlNode, comments: Mapping[int, str]) -> _Story:
+    shape = entry.data
+    title, steps = (shape.get("story"), entry.at("steps")) if isinstance(shape, dict) else (None, None)
+    if not isinstance(title, str) or not isinstance(steps, YamlSequence):
+        raise UserError(f"{file}: a story needs a name and steps", location=entry.location)
+    named = _TITLE.fullmatch(title)
+    name, path = (named["name"], named["path"]) if named else (title, "")
+    return name, Location(path or file, 1 if path else entry.location.line), [_step(s, comments) for s in steps.items]
+
+
+def _step(step: YamlNode, comments: Mapping[int, str]) -> WrittenStep:
+    shape = step.data
+    if not isinstance(shape, dict) or not shape:
+        raise UserError("a story's step is a mapping", location=step.location)
+    entities = step.at("entities")
+    lines = [entity.location.line or 0 for entity in entities.items] if isinstance(entities, YamlSequence) else []
+    return WrittenStep(
+        step=shape,
+        comment=comments.get(step.location.line or 0),
+        entity_comments={str(index): comments[line] for index, line in enumerate(lines) if line in comments},
+    )
+
+
+def _comments(text: str) -> dict[int, str]:
+    """Return the comment behind each line's content. A ``#`` within a quoted text begins none."""
+    ends: dict[int, int] = {}
+    for token in yaml.scan(text, Loader=yaml.SafeLoader):
+        if isinstance(token, yaml.ScalarToken | yaml.ValueToken | yaml.KeyToken | yaml.BlockEntryToken):
+            ends[token.end_mark.line] = token.end_mark.column
+    lines = text.split("\n")
+    rests = {number: lines[number][column:].strip() for number, column in ends.items() if number < len(lines)}
+    return {number + 1: rest[1:].strip() for number, rest in rests.items() if rest.startswith("#")}
+
+
+def _result(
+    name: str,
+    source: Location,
+    written: Sequence[WrittenStep],
+    places: Mapping[str, Location],
+    *,
+    passed: bool,
+    warned: bool,
+) -> StoryResult:
+    location = places.get(name, source)
+    steps = tuple(step for one in written for step in _judged(one, location))
+    return StoryResult(name=name, location=location, passed=passed, warned=warned, steps=steps, written=tuple(written))
+
+
+def _judged(written: WrittenStep, location: Location) -> list[StoryStep]:
+    """Return what a written step says about predictions: nothing, an action, or what was understood."""
+    said = _PREDICTED.fullmatch(written.comment) if written.comment else None
+    predicted = said["what"] if said else None
+    step = written.step
+    action = step.get("action") or step.get("bot")
+    if action is not None:
+        unlikely = predicted == _UNLIKELY != action
+        shown = str(action) if predicted is None or unlikely else predicted
+        return [
+            StoryStep(
+                kind="action",
+                expected=str(action),
+                predicted=shown,
+                passed=shown == str(action),
+                location=location,
+                warning=unlikely or bool(written.comment and written.comment.endswith(f" after {_UNLIKELY}")),
+            )
+        ]
+    if predicted is None and not written.entity_comments:
+        return []
+    intent, _, text = (predicted or "").partition(": ")
+    expected = str(step.get("intent") or step.get("user"))
+    judged = []
+    if predicted is not None and intent != expected:
+        judged.append(StoryStep(kind="intent", expected=expected, predicted=intent, passed=False, location=location))
+    found = [text] if predicted is not None and not judged else []
+    found += [comment.removeprefix("predicted: ") for comment in written.entity_comments.values()]
+    if found:
+        wanted = step.get("user") or ", ".join(str(entity) for entity in step.get("entities") or ())
+        judged.append(
+            StoryStep(
+                kind="entities", expected=str(wanted), predicted="; ".join(found), passed=False, location=location
+            )
+        )
+    return judged

@@ -1,0 +1,128 @@
+"""``turncheck report import`` on what Rasa really wrote: nothing of it is lost, and what it cannot tell is said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from turncheck.errors import UserError
+from turncheck.import_command import import_results
+from turncheck.render.rasa_files import nlu_files
+from turncheck.render.story_files import story_files
+from turncheck.report.codec import decode, encode
+
+ORACLE = Path(__file__).parents[1] / "oracle"
+REPORTS = ORACLE.glob("nlu/*/expected/results/intent_report.json")
+NLU = sorted(path.parents[1] for path in REPORTS if (path.parents[2] / "test_data.yml").exists())
+CORE = sorted(path.parent for path in ORACLE.glob("core/*/expected/*/story_report.json"))
+TEST_FILES = {"failed_test_stories.yml", "successful_test_stories.yml", "stories_with_warnings.yml"}
+
+
+def test_there_are_recorded_results() -> None:
+    assert len(NLU) >= 6
+    assert len(CORE) >= 50
+
+
+@pytest.mark.parametrize("case", NLU, ids=lambda path: path.parent.name)
+def test_results_of_test_nlu_come_out_as_they_went_in(case: Path, tmp_path: Path) -> None:
+    folder, data = case / "results", case.parent / "test_data.yml"
+    report = import_results(folder, tmp_path, nlu=[data])
+    assert decode(encode(report)) == report
+    assert report.nlu is not None
+    ours = {file.name: file.content for file in nlu_files(report.nlu, successes=True)}
+    theirs = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+    # Rasa writes of each selector, too, what it writes of all together.
+    theirs = {name: text for name, text in theirs.items() if name in ours or not name.startswith("response_selection_")}
+    assert ours == theirs
+    assert {entry.location.path for entry in report.nlu.predictions} == {str(data)}
+    assert not any("--successes" in remark for remark in report.nlu.remarks)
+
+
+@pytest.mark.parametrize("folder", CORE, ids=lambda path: f"{path.parent.parent.name}-{path.name}")
+def test_results_of_test_core_come_out_as_they_went_in(folder: Path, tmp_path: Path) -> None:
+    report = import_results(folder, tmp_path)
+    assert decode(encode(report)) == report
+    core = report.core
+    assert core is not None
+    ours = {file.name: file.content for file in story_files(core, successes=True)}
+    for path in folder.iterdir():
+        if path.name in TEST_FILES and not path.read_text("utf-8").startswith("#"):
+            assert ours[path.name] == path.read_text("utf-8"), path.name
+    stated = json.loads((folder / "story_report.json").read_text("utf-8"))
+    assert json.loads(str(ours["story_report.json"])) == stated
+    conversations = stated.get("conversation_accuracy", {"total": 0, "correct": 0})
+    if (folder / "failed_test_stories.yml").exists():
+        failed = [story for story in core.stories if not story.passed]
+        assert len(failed) == conversations["total"] - conversations["correct"]
+        wrong = {story.name for story in failed if any(not step.passed for step in story.steps)}
+        unclear = any("do not say what is wrong" in remark for remark in core.remarks)
+        assert (wrong == {story.name for story in failed}) != unclear, "what was predicted instead is among the steps"
+    listed = (folder / "successful_test_stories.yml").exists() or not conversations["correct"]
+    assert listed == (not any("--successes" in remark for remark in core.remarks))
+
+
+def turncheck(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "turncheck", *map(str, arguments)], capture_output=True, text=True, check=False, cwd=cwd
+    )
+
+
+def test_imported_reports_are_compared_and_judged(tmp_path: Path) -> None:
+    base, head = tmp_path / "base", tmp_path / "head"
+    for folder, stories in ((base, "main_successes"), (head, "broken_wrong_action")):
+        shutil.copytree(ORACLE / "nlu" / "lr_crf_travel" / "expected" / "results", folder)
+        for path in (ORACLE / "core" / "memo_short_history" / "expected" / stories).iterdir():
+            if path.is_file():
+                shutil.copy(path, folder)
+        done = turncheck("report", "import", folder, "--out", folder / "report", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    done = turncheck("report", "compare", base / "report", head / "report", "--out", tmp_path / "out", cwd=tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "test-failures" in done.stdout
+    assert "--successes" in (tmp_path / "out" / "comment.md").read_text()
+
+
+def test_without_successes_the_report_says_so(tmp_path: Path) -> None:
+    for path in (ORACLE / "nlu" / "lr_crf_travel" / "expected" / "results").iterdir():
+        if "_successes" not in path.name:
+            shutil.copy(path, tmp_path)
+    nlu = import_results(tmp_path, tmp_path / "none").nlu
+    assert nlu is not None
+    assert nlu.intents is not None
+    assert nlu.intents.report["weighted avg"]["support"] > nlu.examples
+    assert any("sentences whose intent is right are not listed" in remark for remark in nlu.remarks)
+    assert all(scores.spans is None for scores in nlu.entities.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("intent_report.json", "{", "is no JSON"),
+        ("intent_report.json", "[]", "is no report"),
+        ("intent_errors.json", "{}", "is no list"),
+        ("intent_errors.json", '[{"txt": 1}]', "an entry without a text"),
+        ("DIETClassifier_errors.json", '[{"text": "a", "entities": [{"start": 1}]}]', "without place or type"),
+        ("failed_test_stories.yml", "stories: [", "cannot be read"),
+        ("failed_test_stories.yml", "story: a", "no list of stories"),
+        ("failed_test_stories.yml", "stories:\n- steps: []", "a story needs a name and steps"),
+        ("failed_test_stories.yml", "stories:\n- story: a (b)\n  steps:\n  - 5", "a story's step is a mapping"),
+    ],
+)
+def test_a_broken_file_is_an_error_in_words(tmp_path: Path, name: str, content: str, told: str) -> None:
+    for report in ("intent_report.json", "DIETClassifier_report.json", "story_report.json"):
+        (tmp_path / report).write_text("{}")
+    (tmp_path / name).write_text(content)
+    with pytest.raises(UserError, match=told):
+        import_results(tmp_path, tmp_path)
+
+
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
+    done = turncheck("report", "import", tmp_path, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "neither intent_report.json nor story_report.json" in done.stderr
+    assert turncheck("report", "import", tmp_path / "no", cwd=tmp_path).returncode == 2
