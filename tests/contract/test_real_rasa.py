@@ -179,15 +179,22 @@ def assert_like_rasa(ours: Path, theirs: Path, folder: Path) -> set[str]:
     for name in sorted(names):
         mine, real = (ours / name).read_text("utf-8"), (theirs / name).read_text("utf-8")
         if name.endswith("_report.json"):
-            assert json.loads(mine) == approximately(json.loads(real)), name
+            assert without_confusions(json.loads(mine)) == approximately(json.loads(real)), name
         else:
             assert mine == re.sub(rf"\((/private)?{re.escape(str(folder))}/", "(", real), name
     return names
 
 
+def without_confusions(report: Any) -> Any:
+    """Which of equally frequent confusions Rasa names an unstable sort decides; the files of errors hold them all."""
+    if isinstance(report, dict):
+        return {key: without_confusions(one) for key, one in report.items() if key != "confused_with"}
+    return report
+
+
 def approximately(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: approximately(one) for key, one in value.items()}
+        return {key: approximately(one) for key, one in value.items() if key != "confused_with"}
     return pytest.approx(value, rel=1e-12) if isinstance(value, float) else value
 
 

@@ -218,6 +218,9 @@ class Reports:
             for stored in found:
                 if stored.report.project.root != self.root:
                     continue  # another assistant's, no fault of anybody
+                if stored.report.stopped is not None:
+                    self.passed_over["cut short"] += 1
+                    continue
                 if stored.report.source.commit == run.head_sha:
                     return stored.report
                 self.passed_over["of another commit"] += 1
