@@ -204,7 +204,9 @@ def _existing(folder: ProjectFolder, paths: Iterable[Path]) -> list[Path]:
 def _domain_files(folder: ProjectFolder, path: Path) -> list[ProjectFile]:
     if not path.is_dir():
         return [parse_file(folder, path, "domain")]
-    return [parse_file(folder, file, "domain", fence=fence) for file, fence in folder.yaml_files([path])]
+    already_closed = len(folder.closed)
+    files = [parse_file(folder, file, "domain", fence=fence) for file, fence in folder.yaml_files([path])]
+    return [*files, *(ProjectFile(name, "domain", None) for name in folder.closed[already_closed:])]
 
 
 def _supported(folder: ProjectFolder, files: Iterable[ProjectFile]) -> list[ProjectFile]:

@@ -133,13 +133,16 @@ def gather(project: Project) -> Facts:
     nlu_intents: dict[str, Labelled] = {}
     for sentence in labelled:
         nlu_intents.setdefault(sentence.base_intent or "", sentence)
+    # Where NLU data are missing, a response to a retrieval intent tells of the intent.
+    answered = domain.responses if "nlu" in project.unreadable else ()
+    told_of = {name.partition("/")[0].removeprefix(UTTER) for name in answered if "/" in name}
     named = (*domain.actions, *(UTTER + intent for intent in retrieval))
     return Facts(
         project=project,
         blocks=blocks,
         steps=steps,
         retrieval_intents=frozenset(retrieval),
-        intents=frozenset((*domain.intents, *retrieval, *DEFAULT_INTENTS)),
+        intents=frozenset((*domain.intents, *retrieval, *told_of, *DEFAULT_INTENTS)),
         actions=frozenset(
             (*DEFAULT_ACTIONS, *named, *domain.responses, *domain.forms, *domain.end_to_end_actions, *bot_texts)
         ),

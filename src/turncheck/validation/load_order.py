@@ -70,6 +70,9 @@ _DOMAIN_ORDER: Final = {
 }
 """Within a domain file: the order in which the parts of it are looked at."""
 
+_LAST_PATH: Final = "\U0010ffff"
+"""Behind every path."""
+
 _SYNTAX, _DUPLICATES, _SCHEMA, _VERSION, _CONTENT = range(5)
 """Within a file."""
 
@@ -86,6 +89,9 @@ _CHECK_ORDER: Final = {
 """Within the checks of the domain."""
 
 _NOT_EVEN_TEXT: Final = frozenset({"file-not-utf8", "file-unreadable", "file-too-large", "file-outside-project"})
+UNREADABLE: Final = _NOT_EVEN_TEXT | {"yaml-syntax", "yaml-duplicate-key", "yaml-limit"}
+"""Files of which nothing is read. Rasa names the first one only, but each of them is at fault by itself."""
+
 _VERSIONS: Final = frozenset({"version-missing", "version-too-low", "version-too-high", "version-invalid"})
 
 ABOUT_EMPTIED_DOMAIN: Final = frozenset(
@@ -133,6 +139,8 @@ class LoadOrder:
             return (STAGES[check.stage], "" if check.code == "max-history-invalid" else path, 0, 0, 0)
         if finding.code in {"domain-merge-duplicate", "listed-response-undefined"}:
             return (MERGING, "", 0, 0, 0)
+        if finding.code == "synonym-conflict":
+            return (NLU, _LAST_PATH, _CONTENT, 0, 0)  # the files are merged when all of them are read
         if finding.code == "importer-not-found":
             return (CONFIG_SYNTAX, path, _SCHEMA, 0, 0)
         return self._rank_while_loading(finding, path)
@@ -182,7 +190,10 @@ def _stages_of(file: ProjectFile) -> _Stages:
 
 
 def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """Split findings into those that Rasa gets to see and those that a fault before them hides."""
+    """Split findings into those that Rasa gets to see and those that a fault before them hides.
+
+    Where it stops, the other files that cannot be read are shown all the same.
+    """
     ranked = sorted(((order.rank(finding), number) for number, finding in enumerate(findings)))
     seen: list[Finding] = []
     hidden: list[Finding] = []
@@ -194,7 +205,8 @@ def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Fi
         is_second = finding.code in EMPTYING and emptied is not None
         skipped_domain = emptied is not None and rank[0] == DOMAIN and rank[2] == _CONTENT and rank > emptied
         if is_after or is_second or skipped_domain:
-            (seen if CHECKS[finding.code].own else hidden).append(finding)
+            is_shown = CHECKS[finding.code].own or finding.code in UNREADABLE
+            (seen if is_shown else hidden).append(finding)
             continue
         seen.append(finding)
         if finding.code in STOPPING:

@@ -43,7 +43,7 @@ def check_files(project: Project) -> Iterator[Finding]:
     for file in project.files:
         if file.document is None or file.document.root is None or file.document.findings:
             continue
-        if file.role == "domain" and not _is_domain_file(project, file):
+        if file.role == "domain" and not is_domain_file(project, file):
             yield found("file-without-data", f"'{file.path}' has no key of a domain.", Location(file.path))
             continue
         faults = list(_schema_faults(file, file.document.root))
@@ -55,7 +55,7 @@ def check_files(project: Project) -> Iterator[Finding]:
                 yield from check_domain_file(file.mapping, project.root)
 
 
-def _is_domain_file(project: Project, file: ProjectFile) -> bool:
+def is_domain_file(project: Project, file: ProjectFile) -> bool:
     """In a folder, Rasa takes for the domain what has one of its keys; a single file is the domain anyway."""
     if project.domain.location.path == file.path:
         return True

@@ -10,6 +10,7 @@ from turncheck.project.model import SessionConfig
 from turncheck.validation import configuration, dialogues, examples, loading, references, similarity
 from turncheck.validation.conflicts import Dialogues, check_checkpoints, check_rules, check_story_conflicts
 from turncheck.validation.findings import found
+from turncheck.validation.incomplete import missing_parts, standing
 from turncheck.validation.regexes import check_regexes
 from turncheck.validation.undefined import check_buttons, check_undefined
 from turncheck.validation.unused import check_definitions, check_unused
@@ -38,60 +39,54 @@ def read_findings(project: Project) -> list[Finding]:
 
 def loading_findings(project: Project, facts: Facts, *, emptied: bool) -> Iterator[Finding]:
     """What Rasa remarks while loading, beyond single files."""
+    return standing(_loading_findings(project, facts, emptied=emptied), missing_parts(project))
+
+
+def _loading_findings(project: Project, facts: Facts, *, emptied: bool) -> Iterator[Finding]:
     yield from loading.check_importers(project)
     yield from loading.check_empty_lists(project)
     yield from loading.check_intent_names(facts)
-    if "nlu" not in project.unreadable:
-        yield from loading.check_synonym_merging(project)
-    if "domain" in project.unreadable or not _has_domain(project):
-        return
-    if "nlu" not in project.unreadable and not emptied:
-        yield from loading.check_merging(project, facts)
-        yield from references.check_listed_responses(facts)
+    yield from loading.check_synonym_merging(project)
     yield from loading.check_story_loading(facts)
     if not emptied:
+        yield from loading.check_merging(project, facts)
+        yield from references.check_listed_responses(facts)
         yield from references.check_story_intents(facts)
 
 
-def _has_domain(project: Project) -> bool:
-    return any(file.role == "domain" for file in project.files)
-
-
-def _unreadable(project: Project) -> frozenset[str]:
-    return project.unreadable if _has_domain(project) else project.unreadable | {"domain"}
-
-
 def tell(facts: Facts) -> Dialogues | None:
-    """Tell the stories and rules, if all that they are made of could be read."""
-    project = facts.project
-    if _unreadable(project) & {"domain", "stories"} or not facts.blocks:
+    """Tell the stories and rules that could be read, if the domain could be read that they are told with."""
+    if "domain" in missing_parts(facts.project) or not facts.blocks:
         return None
-    return Dialogues.of(project)
+    return Dialogues.of(facts.project)
 
 
 def rasa_checks(
     facts: Facts, told: Dialogues | None, *, max_history: int | None, stories_only: bool
 ) -> Iterator[Finding]:
-    """Rasa's checks proper. What needs a part that could not be read is left out: its file's finding says why."""
+    """Rasa's checks proper, but for what might be false because a part could not be read."""
+    checks = _rasa_checks(facts, told, max_history=max_history, stories_only=stories_only)
+    return standing(checks, missing_parts(facts.project))
+
+
+def _rasa_checks(
+    facts: Facts, told: Dialogues | None, *, max_history: int | None, stories_only: bool
+) -> Iterator[Finding]:
     project = facts.project
-    unreadable = _unreadable(project)
-    calm = project.calm is not None
-    if not stories_only and not unreadable & {"domain", "nlu"} and _is_empty(facts):
+    if not stories_only and _is_empty(facts):
         yield found("domain-empty", "There is nothing in the domain.", project.domain.location)
-    if not stories_only and not calm:
-        if not unreadable & {"domain", "nlu", "stories"}:
-            yield from references.check_domain(facts)
-            yield from references.check_intents(facts)
-            yield from references.check_alternative_intents(facts)
-            yield from references.check_responses(facts)
-        if "nlu" not in unreadable:
-            yield from references.check_repeated_examples(facts)
+    if not stories_only and project.calm is None:
+        yield from references.check_domain(facts)
+        yield from references.check_intents(facts)
+        yield from references.check_alternative_intents(facts)
+        yield from references.check_responses(facts)
+        yield from references.check_repeated_examples(facts)
     if max_history is not None and max_history < 1:
         yield found("max-history-invalid", f"--max-history is {max_history}, not a positive integer.", Location(""))
     elif told is not None and project.stories:
         yield from check_checkpoints(facts, told.trackers.unused)
         yield from check_story_conflicts(told, max_history)
-    if "config" not in unreadable:
+    if "config" not in missing_parts(project):
         yield from configuration.check_mandatory_keys(project.config)
 
 
@@ -107,7 +102,7 @@ def _is_empty(facts: Facts) -> bool:
     return not any(
         value not in ({}, [], None) and (key, value) not in nothing
         for file in facts.project.files
-        if file.role == "domain" and file.mapping is not None
+        if file.role == "domain" and file.mapping is not None and loading.is_domain_file(facts.project, file)
         for key, value in file.mapping.data.items()
     )
 
@@ -120,12 +115,23 @@ def own_checks(
     *,
     stories_only: bool,
 ) -> Iterator[Finding]:
-    """The checks that Rasa does not have."""
+    """The checks that Rasa does not have, but for what might be false because a part could not be read."""
+    checks = _own_checks(facts, told, tests, test_examples, stories_only=stories_only)
+    return standing(checks, missing_parts(facts.project))
+
+
+def _own_checks(
+    facts: Facts,
+    told: Dialogues | None,
+    tests: Sequence[Story],
+    test_examples: Sequence[Example],
+    *,
+    stories_only: bool,
+) -> Iterator[Finding]:
     project = facts.project
-    unreadable = _unreadable(project)
     nlu = project.nlu.examples
     calm = project.calm is not None
-    if "config" not in unreadable:
+    if "config" not in missing_parts(project):
         yield from configuration.check_names(project.config, calm=calm)
         yield from configuration.check_order(project.config)
     if told is not None:
@@ -135,23 +141,20 @@ def own_checks(
             yield from check_rules(project, told)
     if stories_only:
         return
-    if "nlu" not in unreadable:
-        yield from check_regexes(project.nlu)
-        yield from similarity.check_similar_examples(nlu)
-        yield from similarity.check_templates(nlu)
-        yield from examples.check_repeated_in_intent(project.nlu)
-        yield from examples.check_alignment(project)
-        yield from examples.check_balance(nlu)
-        yield from examples.check_values(nlu)
-        yield from examples.check_synonyms(project)
-        yield from examples.check_lookups(project)
-    if not unreadable & {"domain", "nlu", "stories"} and not calm and not facts.domain.is_empty:
+    yield from check_regexes(project.nlu)
+    yield from similarity.check_similar_examples(nlu)
+    yield from similarity.check_templates(nlu)
+    yield from examples.check_repeated_in_intent(project.nlu)
+    yield from examples.check_alignment(project)
+    yield from examples.check_balance(nlu)
+    yield from examples.check_values(nlu)
+    yield from examples.check_synonyms(project)
+    yield from examples.check_lookups(project)
+    if not calm and not facts.domain.is_empty:
         yield from check_undefined(facts)
         yield from check_buttons(facts)
         yield from check_unused(facts)
-    if "domain" not in unreadable:
-        yield from check_definitions(facts)
+    yield from check_definitions(facts)
     yield from dialogues.check_test_stories(project, tests)
     yield from dialogues.check_test_sentences(project, tests, test_examples)
-    if not unreadable & {"nlu", "config"}:
-        yield from dialogues.check_test_entities(project, tests, test_examples)
+    yield from dialogues.check_test_entities(project, tests, test_examples)
