@@ -48,6 +48,12 @@ pins: $(VENV)/.installed
 dist: $(VENV)/.installed
 	$(BIN)/hatchling build -d dist
 
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/validation.py
+	$(BIN)/python benchmarks/nlu.py
+	$(BIN)/python benchmarks/cross_validation.py
+
 fuzz: $(VENV)/.installed
 	$(BIN)/python tools/fuzz.py
 

@@ -31,10 +31,12 @@ def read_baseline(setting: str) -> Baseline:
     return _from_file(Path(setting))
 
 
-def decode_baseline(content: bytes, way: Way, *, commit: str | None = None, run_id: str | None = None) -> Baseline:
+def decode_baseline(
+    content: bytes, way: Way, *, commit: str | None = None, run_id: str | None = None, name: str = "the baseline"
+) -> Baseline:
     """Decode what was found, strictly: it may come from anybody."""
     try:
-        report = decode(content, name="the baseline")
+        report = decode(content, name=name)
     except UserError as error:
         return Unreadable(error.what)
     return Present(report, way, commit or report.source.commit, run_id or report.source.run_id)
@@ -50,7 +52,7 @@ def _from_file(path: Path) -> Baseline:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
         return Unreadable(f"{path} cannot be read: {error.strerror or error}")
-    return decode_baseline(content, "file")
+    return decode_baseline(content, "file", name=str(path))
 
 
 def _from_address(address: str) -> Baseline:

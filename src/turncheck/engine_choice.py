@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.engine import EmbeddedEngine
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.project.model import Project
+    from turncheck.project.yaml_positions import YamlDocument
     from turncheck.settings import Settings
 
 
@@ -84,6 +85,7 @@ class EmbeddedEngines:
     project: Project
     seed: int
     hosts: tuple[str, ...] | None = None
+    allow_custom_code: bool = False
     capabilities = Capabilities()
     at_once = 1
 
@@ -91,6 +93,8 @@ class EmbeddedEngines:
         """It trains on the project's files: those that an evaluation needs must be there and whole."""
         if self.project.calm is not None:
             return f"{self.project.calm}: the embedded engine does not run CALM assistants"
+        if missing := sorted(_NEEDED[evaluation] & _missing(self.project)):
+            return f"the project has no {' and no '.join(missing)} that could be read (see the findings)"
         if broken := sorted(_NEEDED[evaluation] & self.project.unreadable):
             return f"the {' and '.join(broken)} of the project cannot be read (see the findings)"
         if evaluation == "core" and not self.project.stories and not self.project.rules:
@@ -106,7 +110,11 @@ class EmbeddedEngines:
         from turncheck.engines.embedded.nlu.duckling import DucklingAccess  # noqa: PLC0415 - see the class
         from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - see the class
 
-        return EmbeddedNluTrainer(seed=self.seed, duckling=DucklingAccess(allowed_hosts=self.hosts))
+        return EmbeddedNluTrainer(
+            seed=self.seed,
+            allow_custom_code=self.allow_custom_code,
+            duckling=DucklingAccess(allowed_hosts=self.hosts),
+        )
 
     @cached_property
     def nlu(self) -> NluEngine | None:
@@ -169,12 +177,27 @@ def chosen_engines(
             if getattr(settings, name) is not None:
                 flag = name.replace("_", "-")
                 raise UserError(f"--{flag} is for the engine 'rasa'", remedy="Add --engine rasa, or leave it out.")
-        yield EmbeddedEngines(project, settings.seed, hosts)
+        yield EmbeddedEngines(project, settings.seed, hosts, settings.allow_custom_code)
         return
     from turncheck.rasa_engines import running_rasa  # noqa: PLC0415 - not for the embedded engine
 
     with running_rasa(settings, project, environment, hosts) as engines:
         yield engines
+
+
+def _missing(project: Project) -> set[str]:
+    """Return which of domain and configuration are not there, or hold something else than settings."""
+    codes = {finding.code for finding in project.findings}
+    missing = {part for part in ("domain", "config") if f"{part}-not-found" in codes}
+    return missing | {
+        file.role
+        for file in project.files
+        if file.role in {"domain", "config"} and file.document is not None and _is_shapeless(file.document)
+    }
+
+
+def _is_shapeless(document: YamlDocument) -> bool:
+    return document.root is not None and not hasattr(document.root, "keys")
 
 
 def _unique(notes: Iterable[str]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -202,5 +203,8 @@ def links_of(context: GitHubContext | None) -> Links:
 
 def written_line(folder: Path, written: list[Path]) -> str:
     """Say in a line what was written where."""
-    names = ", ".join(path.name for path in written if path.parent == folder)
-    return f"Written to {folder}/: {names}"
+    names = [path.name for path in written if path.parent == folder]
+    below = Counter(path.relative_to(folder).parts[0] for path in written if folder in path.parents[1:])
+    names += [f"{name}/ ({count} {'file' if count == 1 else 'files'})" for name, count in below.items()]
+    elsewhere = [str(path) for path in written if folder not in path.parents]
+    return f"Written to {folder}/: {', '.join(names)}" + (f"; and {', '.join(elsewhere)}" if elsewhere else "")

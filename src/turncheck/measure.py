@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from turncheck import __version__
+from turncheck.comparison.gate_rules import read_rules
 from turncheck.engine_choice import chosen_engines
 from turncheck.engines.base import CutShortError, EngineError
 from turncheck.errors import UserError
+from turncheck.finding import Finding
+from turncheck.location import Location
 from turncheck.project.e2e_cases import read_cases
 from turncheck.project.model import UserStep
 from turncheck.project.reader import read_nlu, read_project, read_stories
-from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
+from turncheck.project.testfiles import find_e2e_cases, find_files_without_tests, find_test_nlu, find_test_stories
 from turncheck.report.model import (
     EVALUATIONS,
     FindingCounts,
@@ -32,8 +35,6 @@ if TYPE_CHECKING:
     from turncheck.assistants import AssistantOptions
     from turncheck.engine_choice import Engines
     from turncheck.evaluation.nlu import NluMeasurement
-    from turncheck.finding import Finding
-    from turncheck.location import Location
     from turncheck.project.model import Config, NluData, Project, Story
     from turncheck.report.model import Core, EndToEnd, KindCoverage
     from turncheck.screen import Screen
@@ -69,7 +70,14 @@ class Tests:
     nlu: NluData | None
     stories: tuple[Story, ...]
     e2e: tuple[str, ...]
-    findings: tuple[Finding, ...] = ()
+    nlu_findings: tuple[Finding, ...] = ()
+    story_findings: tuple[Finding, ...] = ()
+    other_findings: tuple[Finding, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that was found while reading the tests."""
+        return (*self.nlu_findings, *self.story_findings, *self.other_findings)
 
 
 def measure(inputs: Inputs, screen: Screen) -> Report:
@@ -81,6 +89,7 @@ def measure(inputs: Inputs, screen: Screen) -> Report:
         UserError: a path that was given is missing, or nothing can be read at all.
     """
     settings = inputs.settings
+    read_rules(_gate_settings(settings))  # a gate that cannot be read is said before anything is trained
     with screen.step("reading", "Reading the project"):
         project = read_given(settings)
         tests = read_tests(settings)
@@ -141,7 +150,19 @@ def read_tests(settings: Settings) -> Tests:
         nlu=nlu,
         stories=stories,
         e2e=tuple(settings.e2e) or tuple(str(path) for path in find_e2e_cases(root)),
-        findings=(*nlu_findings, *story_findings),
+        nlu_findings=nlu_findings,
+        story_findings=story_findings,
+        other_findings=tuple(map(_without_tests, find_files_without_tests(root))),
+    )
+
+
+def _without_tests(path: str) -> Finding:
+    return Finding(
+        "file-without-data",
+        "warning",
+        f"'{path}' is named like a test file, and holds neither sentences nor stories: nothing is tested with it.",
+        Location(path),
+        "Its top level needs the key `nlu:` or `stories:`.",
     )
 
 
@@ -174,7 +195,8 @@ class _Run:
 
         project, tests, folds = self.project, self.tests.nlu, self.settings.folds
         untrainable = self.engines.capabilities.no_training if tests is None else None
-        reason = self._why_not("nlu") or untrainable or why_not_testable(project, tests, folds=folds)
+        unreadable = _unreadable(self.tests.nlu_findings, tests and tests.examples)
+        reason = self._why_not("nlu") or untrainable or unreadable or why_not_testable(project, tests, folds=folds)
         if reason:
             self._skip("nlu", reason)
             return None
@@ -198,7 +220,10 @@ class _Run:
         from turncheck.evaluation.stories import evaluate_stories  # noqa: PLC0415 - see `nlu`
 
         stories, engines = self.tests.stories, self.engines
-        reason = self._why_not("core") or (None if stories else "the project has no test stories")
+        told = [story for story in stories if story.kind == "story"]
+        reason = self._why_not("core") or _unreadable(self.tests.story_findings, told)
+        if reason is None and not told:
+            reason = "the test files hold rules alone, no stories" if stories else "the project has no test stories"
         if reason:
             self._skip("core", reason)
             return None
@@ -207,7 +232,7 @@ class _Run:
             nlu = engines.nlu if any(map(_has_text, stories)) else None
             return evaluate_stories(engines.ensemble, stories, nlu=nlu, end_to_end=True, at_once=engines.at_once)
 
-        with self.screen.step("core", f"Testing {len(stories)} stories"):
+        with self.screen.step("core", f"Testing {len(told)} stories"):
             return self._measured("core", all_stories)
 
     def e2e(self) -> EndToEnd | None:
@@ -321,6 +346,14 @@ def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str,
     if e2e:
         reached |= reached_by_conversations(e2e.exercised)
     return coverage(project, reached) if reached != Reached() else {}
+
+
+def _unreadable(findings: Iterable[Finding], read: object) -> str | None:
+    """Tests that are there and cannot be read are something else than no tests."""
+    faults = [finding for finding in findings if finding.severity == "error"]
+    if not faults or read:
+        return None
+    return f"its test file {faults[0].location.path} cannot be read (see the findings)"
 
 
 def smallest_max_history(config: Config) -> int | None:

@@ -214,6 +214,14 @@ class Settings:
     not_judged: str = _setting(
         "pass", _one_of("pass", "fail"), "what a gate counts as that could not be judged", choices=("pass", "fail")
     )
+    allow_custom_code: bool = _setting(
+        False,
+        _switch,
+        "load components of the project's own modules: runs its code",
+        file_key=False,
+        action_input=False,
+        switch=True,
+    )
     ignore: tuple[str, ...] = _setting(
         (), _words(), "codes of findings to leave out", many=True, flag=False, action_input=False
     )

@@ -33,8 +33,12 @@ def read_settings_file(folder: Path) -> SettingsFile:
         UserError: it cannot be read, is no mapping, has an unknown key or a bad value; with the place.
     """
     path = folder / FILE_NAME
-    if not path.is_file():
+    if not path.exists() and not path.is_symlink():
         return SettingsFile()
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise UserError("is a symbolic link that leads out of the project", location=Location(FILE_NAME))
+    if not path.is_file():
+        raise UserError("is no file", location=Location(FILE_NAME), remedy="Settings stand in a file of that name.")
     root = _parse(path)
 
     def locate(name: str) -> Location:

@@ -112,6 +112,8 @@ def test_every_healthy_recorded_project_is_measured(project: Path, tmp_path: Pat
         (["--stories", "nothing.yml"], "stories: no such file or folder"),
         (["--domain", "nothing.yml"], "domain: no such file or folder"),
         (["--project", "nowhere"], "no such project folder: nowhere"),
+        (["--rasa-url", "http://127.0.0.1:1"], "--rasa-url is for the engine 'rasa'"),
+        (["--model", "nothing.tar.gz"], "--model is for the engine 'rasa'"),
         (["--baseline", "nothing.json"], "baseline: no such file: nothing.json"),
         (["--thresholds", "nlu.intents.f2 >= 0.5"], "nlu.intents.f2"),
         (["--folds", "one"], "--folds: expected a whole number"),
@@ -145,6 +147,60 @@ def test_a_project_that_cannot_be_read_in_part_is_checked_all_the_same(tmp_path:
     }
     assert report["nlu"] is not None
     assert {entry["evaluation"] for entry in report["skipped"]} == {"core", "e2e"}
+
+
+BROKEN = 'version: "3.1"\nnlu:\n- intent: greet\n\texamples: |\n    - hiya\n'
+
+RULES = 'version: "3.1"\nrules:\n- rule: a\n  steps:\n  - intent: greet\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "evaluation", "reason"),
+    [
+        ("tests/test_nlu.yml", BROKEN, "nlu", "its test file tests/test_nlu.yml cannot be read (see the findings)"),
+        ("tests/test_stories.yml", BROKEN.replace("nlu:", "stories:"), "core", "its test file tests/test_stories.yml"),
+        ("config.yml", None, "core", "the project has no config that could be read"),
+        ("config.yml", "- a\n", "nlu", "the project has no config that could be read"),
+        ("domain.yml", None, "core", "the project has no domain that could be read"),
+        (
+            "tests/test_stories.yml",
+            'version: "3.1"\nrules:\n- rule: a\n  steps:\n  - intent: greet\n',
+            "core",
+            "rules alone",
+        ),
+    ],
+)
+def test_what_is_missing_broken_or_empty_is_told_apart(
+    tmp_path: Path, path: str, content: str | None, evaluation: str, reason: str
+) -> None:
+    project = tmp_path / "bot"
+    shutil.copytree(PIZZERIA, project)
+    (project / path).unlink() if content is None else (project / path).write_text(content)
+
+    turncheck("run", project, "--out", tmp_path / "out", "--evaluations", "validate", evaluation)
+
+    skipped = json.loads((tmp_path / "out" / "report.json").read_text())["skipped"]
+    (said,) = [entry["reason"] for entry in skipped if entry["evaluation"] == evaluation]
+    assert reason in said
+
+
+def test_a_file_that_is_named_like_a_test_and_is_none_is_said(tmp_path: Path) -> None:
+    project = tmp_path / "bot"
+    shutil.copytree(PIZZERIA, project)
+    (project / "tests" / "more_nlu.yml").write_text("nlus:\n- intent: greet\n")
+
+    turncheck("run", project, "--out", tmp_path / "out", "--evaluations", "validate")
+
+    findings = json.loads((tmp_path / "out" / "report.json").read_text())["validation"]["findings"]
+    assert ("file-without-data", "tests/more_nlu.yml") in {(f["code"], f["location"]["path"]) for f in findings}
+
+
+def test_a_mistake_in_a_gate_is_said_before_anything_is_measured(tmp_path: Path) -> None:
+    done = turncheck("run", PIZZERIA, "--out", tmp_path / "out", "--thresholds", "nlu.intents.f9 >= 0.5")
+
+    assert done.returncode == 2
+    assert "Known metrics: validation.errors" in done.stderr
+    assert "Testing" not in done.stderr
 
 
 def test_a_run_that_tested_nothing_fails(tmp_path: Path) -> None:

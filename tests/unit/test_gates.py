@@ -414,8 +414,9 @@ def test_what_is_not_exactly_one_or_zero_is_never_shown_as_such(value: float, sh
     assert wording.figure(value, "score") == shown
 
 
-def test_a_check_of_the_data_alone_is_no_failure_where_only_that_was_asked_for() -> None:
+def test_a_check_of_the_data_alone_is_no_success_even_where_only_that_was_asked_for() -> None:
+    """A pull request could otherwise switch all tests off in its own turncheck.yml."""
     verdict = verdict_of(report(), evaluations=("validate",))
 
-    assert gate(verdict, "something-was-tested").outcome == "not judged"
-    assert verdict.passed
+    assert gate(verdict, "something-was-tested").outcome == "failed"
+    assert not verdict.passed

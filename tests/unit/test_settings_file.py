@@ -53,3 +53,22 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, content: bytes, sa
         read_settings_file(tmp_path)
 
     assert said in str(caught.value)
+
+
+def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "outside.yml").write_text("evaluations: secret\n")
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "turncheck.yml").symlink_to(tmp_path / "outside.yml")
+
+    with pytest.raises(UserError) as caught:
+        read_settings_file(tmp_path / "bot")
+
+    assert "leads out of the project" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_folder_of_that_name_is_no_settings_file(tmp_path: Path) -> None:
+    (tmp_path / "turncheck.yml").mkdir()
+
+    with pytest.raises(UserError, match="is no file"):
+        read_settings_file(tmp_path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from turncheck.errors import UserError
+
 if TYPE_CHECKING:
     from turncheck.settings import Option
 
@@ -13,7 +15,7 @@ SHORT_FORMS = {"config": "-c", "domain": "-d", "nlu": "-u", "stories": "-s", "mo
 
 GROUPS = {
     "what is read": ("config", "domain", "data", "nlu", "stories", "e2e", "evaluations"),
-    "how it is measured": ("engine", "model", "folds", "seed", "workers", "strict"),
+    "how it is measured": ("engine", "model", "folds", "seed", "workers", "strict", "allow-custom-code"),
     "gates": ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "not-judged"),
     "comparison and publishing": (
         *("baseline", "comment", "check-run", "annotations", "artifact-name", "retention-days", "token", "run-id"),
@@ -84,6 +86,8 @@ def _run(namespace: argparse.Namespace) -> int:
 
     flags = {name: getattr(namespace, name.replace("-", "_"), None) for name in options() if options()[name].flag}
     if namespace.folder is not None:
+        if namespace.project not in {None, namespace.folder}:
+            raise UserError(f"two projects are named: {namespace.folder} and --project {namespace.project}")
         flags["project"] = namespace.folder
     return run_from_flags(
         flags,

@@ -27,7 +27,7 @@ def judge(report: Report, comparison: Comparison | None, settings: GateSettings)
     Raises:
         UserError: a rule that cannot be read, or about a metric that nobody knows.
     """
-    gates = tuple(_gates(report, comparison, read_rules(settings), settings.evaluations))
+    gates = tuple(_gates(report, comparison, read_rules(settings)))
     failing = {"failed", "not judged"} if settings.not_judged == "fail" else {"failed"}
     failed = any(gate.outcome in failing for gate in gates)
     return Verdict(
@@ -38,9 +38,7 @@ def judge(report: Report, comparison: Comparison | None, settings: GateSettings)
     )
 
 
-def _gates(
-    report: Report, comparison: Comparison | None, rules: GateRules, asked: tuple[str, ...]
-) -> Iterable[GateResult]:
+def _gates(report: Report, comparison: Comparison | None, rules: GateRules) -> Iterable[GateResult]:
     if report.stopped is not None:
         yield GateResult(name="completed", outcome="failed", reason=report.stopped)
     if "errors" in rules.fail_on:
@@ -51,7 +49,7 @@ def _gates(
         yield _no_failed_tests(report)
     if "new-failures" in rules.fail_on:
         yield _no_new_failures(comparison)
-    yield _something_was_tested(report, asked)
+    yield _something_was_tested(report)
     for evaluation in rules.require:
         yield _required(report, evaluation)
     for threshold in rules.thresholds:
@@ -67,7 +65,8 @@ def _no_findings(report: Report, severity: str, name: str) -> GateResult:
     if not found:
         return GateResult(name=name, outcome="passed", reason=f"no {severity}s in the data")
     failed_by = tuple(
-        FailedBy(what=f"{finding.code}: {finding.message}", location=finding.location) for finding in found
+        FailedBy(what=f"{finding.code}: {finding.message} {finding.hint}".strip(), location=finding.location)
+        for finding in found
     )
     return GateResult(
         name=name, outcome="failed", reason=f"{count(len(found), severity)} in the data", failed_by=failed_by
@@ -122,7 +121,7 @@ def newly_failing(comparison: Comparison) -> list[tuple[str, CaseChange]]:
     return [(kind, case) for kind, cases in kinds for case in cases.newly_failing]
 
 
-def _something_was_tested(report: Report, asked: tuple[str, ...]) -> GateResult:
+def _something_was_tested(report: Report) -> GateResult:
     """A run that tested nothing must never look like success."""
     name = "something-was-tested"
     tested = [
@@ -137,8 +136,6 @@ def _something_was_tested(report: Report, asked: tuple[str, ...]) -> GateResult:
     ]
     if tested:
         return GateResult(name=name, outcome="passed", reason=f"tested: {', '.join(tested)}")
-    if asked == ("validate",):
-        return GateResult(name=name, outcome="not judged", reason="only the check of the data was asked for")
     reasons = tuple(FailedBy(what=f"{s.evaluation} was skipped: {s.reason}") for s in report.skipped)
     return GateResult(name=name, outcome="failed", reason="nothing was tested", failed_by=reasons)
 

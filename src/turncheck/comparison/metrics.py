@@ -214,5 +214,6 @@ def _unknown(name: str, known: tuple[str, ...]) -> UserError:
     short = name[:200]
     candidates = [candidate for candidate in known if len(candidate) <= 200]
     near = get_close_matches(short, candidates, n=5, cutoff=0.6)
-    remedy = f"Did you mean {', '.join(near)}?" if near else f"Known metrics: {', '.join(candidates[:40])}."
+    nearest = f"Did you mean {', '.join(near)}? " if near else ""
+    remedy = f"{nearest}Known metrics: {', '.join(candidates[:60])}."
     return UserError(f"unknown metric '{short}'", remedy=remedy)

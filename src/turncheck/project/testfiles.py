@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 TESTS_FOLDER: Final = "tests"
 TEST_STORY_PREFIX: Final = "test_"
 TEST_NLU_FILE: Final = "test_data.yml"
+E2E_KEYS: Final = ("test_cases", "fixtures", "metadata")
+DOMAIN_KEYS: Final = ("intents", "slots", "responses", "actions", "forms", "entities")
 E2E_CASES_FILE: Final = "tests/e2e_test_cases.yml"
 
 
@@ -38,6 +40,23 @@ def find_test_nlu(root: Path) -> list[Path]:
     files = (file for path in named for file in (_yaml_files(root, path) if path.is_dir() else [path]))
     found = _with_keys(root, files, NLU_KEYS)
     return found or _with_keys(root, (root / TEST_NLU_FILE, folder / TEST_NLU_FILE), NLU_KEYS)
+
+
+def find_files_without_tests(root: Path) -> list[str]:
+    """Return files below ``tests/`` that are named like tests and have no key that would make them so.
+
+    Their paths relative to the project, sorted.
+    """
+    folder = root / TESTS_FOLDER
+    if not folder.is_dir():
+        return []
+    named = [
+        path
+        for path in _yaml_files(root, folder)
+        if path.name.startswith(TEST_STORY_PREFIX) or "nlu" in path.name.lower()
+    ]
+    known = {*_with_keys(root, named, (*NLU_KEYS, *STORY_KEYS, *E2E_KEYS, *DOMAIN_KEYS))}
+    return sorted(path.relative_to(root).as_posix() for path in named if path not in known)
 
 
 def find_e2e_cases(root: Path) -> list[Path]:
