@@ -203,6 +203,7 @@ def links_of(context: GitHubContext | None) -> Links:
 
 def written_line(folder: Path, written: list[Path]) -> str:
     """Say in a line what was written where."""
+    written = list(dict.fromkeys(written))
     names = [path.name for path in written if path.parent == folder]
     below = Counter(path.relative_to(folder).parts[0] for path in written if folder in path.parents[1:])
     names += [f"{name}/ ({count} {'file' if count == 1 else 'files'})" for name, count in below.items()]
