@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from turncheck.project.versions import SUPPORTED, parse_version
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
 from turncheck.validation import schemas
 from turncheck.validation.domain_loading import check_domain_file
-from turncheck.validation.facts import UTTER
+from turncheck.validation.facts import UTTER, suggestion
 from turncheck.validation.findings import found
 from turncheck.validation.schema_rules import faults_of
 
@@ -72,7 +73,9 @@ def _schema_faults(file: ProjectFile, root: YamlNode) -> Iterator[Finding]:
     for rule in rules.get(file.role, ()):
         for fault in faults_of(root, rule):
             place = f" (at {fault.path})" if fault.path else ""
-            yield found("schema-violation", f"In '{file.path}' {fault.message}{place}.", fault.location)
+            near = suggestion(fault.unknown, fault.keys) if fault.unknown else ""
+            finding = found("schema-violation", f"In '{file.path}' {fault.message}{place}.", fault.location, near)
+            yield replace(finding, hint=fault.remedy)
 
 
 def _version(root: YamlMapping) -> Iterator[Finding]:

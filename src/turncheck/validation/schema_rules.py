@@ -7,13 +7,13 @@ almost anywhere, any list behind a rule without keys) follows from that program'
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.location import Location
 
@@ -59,15 +59,47 @@ Rule = Scalar | ListOf | Keys
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong, the path of it in the file (``/slots/size/type``), and where it stands."""
+    """What is wrong, the path of it in the file (``/slots/size/type``), and where it stands.
 
-    message: str
+    ``wanted``: the types that a value might have had. ``keys``: those that might stand here. ``advice``: what to do,
+    where neither of them says it. ``unknown``: the key that is not known, if that is the fault.
+    """
+
+    what: str
     path: str
     location: Location
+    wanted: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    advice: str = ""
+    unknown: str | None = None
+
+    @property
+    def message(self) -> str:
+        """The fault, as the end of a sentence that begins with the file."""
+        if not self.wanted:
+            return self.what
+        if len(self.wanted) == 1:
+            return f"{self.what} is not {self.wanted[0]}"
+        return f"{self.what} is neither {' nor '.join(self.wanted)}"
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        known = ", ".join(f"'{key}'" for key in self.keys)
+        advice = [self.advice] if self.advice else [_ADVICE[name] for name in self.wanted]
+        if self.unknown is not None:
+            return f"Correct the key, or remove it. Known here: {known}." if known else "Remove the key."
+        if known:
+            advice.append(f"Keys that are known here: {known}.")
+        return " Or: ".join(advice) if not known else " ".join(advice)
 
 
 def faults_of(root: YamlNode, rule: Rule) -> list[Fault]:
-    """Return the faults of a file in pykwalify's order, each once, at most 200."""
+    """Return the faults of a file in pykwalify's order, each once, at most 200.
+
+    Of several rules for the items of a list, pykwalify lists the faults by each. Here only those by the rule that fits
+    best are listed, since by the others everything is wrong.
+    """
     unique = {(fault.message, fault.path): fault for fault in _faults(root, rule, "")}
     return list(unique.values())[:_MOST_FAULTS]
 
@@ -87,12 +119,21 @@ def _scalar_faults(node: YamlNode, rule: Scalar, path: str) -> Iterator[Fault]:
     if value is None or rule.type == "any":
         return
     if not _is_of_type(value, rule.type):
-        yield Fault(f"{_shown(node)} is not {_TYPES[rule.type]}", path, node.location)
+        yield Fault(_shown(node), path, node.location, (_TYPES[rule.type],))
     elif rule.least is not None and isinstance(value, int | float) and value < rule.least:
-        yield Fault(f"{value} is less than {rule.least:g}", path, node.location)
+        advice = f"Write {rule.least:g} or more."
+        yield Fault(f"{value} is less than {rule.least:g}", path, node.location, advice=advice)
 
 
-_TYPES: Final = {"str": "a text", "bool": "true or false", "number": "a number", "any": "anything"}
+_TEXT, _BOOL, _NUMBER, _LIST, _MAPPING = "a text", "true or false", "a number", "a list", "a mapping of keys"
+_TYPES: Final = {"str": _TEXT, "bool": _BOOL, "number": _NUMBER}
+_ADVICE: Final = {
+    _TEXT: "Write a text; put quotes around numbers, dates and words such as yes, no and true that are meant as text.",
+    _BOOL: "Write true or false, without quotes.",
+    _NUMBER: "Write a number.",
+    _LIST: "Write a list, each entry behind '- '.",
+    _MAPPING: "Write a mapping ('key: value').",
+}
 
 
 def _is_of_type(value: object, name: str) -> bool:
@@ -112,20 +153,46 @@ def _is_of_type(value: object, name: str) -> bool:
 def _list_faults(node: YamlNode, rule: ListOf, path: str) -> Iterator[Fault]:
     if isinstance(node, YamlScalar) and node.value is None:
         if rule.responses:
-            yield Fault("a value is required", path, node.location)
+            yield Fault("a value is required", path, node.location, advice=_ADVICE[_LIST])
         return
     if not isinstance(node, YamlSequence):
-        yield Fault(f"{_shown(node)} is not a list", path, node.location)
+        yield Fault(_shown(node), path, node.location, (_LIST,))
         return
-    if rule.responses and any(_says_nothing(item) for item in node.items):
-        yield Fault("a response has neither 'text' nor 'custom'", path, node.location)
+    mute = next((item for item in node.items if _says_nothing(item)), None)
+    if rule.responses and mute is not None:
+        advice = "Give each variation of the response a 'text' or a 'custom' payload."
+        yield Fault("a response has neither 'text' nor 'custom'", path, mute.location, advice=advice)
     if any(isinstance(item_rule, Keys) and item_rule.keys is None for item_rule in rule.items):
         return  # pykwalify stops looking at the list here
     for index, item in enumerate(node.items):
         item_path = f"{path}/{index}"
         if all(next(_faults(item, item_rule, item_path), None) is not None for item_rule in rule.items):
-            for item_rule in rule.items:
-                yield from _faults(item, item_rule, item_path)
+            yield from _best_faults(item, rule.items, item_path)
+
+
+def _best_faults(item: YamlNode, rules: Sequence[Rule], path: str) -> Iterator[Fault]:
+    """The faults by the rule that fits best; what other rules that fit as well want in the same place is added."""
+    judged = [(rule, list(_faults(item, rule, path))) for rule in rules]
+    best = max(_fit(item, rule, faults) for rule, faults in judged)
+    candidates = [faults for rule, faults in judged if _fit(item, rule, faults) == best]
+    for fault in candidates[0]:
+        same = [f for faults in candidates for f in faults if (f.what, f.path) == (fault.what, fault.path)]
+        wanted = dict.fromkeys(name for f in same for name in f.wanted)
+        keys = dict.fromkeys(key for f in same for key in f.keys)
+        yield replace(fault, wanted=tuple(wanted), keys=tuple(keys))
+
+
+_NO_FAULT: Final = 1_000_000
+"""Deeper than any fault of a value."""
+
+
+def _fit(item: YamlNode, rule: Rule, faults: Sequence[Fault]) -> tuple[bool, int, int, int]:
+    """How well a rule fits: the kind of value, the keys it knows, how far in the faults of values lie, how few."""
+    kinds = {Scalar: YamlScalar, ListOf: YamlSequence, Keys: YamlMapping}
+    keys = set(item.items) if isinstance(item, YamlMapping) else set()
+    known = len(keys & set(rule.keys or ())) if isinstance(rule, Keys) else 0
+    depth = min((fault.path.count("/") for fault in faults if fault.unknown is None), default=_NO_FAULT)
+    return isinstance(item, kinds[type(rule)]), known, depth, -len(faults)
 
 
 def _says_nothing(item: YamlNode) -> bool:
@@ -136,19 +203,22 @@ def _says_nothing(item: YamlNode) -> bool:
 
 
 def _mapping_faults(node: YamlNode, rule: Keys, path: str) -> Iterator[Fault]:
+    known = tuple(rule.keys or ())
     if rule.must_exist and isinstance(node, YamlScalar) and node.value is None:
-        yield Fault("a value is required", path, node.location)
+        yield Fault("a value is required", path, node.location, keys=known, advice=_ADVICE[_MAPPING])
         return
     if not isinstance(node, YamlMapping):
-        yield Fault(f"{_shown(node)} is not a mapping of keys", path, node.location)
+        yield Fault(_shown(node), path, node.location, (_MAPPING,), known)
         return
     if rule.keys is None:
         return
     for key in rule.required:
         if key not in node.items:
-            yield Fault(f"the required key '{key}' is missing", path, node.location)
+            advice = f"Add the key '{key}'."
+            yield Fault(f"the required key '{key}' is missing", path, node.location, advice=advice)
         elif isinstance(value := node.items[key], YamlScalar) and value.value is None:
-            yield Fault("a value is required", f"{path}/{key}", value.location)
+            advice = f"Write a value behind '{key}:'."
+            yield Fault("a value is required", f"{path}/{key}", value.location, advice=advice)
     for key, value in node.items.items():
         key_rule = rule.keys.get(key) if isinstance(key, str) else None
         if key_rule is not None:
@@ -157,13 +227,19 @@ def _mapping_faults(node: YamlNode, rule: Keys, path: str) -> Iterator[Fault]:
             if re.search(rule.others_named, str(key)):
                 yield from _faults(value, rule.others, f"{path}/{key}")
             else:
-                yield Fault(f"the name '{key}' has no letter in it", path, node.key_location(key))
+                advice = "Give it a name with letters."
+                yield Fault(f"the name '{key}' has no letter in it", path, node.key_location(key), advice=advice)
         elif not rule.others:
-            yield Fault(f"the key '{key}' is not known here", path, node.key_location(key))
+            what = f"the key '{key}' is not known here"
+            yield Fault(what, path, node.key_location(key), keys=known, unknown=str(key))
 
 
 def _shown(node: YamlNode) -> str:
     if isinstance(node, YamlScalar):
+        if isinstance(node.value, bool):
+            return f"the value {str(node.value).lower()}"
+        if isinstance(node.value, int | float):
+            return f"the number {str(node.value)[:60]}"
         text = str(node.value)
         return f"'{text[:60]}{'…' if len(text) > 60 else ''}'"
     return "a list" if isinstance(node, YamlSequence) else "a mapping"
