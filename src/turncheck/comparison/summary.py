@@ -68,4 +68,7 @@ def _changed(comparison: Comparison) -> str:
     worse, better = sum(len(c.newly_failing) for c in cases), sum(len(c.better) for c in cases)
     if worse or better:
         told.append(f"{count(worse, 'case')} newly wrong, {better:,} newly right")
+    serious = [finding for finding in comparison.new_findings if finding.severity != "info"]
+    if serious:
+        told.append(f"{count(len(serious), 'new finding')} in the data")
     return ", ".join(told) or "nothing changed sides against the base"
