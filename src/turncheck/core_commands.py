@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from turncheck import __version__
+from turncheck.engine_choice import given_rasa
+from turncheck.engines.base import CutShortError
 from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.files import write_all, write_file
@@ -25,11 +27,13 @@ from turncheck.validation.coverage import coverage, reached_by_stories
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.base import NluEngine
+    from turncheck.engines.base import NluEngine, Policies
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.model_choice import LoadedModel
     from turncheck.project.model import Project, Story
+    from turncheck.rasa_engines import RasaEngines
     from turncheck.screen import Screen
+    from turncheck.settings import Settings
 
 _LARGEST_DOWNLOAD: Final = 10 << 20
 _TIMEOUT_SECONDS: Final = 30
@@ -62,6 +66,8 @@ class CoreTestOptions:
     end_to_end: bool = False
     fail_on_prediction_errors: bool = False
     seed: int = 42
+    rasa: Settings | None = None
+    """Where a real Rasa is asked instead of the embedded engine."""
 
 
 def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, source: Source | None = None) -> int:
@@ -75,15 +81,23 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
     """
     stories = read_test_stories(options)
     project = read_given_project(options.project, options.domain, None, options.config, options.endpoints)
-    subject = _subject(options, project, screen)
-    with screen.step("core", f"Testing {len(stories)} stories"):
-        core = evaluate_stories(
-            subject.ensemble,
-            stories,
-            nlu=subject.nlu,
-            end_to_end=options.end_to_end,
-            max_stories=options.max_stories,
-        )
+    stopped: CutShortError | None = None
+    with given_rasa(options.rasa, project) as rasa:
+        subject = _subject(options, project, screen) if rasa is None else _subject_of_rasa(rasa, options)
+        try:
+            with screen.step("core", f"Testing {len(stories)} stories"):
+                core = evaluate_stories(
+                    subject.ensemble,
+                    stories,
+                    nlu=subject.nlu,
+                    end_to_end=options.end_to_end,
+                    max_stories=options.max_stories,
+                    at_once=1 if rasa is None else rasa.at_once,
+                )
+        except CutShortError as error:
+            if error.finished is None:
+                raise
+            stopped, core = error, error.finished
     if not core.stories:
         raise UserError("there is nothing to test: the files hold no test stories", remedy="Name some with --stories.")
     report = Report(
@@ -94,10 +108,13 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
         engine=subject.info,
         core=core,
         coverage=coverage(project, reached_by_stories(stories)),
+        stopped=None if stopped is None else str(stopped),
         timings=dict(screen.timings),
     )
     write_core_files(report, output, screen)
     sys.stdout.write(story_text(core, subject.info, report.coverage))
+    if stopped is not None:
+        raise stopped
     failed = any(not story.passed for story in core.stories if not story.duplicate)
     return EXIT_FAILED if failed and options.fail_on_prediction_errors else EXIT_OK
 
@@ -190,9 +207,13 @@ def download(url: str) -> bytes:
 class Subject:
     """The policies under test, and what understands the messages (end to end)."""
 
-    ensemble: Ensemble
+    ensemble: Policies
     nlu: NluEngine | None
     info: EngineInfo
+
+
+def _subject_of_rasa(rasa: RasaEngines, options: CoreTestOptions) -> Subject:
+    return Subject(rasa.ensemble, rasa.nlu if options.end_to_end else None, rasa.info())
 
 
 def _subject(options: CoreTestOptions, project: Project, screen: Screen) -> Subject:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import yaml
 
 from turncheck import __version__
-from turncheck.assistants import AssistantOptions, read_assistant, running_assistant
+from turncheck.assistants import AssistantOptions, read_assistant, running_assistant, running_server
 from turncheck.dialogue.domain import DialogueDomain
+from turncheck.engine_choice import given_rasa
+from turncheck.engines.base import CutShortError
 from turncheck.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.evaluation.e2e import INTERRUPTED, CaseRun, evaluate_cases
 from turncheck.files import write_file
@@ -25,9 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from turncheck.engines.base import ConversationEngine
     from turncheck.project.e2e_model import E2ECase, E2ECases
+    from turncheck.project.model import Project
     from turncheck.report.model import CaseResult, EndToEnd
     from turncheck.screen import Screen
+    from turncheck.settings import Settings
 
 DEFAULT_RESULTS: Final = "e2e_results.yml"
 MOCKED_TIME: Final = "mocked_datetime"
@@ -45,6 +51,8 @@ class E2EOptions:
     run: CaseRun = field(default_factory=CaseRun)
     results: Path | None = None
     json: Path | None = None
+    rasa: Settings | None = None
+    """Where a real Rasa is talked to instead of the embedded engine."""
 
 
 def run_test_e2e(
@@ -63,10 +71,14 @@ def run_test_e2e(
     read = read_cases(assistant.project, options.paths or (assistant.project / DEFAULT_PATH,))
     checked = [] if project.domain.is_empty else check_cases(read.cases, DialogueDomain.of(project))
     _refuse_faulty(read, checked, screen)
-    with running_assistant(assistant, project, environment, screen) as engine:
+    stopped: CutShortError | None = None
+    with _talking_to(options.rasa, assistant, project, environment, screen) as engine:
         with screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"):
             progress = Progress(output, len(read.cases))
-            result = evaluate_cases(engine.for_threads(), read.cases, options.run, progress.finished)
+            try:
+                result = evaluate_cases(engine, read.cases, options.run, progress.finished)
+            except CutShortError as error:
+                stopped, result = error, error.finished
             progress.end()
         covered = coverage(project, reached_by_conversations(result.exercised))
         report = Report(
@@ -77,6 +89,7 @@ def run_test_e2e(
             engine=engine.info,
             e2e=result,
             coverage=covered,
+            stopped=None if stopped is None else str(stopped),
             timings=dict(screen.timings),
         )
     seconds = screen.timings.get("e2e", 0.0)
@@ -87,12 +100,31 @@ def run_test_e2e(
         screen.note(f"The results are in {path}")
     if options.json is not None:
         write_file(options.json, encode(report))
+    if stopped is not None:
+        raise stopped
     if INTERRUPTED in result.remarks:
         return EXIT_INTERRUPTED
     if not result.passed and not result.failed:
         screen.note("Nothing was tested: all cases were skipped.")
         return EXIT_NOT_DONE
     return EXIT_FAILED if result.failed else EXIT_OK
+
+
+@contextmanager
+def _talking_to(
+    rasa: Settings | None,
+    assistant: AssistantOptions,
+    project: Project,
+    environment: Mapping[str, str],
+    screen: Screen,
+) -> Iterator[ConversationEngine]:
+    if rasa is None:
+        with running_assistant(assistant, project, environment, screen) as engine:
+            yield engine.for_threads()
+        return
+    with given_rasa(rasa, project) as engines, running_server(assistant, project, environment) as server:
+        if engines is not None:
+            yield engines.assistant(server)
 
 
 def check_cases(cases: Sequence[E2ECase], domain: DialogueDomain) -> list[Finding]:

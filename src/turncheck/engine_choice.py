@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.project.model import Project
     from turncheck.project.yaml_positions import YamlDocument
+    from turncheck.rasa_engines import RasaEngines
     from turncheck.settings import Settings
 
 
@@ -173,10 +175,7 @@ def chosen_engines(
         UserError: settings that belong to another engine, or too few or too many of them.
     """
     if settings.engine == "embedded":
-        for name in ("rasa_url", "rasa_token", "rasa_jwt", "rasa_command", "model"):
-            if getattr(settings, name) is not None:
-                flag = name.replace("_", "-")
-                raise UserError(f"--{flag} is for the engine 'rasa'", remedy="Add --engine rasa, or leave it out.")
+        refuse_settings_of_rasa(settings)
         yield EmbeddedEngines(project, settings.seed, hosts, settings.allow_custom_code)
         return
     from turncheck.rasa_engines import running_rasa  # noqa: PLC0415 - not for the embedded engine
@@ -198,6 +197,34 @@ def _missing(project: Project) -> set[str]:
 
 def _is_shapeless(document: YamlDocument) -> bool:
     return document.root is not None and not hasattr(document.root, "keys")
+
+
+@contextmanager
+def given_rasa(settings: Settings | None, project: Project) -> Iterator[RasaEngines | None]:
+    """Yield the engine of a command's flags, ``None`` where they name none.
+
+    Raises:
+        UserError: as :func:`chosen_engines`.
+    """
+    if settings is None:
+        yield None
+        return
+    from turncheck.rasa_engines import running_rasa  # noqa: PLC0415 - not for the embedded engine
+
+    with running_rasa(settings, project, os.environ, None) as engines:
+        yield engines
+
+
+def refuse_settings_of_rasa(settings: Settings) -> None:
+    """Refuse, for the embedded engine, what is about a Rasa server.
+
+    Raises:
+        UserError: such a setting was given.
+    """
+    for name in ("rasa_url", "rasa_token", "rasa_jwt", "rasa_command", "model"):
+        if getattr(settings, name) is not None:
+            flag = name.replace("_", "-")
+            raise UserError(f"--{flag} is for the engine 'rasa'", remedy="Add --engine rasa, or leave it out.")
 
 
 def _unique(notes: Iterable[str]) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck import __version__
 from turncheck.checkout import find_checkout
+from turncheck.engine_choice import given_rasa
+from turncheck.engines.base import CutShortError
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
 from turncheck.evaluation.rasa_split import response_name, split_as_rasa
@@ -26,10 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from turncheck.engines.base import NluEngine
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.project.model import Example, NluData, Project, Response
+    from turncheck.rasa_engines import RasaEngines
     from turncheck.screen import Screen
+    from turncheck.settings import Settings
 
 DEFAULT_FOLDER: Final = "results"
 
@@ -69,6 +74,8 @@ class NluTestOptions:
     seed: int = 42
     workers: int = 0
     pretrained: bool = False
+    rasa: Settings | None = None
+    """Where a real Rasa is asked instead of the embedded engine."""
 
 
 def config_files(paths: Sequence[Path]) -> list[Path]:
@@ -93,24 +100,14 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
     )
     if reason:
         raise UserError(f"there is nothing to test: {reason}", remedy="Name NLU data with --nlu.")
-    if options.cross_validation:
-        if options.model is not None:
-            screen.note("--cross-validation trains engines of its own: --model is not used.")
-        with screen.step("nlu", f"Judging {len(data.examples)} sentences in {options.folds} folds"):
-            measured = cross_validate(
-                replace(project, nlu=data),
-                trainer_for(options.seed),
-                folds=options.folds,
-                seed=options.seed,
-                workers=options.workers,
-                pretrained=options.pretrained,
-                progress=lambda done, total: screen.detail(f"{done} of {total} folds are done"),
-            )
-    else:
-        engine = engine_for(project, options, screen)
-        trained = frozenset(engine.sentences.texts)
-        with screen.step("nlu", f"Judging {len(data.examples)} sentences"):
-            measured = evaluate_held_out(project, engine, data, pretrained=options.pretrained, trained=trained)
+    stopped: CutShortError | None = None
+    with given_rasa(options.rasa, project) as rasa:
+        try:
+            measured = _measured(project, data, options, rasa, screen)
+        except CutShortError as error:
+            if error.finished is None:
+                raise
+            stopped, measured = error, error.finished
     report = Report(
         tool=Tool(name="turncheck", version=__version__),
         project=ProjectInfo(name=project.name),
@@ -118,11 +115,46 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
         seed=options.seed,
         engine=measured.engine,
         nlu=measured.section,
+        stopped=None if stopped is None else str(stopped),
         timings=dict(screen.timings),
     )
     write_test_files(report, measured, output, screen)
     sys.stdout.write(nlu_text(measured.section, measured.engine))
+    if stopped is not None:
+        raise stopped
     return EXIT_OK
+
+
+def _measured(
+    project: Project, data: NluData, options: NluTestOptions, rasa: RasaEngines | None, screen: Screen
+) -> NluMeasurement:
+    if not options.cross_validation:
+        engine: NluEngine
+        trained: frozenset[str] | None = None
+        if rasa is not None:
+            engine = rasa.nlu
+        else:
+            engine = own = engine_for(project, options, screen)
+            trained = frozenset(own.sentences.texts)
+        with screen.step("nlu", f"Judging {len(data.examples)} sentences"):
+            return evaluate_held_out(project, engine, data, pretrained=options.pretrained, trained=trained)
+    if rasa is not None:
+        if rasa.capabilities.no_training is not None:
+            remedy = "Leave --cross-validation out, or use --rasa-command."
+            raise UserError(rasa.capabilities.no_training, remedy=remedy)
+        screen.note(rasa.before_folds(options.folds))
+    elif options.model is not None:
+        screen.note("--cross-validation trains engines of its own: --model is not used.")
+    with screen.step("nlu", f"Judging {len(data.examples)} sentences in {options.folds} folds"):
+        return cross_validate(
+            replace(project, nlu=data),
+            trainer_for(options.seed) if rasa is None else rasa.nlu_trainer,
+            folds=options.folds,
+            seed=options.seed,
+            workers=options.workers if rasa is None else 1,
+            pretrained=options.pretrained,
+            progress=lambda done, total: screen.detail(f"{done} of {total} folds are done"),
+        )
 
 
 def _source(folder: Path) -> Source:
@@ -141,7 +173,7 @@ def read_training_and_test(options: NluTestOptions, screen: Screen) -> tuple[Pro
         if path is not None and not path.exists():
             raise UserError(f"the path '{path}' of {name} does not exist", remedy="Correct the path.")
     project = read_project(options.project, domain=options.domain, config=options.config)
-    if not project.config.keys and options.model is None:
+    if not project.config.keys and options.model is None and options.rasa is None:
         raise UserError(
             f"there is no configuration to train by at '{options.config or options.project / DEFAULT_CONFIG}'",
             remedy="Name a configuration with --config.",

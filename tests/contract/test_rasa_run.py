@@ -368,3 +368,56 @@ def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bo
         assert engines.notes == (
             "action_endpoint of endpoints.yml was left out: its host 'evil.example' is not among the allowed hosts.",
         )
+
+
+# --- the commands beside `run` ---------------------------------------------------------------------------------------
+
+
+def command(bot: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "turncheck", *words], capture_output=True, text=True, check=False, cwd=bot, timeout=120
+    )
+
+
+def test_the_commands_ask_a_server_too(bot: Path) -> None:
+    with serving(FakeRasa()) as rasa:
+        flags = ("--engine", "rasa", "--rasa-url", rasa.url, "--json", "report.json")
+        nlu = command(bot, "test", "nlu", "--nlu", "tests/test_nlu.yml", "--no-plot", *flags)
+        assert nlu.returncode == 0, nlu.stderr
+        reports = [decode((bot / "report.json").read_bytes())]
+        core = command(bot, "test", "core", "--e2e", "--no-plot", *flags)
+        assert core.returncode == 0, core.stderr
+        reports.append(decode((bot / "report.json").read_bytes()))
+        e2e = command(bot, "test", "e2e", *flags)
+        assert e2e.returncode == 1, e2e.stderr
+        reports.append(decode((bot / "report.json").read_bytes()))
+    found = [shown(report) for report in reports]
+    assert [found[0]["nlu"], found[1]["core"], found[2]["e2e"]] == list(EVERYTHING.values())
+    assert {report.engine.name for report in reports if report.engine} == {"rasa"}
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (("nlu", "--nlu", "tests/test_nlu.yml", "--no-plot"), "/model/parse"),
+        (("core", "--no-plot"), "/model/predict"),
+        (("e2e",), "/webhooks"),
+    ],
+)
+def test_a_command_keeps_what_was_finished_and_ends_with_2(bot: Path, words: tuple[str, ...], path: str) -> None:
+    with serving(FakeRasa(fault=after(2 if path != "/webhooks" else 1, "cut", path))) as rasa:
+        one_at_a_time = () if "core" in words else ("--workers", "1")
+        flags = ("--engine", "rasa", "--rasa-url", rasa.url, "--json", "report.json", *one_at_a_time)
+        done = command(bot, "test", *words, *flags)
+    assert done.returncode == 2
+    assert "connection cut" in done.stderr
+    if "core" not in words:
+        report = decode((bot / "report.json").read_bytes())
+        assert report.stopped is not None
+        assert any(shown(report).values())
+
+
+def test_flags_of_rasa_need_its_engine(bot: Path) -> None:
+    done = command(bot, "test", "nlu", "--rasa-url", "http://localhost:5005")
+    assert done.returncode == 2
+    assert "--rasa-url is for the engine 'rasa'" in done.stderr

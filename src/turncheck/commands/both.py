@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands import core
+from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
 from turncheck.commands.run import add_verbosity
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     nlu.add_nlu_flags(parser)
     core.add_story_flags(parser)
+    add_rasa_flags(parser)
     nlu.add_output_flags(parser)
     add_verbosity(parser)
     parser.set_defaults(handler=_test_both)
@@ -129,6 +131,7 @@ def _test_both(namespace: argparse.Namespace) -> int:
             end_to_end=True,
             fail_on_prediction_errors=namespace.fail_on_prediction_errors,
             seed=namespace.seed,
+            rasa=rasa_settings(namespace, workers=namespace.workers),
         )
         output = CoreOutput(
             folder=namespace.out or Path("results"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.nlu import workers
+from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
 from turncheck.commands.run import add_verbosity
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         metavar="WHERE",
         help="where the model named by --model is kept: a folder, https://…, s3://bucket/prefix, or aws",
     )
+    add_rasa_flags(parser)
     run = parser.add_argument_group("how cases are run")
     run.add_argument("--fail-fast", action="store_true", help="stop after the first case that fails")
     run.add_argument(
@@ -153,7 +155,8 @@ def _test_e2e(namespace: argparse.Namespace) -> int:
         turn_timeout=namespace.timeout,
         channel=namespace.channel,
     )
-    options = E2EOptions(tuple(namespace.paths), run, namespace.e2e_results, namespace.json)
+    rasa = rasa_settings(namespace, workers=namespace.workers)
+    options = E2EOptions(tuple(namespace.paths), run, namespace.e2e_results, namespace.json, rasa)
     return run_test_e2e(options, _assistant(namespace), os.environ, _screen(namespace), sys.stdout)
 
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
 from turncheck.commands.run import add_verbosity
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def add_test_core(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     add_test_core_flags(parser)
     add_story_flags(parser)
+    add_rasa_flags(parser)
     add_core_output_flags(parser)
     add_verbosity(parser)
     parser.set_defaults(handler=test_core)
@@ -199,6 +201,7 @@ def test_core_options(namespace: argparse.Namespace) -> CoreTestOptions:
         end_to_end=namespace.e2e,
         fail_on_prediction_errors=namespace.fail_on_prediction_errors,
         seed=namespace.seed,
+        rasa=rasa_settings(namespace),
     )
 
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
 from turncheck.commands.run import add_verbosity
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> None:
         description="Judge NLU data with a trained engine, by cross-validation, or compare pipelines.",
     )
     add_nlu_flags(parser)
+    add_rasa_flags(parser)
     add_output_flags(parser)
     add_verbosity(parser)
     parser.set_defaults(handler=test_nlu)
@@ -160,6 +162,7 @@ def _options(namespace: argparse.Namespace, config: Path | None) -> NluTestOptio
         seed=namespace.seed,
         workers=namespace.workers,
         pretrained=namespace.pretrained,
+        rasa=rasa_settings(namespace, workers=namespace.workers),
     )
 
 
