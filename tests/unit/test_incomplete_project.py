@@ -110,20 +110,3 @@ def test_of_a_domain_that_is_missing_nothing_is_called_undefined(tmp_path: Path)
     (tmp_path / D).unlink()
     found = codes(validate(read_project(tmp_path), strict=True))
     assert found == {"domain-not-found"}
-
-
-@pytest.mark.parametrize(
-    ("written", "meant", "code"),
-    [
-        ("CountVectorsFeaturiser", "CountVectorsFeaturizer", "component-unknown"),
-        ("LogisticRegressionClasifier", "LogisticRegressionClassifier", "component-unknown"),
-        ("logisticregressionclassifier", "LogisticRegressionClassifier", "component-unknown"),
-        ("RulesPolicy", "RulePolicy", "policy-unknown"),
-    ],
-)
-def test_the_message_on_an_unknown_component_names_a_near_one(
-    tmp_path: Path, written: str, meant: str, code: str
-) -> None:
-    old = "DIETClassifier" if code == "component-unknown" else "RulePolicy"
-    found = validate(read(tmp_path, (C, old, written)), drop_in=True).findings
-    assert any(f.code == code and f"Did you mean '{meant}'?" in f.message for f in found)

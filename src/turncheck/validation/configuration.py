@@ -50,7 +50,7 @@ def check_names(config: Config, *, calm: bool) -> Iterator[Finding]:
                 "component-unknown",
                 f"The pipeline component '{component.name}' is not known.",
                 component.location,
-                suggestion(name, COMPONENTS),
+                _near(name, COMPONENTS),
             )
     for policy in config.policies or ():
         name = short_name(policy.name)
@@ -59,8 +59,20 @@ def check_names(config: Config, *, calm: bool) -> Iterator[Finding]:
                 "policy-unknown",
                 f"The policy '{policy.name}' is not known.",
                 policy.location,
-                suggestion(name, POLICIES),
+                _near(name, POLICIES),
             )
+
+
+def _near(name: str, known: frozenset[str]) -> str:
+    """Suggest a name that is written nearly so, else those that a short form (``DIET``, ``Memoization``) begins."""
+    short = name.casefold().removesuffix("s")
+    begun = sorted(other for other in known if len(short) >= _SHORTEST and other.casefold().startswith(short))
+    near = suggestion(name, known)
+    return near if near or not begun else f"Did you mean {' or '.join(repr(other) for other in begun)}?"
+
+
+_SHORTEST = 4
+"""Characters of a short form."""
 
 
 def check_order(config: Config) -> Iterator[Finding]:
