@@ -132,6 +132,14 @@ def test_a_wrong_token_is_named_and_never_shown(rasa: FakeRasa) -> None:
         assert "wrong-secret" not in str(raised.value) + repr(raised.value) + repr(client(rasa, **access).access)
 
 
+def test_a_login_in_the_address_is_used_and_never_shown(rasa: FakeRasa) -> None:
+    rasa.model = None
+    address = rasa.url.replace("://", "://bot:hidden@")
+    with pytest.raises(ServerError, match="has no model loaded") as raised:
+        describe(RasaClient(Access(address)))
+    assert "hidden" not in str(raised.value) + repr(Access(address))
+
+
 def test_a_jwt_opens_a_server_that_wants_one(rasa: FakeRasa) -> None:
     rasa.jwt = "a.b.c"
     assert describe(client(rasa, jwt="a.b.c")).model == "model.tar.gz"

@@ -42,14 +42,17 @@ class SlowAnswerError(ServerError):
 class Access:
     """Where the server is and what opens it: a ``token`` (``?token=``) or a ``jwt`` (``Authorization: Bearer``)."""
 
-    url: str
+    url: str = field(repr=False)
     token: str | None = field(default=None, repr=False)
     jwt: str | None = field(default=None, repr=False)
     timeout: float = TIMEOUT
 
 
 class RasaClient:
-    """A server's REST API. May be used by several threads; no more than ``at_once`` calls are under way together."""
+    """A server's REST API. May be used by several threads; no more than ``at_once`` calls are under way together.
+
+    ``name``: its address without name and password, as messages have it.
+    """
 
     def __init__(
         self, access: Access, *, at_once: int = CONCURRENCY, sleep: Callable[[float], None] = time.sleep
@@ -57,6 +60,7 @@ class RasaClient:
         self.access = access
         self.at_once = max(1, at_once)
         self._base = access.url.rstrip("/")
+        self.name = _without_login(self._base)
         self._sleep = sleep
         self._local = threading.local()
         self._places = threading.BoundedSemaphore(self.at_once)
@@ -130,7 +134,7 @@ class RasaClient:
         repeatable: bool = True,
         timeout: float | None = None,
     ) -> Any:
-        failure = ServerError(f"the Rasa server at {self._base} does not answer")
+        failure = ServerError(f"the Rasa server at {self.name} does not answer")
         for attempt in range(ATTEMPTS if repeatable else 1):
             if attempt:
                 self._sleep(PAUSE * 2 ** (attempt - 1))
@@ -146,7 +150,7 @@ class RasaClient:
                     )
             except requests.Timeout:
                 what = f"does not answer {path} within {timeout or self.access.timeout:g} seconds"
-                failure = SlowAnswerError(f"the Rasa server at {self._base} {what}")
+                failure = SlowAnswerError(f"the Rasa server at {self.name} {what}")
             except requests.ConnectionError as error:
                 failure = self._failure(path, f"cannot be reached ({_kind(error)})")
             except requests.RequestException as error:  # an address that is none, an answer that cannot be decoded
@@ -185,12 +189,12 @@ class RasaClient:
         match response.status_code:
             case 401 | 403:
                 return ServerError(
-                    f"the Rasa server at {self._base} refuses {path}: {reason}",
+                    f"the Rasa server at {self.name} refuses {path}: {reason}",
                     remedy="Give its token with --rasa-token, or an admin's JWT with --rasa-jwt.",
                 )
             case status if status < requests.codes.bad_request:
                 return ServerError(
-                    f"the Rasa server at {self._base} answers {path} with a redirect ({status})",
+                    f"the Rasa server at {self.name} answers {path} with a redirect ({status})",
                     remedy="Give the address that it leads to.",
                 )
             case 404:
@@ -199,19 +203,30 @@ class RasaClient:
                     if path.startswith("/webhooks")
                     else "Start it with `rasa run --enable-api`."
                 )
-                return ServerError(f"the Rasa server at {self._base} has no {path}", remedy=remedy)
+                return ServerError(f"the Rasa server at {self.name} has no {path}", remedy=remedy)
             case 409:
                 return ServerError(
-                    f"the Rasa server at {self._base} has no model loaded: {reason}",
+                    f"the Rasa server at {self.name} has no model loaded: {reason}",
                     remedy="Train one and start the server with it (`rasa run -m models`).",
                 )
             case status:
-                return ServerError(f"the Rasa server at {self._base} answers {path} with {status}: {reason}")
+                return ServerError(f"the Rasa server at {self.name} answers {path} with {status}: {reason}")
 
     def _failure(self, path: str, what: str) -> ServerError:
         return ServerError(
-            f"the Rasa server at {self._base} {what} ({path})", remedy="Is it running, and is the address right?"
+            f"the Rasa server at {self.name} {what} ({path})", remedy="Is it running, and is the address right?"
         )
+
+
+def _without_login(url: str) -> str:
+    """Leave out what stands before the host.
+
+    >>> _without_login("https://bot:secret@rasa.example:8443/nlu")
+    'https://rasa.example:8443/nlu'
+    """
+    scheme, separator, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"
 
 
 def _reason(response: requests.Response) -> str:

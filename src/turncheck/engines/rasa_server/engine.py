@@ -32,7 +32,7 @@ def describe(client: RasaClient) -> EngineInfo:
     version, model = client.version(), client.model()
     if model is None:
         raise ServerError(
-            f"the Rasa server at {client.access.url} has no model loaded",
+            f"the Rasa server at {client.name} has no model loaded",
             remedy="Train one and start the server with it (`rasa run -m models`).",
         )
     return EngineInfo(name=NAME, version=version, model=model)
