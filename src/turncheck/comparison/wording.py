@@ -42,14 +42,14 @@ def difference(delta: float, kind: Kind) -> str:
     """Show a difference with its sign.
 
     >>> difference(-0.0352, "score"), difference(0.00004, "score"), difference(0, "score"), difference(-2, "count")
-    ('−0.035', 'below +0.001', '±0', '−2')
+    ('−0.035', '≈ ±0', '±0', '−2')
     """
     if abs(delta) < 1e-12:
         return "±0"
     sign = "+" if delta > 0 else MINUS
     if kind == "count":
         return f"{sign}{abs(delta):,.0f}"
-    return f"{sign}{abs(delta):.3f}" if abs(delta) >= _LEAST else f"{'below' if delta > 0 else 'above'} {sign}0.001"
+    return f"{sign}{abs(delta):.3f}" if abs(delta) >= _LEAST else "≈ ±0"
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
