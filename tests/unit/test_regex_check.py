@@ -49,3 +49,14 @@ def test_what_is_found_really_takes_exponential_time() -> None:
 def test_any_pattern_is_judged_without_an_exception(pattern: str) -> None:
     if compile_problem(pattern) is None:
         assert backtracks(pattern) in {True, False}
+
+
+@pytest.mark.parametrize("pattern", ["foo(?i)", "foo(?i)bar(?m)", "(?i)foo"])
+def test_global_flags_may_stand_anywhere_as_in_python_3_10(pattern: str) -> None:
+    assert compile_problem(pattern) is None
+    assert not backtracks(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["[a-z]++", "(?>ab)c", "(x|(?>ab))*"])
+def test_what_python_3_10_does_not_know_does_not_compile(pattern: str) -> None:
+    assert compile_problem(pattern) is not None

@@ -50,10 +50,39 @@ def compile_problem(pattern: str) -> str | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's own notes on style, such as "possible nested set"
-            re.compile(pattern)
+            re.compile(_flags_first(pattern))
+            tree = parser.parse(_flags_first(pattern))
     except (re.error, OverflowError, RecursionError) as error:
         return str(error) or type(error).__name__
-    return None
+    return "possessive quantifiers and atomic groups are not known to Python 3.10" if _is_newer(tree) else None
+
+
+_GLOBAL_FLAGS: Final = re.compile(r"(?<!\\)\(\?([aimsux]+)\)")
+_NEWER: Final = frozenset({opcodes.POSSESSIVE_REPEAT, opcodes.ATOMIC_GROUP})
+
+
+def _flags_first(pattern: str) -> str:
+    """Return the pattern with its global flags in front: Rasa 3.6 runs on Python 3.10, which takes them anywhere."""
+    try:
+        parser.parse(pattern)
+    except re.error as error:
+        if not error.msg.startswith("global flags not at the start"):
+            return pattern
+        flags = "".join(dict.fromkeys("".join(_GLOBAL_FLAGS.findall(pattern))))
+        return f"(?{flags}){_GLOBAL_FLAGS.sub('', pattern)}" if flags else pattern
+    return pattern
+
+
+def _is_newer(part: Any) -> bool:
+    """Whether a parsed pattern holds what Python knows since 3.11 only."""
+    stack = [part]
+    while stack:
+        inner = stack.pop()
+        if isinstance(inner, parser.SubPattern | list | tuple):
+            stack.extend(inner)
+        elif any(inner is operator for operator in _NEWER):
+            return True
+    return False
 
 
 def backtracks(pattern: str) -> bool:
@@ -64,7 +93,7 @@ def backtracks(pattern: str) -> bool:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree = parser.parse(pattern)
+        tree = parser.parse(_flags_first(pattern))
     shape = _Shape(frozenset((*_SAMPLE, *_literals(tree))))
     return any(shape.is_ambiguous(body) for body in _repeated(tree))
 
