@@ -130,7 +130,7 @@ class RasaNluTrainer:
         Raises:
             EngineError: it cannot be trained.
         """
-        client = self.process.serve_trained_on(project.nlu)
+        client = self.process.serve_trained_on(project)
         found = describe(client)
         return RasaNlu(client, EngineInfo(name=found.name, version=found.version), self.extractors)
 
@@ -187,6 +187,7 @@ def _files(settings: Settings, project: Project, endpoints: Mapping[str, Mapping
     root = project.root.resolve()
     domain = root / DEFAULT_DOMAIN
     return RasaFiles(
+        project=project,
         root=root,
         config=Path(settings.config).resolve() if settings.config else root / DEFAULT_CONFIG,
         domain=Path(settings.domain).resolve()

@@ -206,7 +206,7 @@ def main(arguments: list[str]) -> int:
         if fault == "training":
             sys.stdout.write("InvalidRule: the rules contradict each other\n")
             return 1
-        sentences = Path(given["--nlu"]).read_text() if "--nlu" in given else ""
+        sentences = Path(given["--nlu"], "nlu.yml").read_text() if "--nlu" in given else ""
         Path(given["--out"], f"{given['--fixed-model-name']}.tar.gz").write_text(sentences)
         return 0
     if fault == "start":

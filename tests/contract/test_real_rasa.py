@@ -57,6 +57,7 @@ pipeline:
   random_seed: 1
   constrain_similarities: true
   number_of_transformer_layers: 0
+- name: LogisticRegressionClassifier
 - name: CRFEntityExtractor
 - name: EntitySynonymMapper
 - name: FallbackClassifier
@@ -67,7 +68,7 @@ policies:
   max_history: 5
 - name: RulePolicy
 """
-"""Of the pizzeria. Few epochs: what it understands wrong, ours must find wrong too."""
+"""Of the pizzeria. DIET has few epochs: the entities it finds wrong, ours must find wrong too."""
 
 
 @dataclass(frozen=True)
@@ -253,6 +254,20 @@ def test_rasa_trained_and_started_here_judges_the_same(rasa: str, forms: Trained
     assert report.stopped is None, done.stderr
     assert_like_rasa(tmp_path / "rasa", forms.results, forms.folder)
     assert {path.name for path in forms.folder.iterdir()} == before, "training leaves nothing in the project"
+
+
+def test_cross_validation_trains_real_rasa_once_a_fold(rasa: str, tmp_path: Path) -> None:
+    folder = tmp_path / "bot"
+    shutil.copytree(ROOT / "tests" / "oracle" / "nlu" / "lr_crf_travel" / "project", folder)
+    done, report = turncheck(folder, tmp_path / "out", "--rasa-command", rasa, "--folds", "2")
+    assert report.stopped is None, done.stderr
+    assert "trains 2 models, one a fold: up to about" in done.stderr
+    assert report.nlu is not None
+    assert (report.nlu.mode, report.nlu.folds) == ("cross-validation", 2)
+    assert {entry.fold for entry in report.nlu.predictions} == {0, 1}
+    assert report.nlu.intents is not None
+    assert report.nlu.intents.accuracy > 0.5
+    assert report.nlu.entities["CRFEntityExtractor"].f1 > 0.3
 
 
 # --- failures --------------------------------------------------------------------------------------------------------

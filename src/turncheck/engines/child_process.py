@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 STOP_SECONDS: Final = 10.0
 LOG_LINES: Final = 30
 _LOG_BYTES: Final = 20_000
+_ESCAPES: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+"""Colours, which mean nothing outside of a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Child:
         """Return the last lines that it printed."""
         size = os.fstat(self.log.fileno()).st_size
         text = os.pread(self.log.fileno(), _LOG_BYTES, max(0, size - _LOG_BYTES)).decode("utf-8", "replace")
+        text = _ESCAPES.sub("", text)
         lines = [line.rstrip().rpartition("\r")[2] for line in text.split("\n")]  # a progress bar: its last state
         return "\n".join([line for line in lines if line][-LOG_LINES:]) or "(nothing was printed)"
 

@@ -17,13 +17,13 @@ from turncheck.engines.base import EngineError
 from turncheck.engines.child_process import running_child, split_command
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
 from turncheck.errors import UserError
-from turncheck.project.nlu_writer import write_nlu_yaml
+from turncheck.project.nlu_writer import write_nlu_yaml, write_responses_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.engines.child_process import Child
-    from turncheck.project.model import NluData
+    from turncheck.project.model import Project
 
 START_SECONDS: Final = 300.0
 """Importing TensorFlow and loading a large model takes its time on a small machine."""
@@ -37,6 +37,7 @@ _SERVER: Final = "the Rasa server"
 class RasaFiles:
     """What Rasa is trained and run with. ``endpoints`` is the content of the file it gets."""
 
+    project: Project
     root: Path
     config: Path
     domain: Path
@@ -93,21 +94,36 @@ class RasaProcess:
             self._main = self._files.model or self._train_all()
         return self._with_model(self._main)
 
-    def serve_trained_on(self, data: NluData) -> RasaClient:
+    def serve_trained_on(self, project: Project) -> RasaClient:
         """Return the server with a model that was trained on these sentences alone; the one before is put away.
 
         Raises:
             EngineError: it cannot be trained or started.
         """
-        path = self._folder / "nlu.yml"
-        path.write_text(write_nlu_yaml(data), encoding="utf-8")
-        words = ["train", "nlu", "--nlu", str(path), "--config", str(self._files.config)]
-        return self._with_model(self._train([*words, "--domain", str(self._files.domain)], f"part-{next(self._parts)}"))
+        return self._with_model(self._train_nlu(project, f"part-{next(self._parts)}"))
+
+    def _train_nlu(self, project: Project, name: str) -> Path:
+        # Responses of retrieval intents may stand beside the sentences rather than in the domain.
+        responses = [response for key, response in project.domain.responses.items() if "/" in key]
+        folder = self._folder / "data"
+        folder.mkdir(exist_ok=True)
+        (folder / "nlu.yml").write_text(write_nlu_yaml(project.nlu), encoding="utf-8")
+        if responses:
+            (folder / "responses.yml").write_text(write_responses_yaml(responses), encoding="utf-8")
+        return self._train(["train", "nlu", "--nlu", str(folder), *self._settings], name)
+
+    @property
+    def _settings(self) -> list[str]:
+        """Configuration and domain; language understanding does without a domain."""
+        domain = ["--domain", str(self._files.domain)] if self._files.domain.exists() else []
+        return ["--config", str(self._files.config), *domain]
 
     def _train_all(self) -> Path:
-        begin = time.monotonic()
-        words = ["train", "--config", str(self._files.config), "--domain", str(self._files.domain), "--data"]
-        model = self._train([*words, *map(str, self._files.data)], "model")
+        begin, project = time.monotonic(), self._files.project
+        if project.stories or project.rules:
+            model = self._train(["train", *self._settings, "--data", *map(str, self._files.data)], "model")
+        else:  # `rasa train` refuses a project without any dialogue
+            model = self._train_nlu(project, "model")
         self.training_seconds = time.monotonic() - begin
         return model
 
