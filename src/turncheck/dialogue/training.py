@@ -16,6 +16,7 @@ from turncheck.dialogue.events import (
 from turncheck.dialogue.story_graph import StoryGraph
 from turncheck.dialogue.story_steps import STORY_START, Checkpoint, StoryStep, story_steps
 from turncheck.dialogue.tracker import Tracker
+from turncheck.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _SEED: Final = 42
 """Rasa's own: the same stories are glued together in every training."""
+MOST_WAYS: Final = 10_000
+"""Each ``or`` multiplies the dialogues that a story makes; beyond so many at one step nobody waits for the end."""
 
 
 class StoryTracker(Tracker):
@@ -130,7 +133,11 @@ def trackers_of(stories: Iterable[Story], domain: DialogueDomain, *, augmentatio
 
 
 def trackers_of_steps(steps: Iterable[StoryStep], domain: DialogueDomain, *, augmentation: int = 0) -> Trackers:
-    """Return the dialogues of these steps, in Rasa's order."""
+    """Return the dialogues of these steps, in Rasa's order.
+
+    Raises:
+        UserError: more than :data:`MOST_WAYS` dialogues lead to one step; Rasa would go on until memory ends.
+    """
     graph = StoryGraph(tuple(steps)).without_cycles()
     ordered = graph.ordered()
     walk = _Walk(graph, domain, augmentation)
@@ -210,6 +217,8 @@ class _Walk:
             if not incoming:
                 continue
             incoming = _distinct(incoming)
+            if len(incoming) > MOST_WAYS:
+                raise _too_many_ways(step)
             if is_augmenting:
                 incoming = self._sample(incoming, self.augmentation * 10)
             trackers = self._told(step, incoming, finished)
@@ -286,6 +295,14 @@ class _Walk:
             self.random = Random(_SEED)
         self.random.shuffle(trackers)
         return trackers[:number]
+
+
+def _too_many_ways(step: StoryStep) -> UserError:
+    return UserError(
+        f"More than {MOST_WAYS} dialogues lead through '{step.name}', since each `or` and checkpoint multiplies them",
+        location=step.location,
+        remedy="Split it into several stories with fewer `or` steps and checkpoints.",
+    )
 
 
 def _passing(start: Checkpoint, trackers: Sequence[StoryTracker]) -> list[StoryTracker]:

@@ -172,6 +172,17 @@ DIALOGUE = (
         matters_always=True,
     ),
     _check(
+        "story-ways-too-many",
+        "error",
+        "Stories make more dialogues than can be trained with",
+        "Each `or` and each checkpoint multiplies the ways through a story: ten `or` steps of three intents make 59,049."
+        " Rasa follows each until time or memory ends. Split the story.",
+        "- story: survey\n  steps:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]   # and so on, ten times",
+        "- story: first question\n  steps:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]\n"
+        "  - action: utter_next",
+        matters_always=True,
+    ),
+    _check(
         "story-name-duplicate",
         "warning",
         "Two stories or rules have the same name",

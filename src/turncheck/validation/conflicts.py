@@ -32,16 +32,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Dialogues:
-    """The training dialogues of a project, nothing glued together, and the domain they were told in."""
+    """The training dialogues of a project, nothing glued together, and the domain they were told in.
+
+    ``refused``: why there are none, where they are too many to be told.
+    """
 
     domain: DialogueDomain
     trackers: Trackers
+    refused: UserError | None = None
 
     @classmethod
     def of(cls, project: Project) -> Dialogues:
         """Tell all stories and rules."""
         domain = DialogueDomain.of(project)
-        return cls(domain, training_trackers(project, domain, augmentation=0))
+        try:
+            return cls(domain, training_trackers(project, domain, augmentation=0))
+        except UserError as error:
+            return cls(domain, Trackers((), ()), error)
+
+
+def check_number_of_dialogues(dialogues: Dialogues) -> Iterator[Finding]:
+    """Stories that make more dialogues than anybody can train with."""
+    error = dialogues.refused
+    if error is not None:
+        message = f"{error.what}: story structure is not checked, and training would not end."
+        yield found("story-ways-too-many", message, error.location or Location(""))
 
 
 # --- stories against stories -----------------------------------------------------------------------------------------

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from turncheck.location import Location
 from turncheck.project.model import SessionConfig
 from turncheck.validation import configuration, dialogues, examples, loading, references, similarity
-from turncheck.validation.conflicts import Dialogues, check_checkpoints, check_rules, check_story_conflicts
+from turncheck.validation.conflicts import (
+    Dialogues,
+    check_checkpoints,
+    check_number_of_dialogues,
+    check_rules,
+    check_story_conflicts,
+)
 from turncheck.validation.findings import found
 from turncheck.validation.incomplete import missing_parts, standing
 from turncheck.validation.regexes import check_regexes
@@ -135,9 +141,10 @@ def _own_checks(
         yield from configuration.check_names(project.config, calm=calm)
         yield from configuration.check_order(project.config)
     if told is not None:
+        yield from check_number_of_dialogues(told)
         yield from dialogues.check_repeated_stories(facts.blocks)
         yield from dialogues.check_reachability(project.stories)
-        if project.rules:
+        if project.rules and told.refused is None:
             yield from check_rules(project, told)
     if stories_only:
         return
