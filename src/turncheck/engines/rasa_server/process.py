@@ -64,7 +64,7 @@ class RasaProcess:
     ) -> None:
         self.training_seconds: float | None = None
         self._words = split_command("Rasa", command)
-        self._files = files
+        self.files = files
         # What Rasa keeps between trainings belongs into no project, and nobody is told of these trainings.
         self._environment = {
             "RASA_TELEMETRY_ENABLED": "false",
@@ -82,7 +82,7 @@ class RasaProcess:
     @property
     def trains(self) -> bool:
         """Whether the model is trained here, rather than given."""
-        return self._files.model is None
+        return self.files.model is None
 
     def serve(self) -> RasaClient:
         """Return the server with the model of the whole project, trained and started when it is first needed.
@@ -91,7 +91,7 @@ class RasaProcess:
             EngineError: it cannot be trained or started; the log's end says why.
         """
         if self._main is None:
-            self._main = self._files.model or self._train_all()
+            self._main = self.files.model or self._train_all()
         return self._with_model(self._main)
 
     def serve_trained_on(self, project: Project) -> RasaClient:
@@ -115,13 +115,13 @@ class RasaProcess:
     @property
     def _settings(self) -> list[str]:
         """Configuration and domain; language understanding does without a domain."""
-        domain = ["--domain", str(self._files.domain)] if self._files.domain.exists() else []
-        return ["--config", str(self._files.config), *domain]
+        domain = ["--domain", str(self.files.domain)] if self.files.domain.exists() else []
+        return ["--config", str(self.files.config), *domain]
 
     def _train_all(self) -> Path:
-        begin, project = time.monotonic(), self._files.project
+        begin, project = time.monotonic(), self.files.project
         if project.stories or project.rules:
-            model = self._train(["train", *self._settings, "--data", *map(str, self._files.data)], "model")
+            model = self._train(["train", *self._settings, "--data", *map(str, self.files.data)], "model")
         else:  # `rasa train` refuses a project without any dialogue
             model = self._train_nlu(project, "model")
         self.training_seconds = time.monotonic() - begin
@@ -133,7 +133,7 @@ class RasaProcess:
         words = [*self._words, *words, "--out", str(self._folder), "--fixed-model-name", name]
         with (
             _as_engine_error(),
-            running_child(_TRAINING, words, self._files.root, self._environment) as child,
+            running_child(_TRAINING, words, self.files.root, self._environment) as child,
         ):
             if child.process.wait() or not model.is_file():
                 raise child.failure(f"ended with exit code {child.process.returncode} and without a model")
@@ -153,10 +153,10 @@ class RasaProcess:
         credentials, endpoints = self._folder / "credentials.yml", self._folder / "endpoints.yml"
         # The project's own channels are left out: some of them would tell the world where to send its messages.
         credentials.write_text("rest:\n", encoding="utf-8")
-        endpoints.write_text(yaml.safe_dump(dict(self._files.endpoints or {})), encoding="utf-8")
+        endpoints.write_text(yaml.safe_dump(dict(self.files.endpoints or {})), encoding="utf-8")
         words = [*self._words, "run", "--enable-api", "--interface", "127.0.0.1", "--port", str(port)]
         words += ["--model", str(model), "--credentials", str(credentials), "--endpoints", str(endpoints)]
-        child = self._stack.enter_context(running_child(_SERVER, words, self._files.root, self._environment))
+        child = self._stack.enter_context(running_child(_SERVER, words, self.files.root, self._environment))
         url = f"http://127.0.0.1:{port}"
         _wait(RasaClient(Access(url, timeout=_PROBE_SECONDS), sleep=lambda _: None), child)
         return RasaClient(Access(url), at_once=self._at_once)
