@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final, Literal, TextIO
 from turncheck import __version__
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.location import Location
-from turncheck.project.reader import read_project
+from turncheck.project.reader import read_nlu, read_project, read_stories
+from turncheck.project.testfiles import find_test_nlu, find_test_stories
 from turncheck.validation.findings import found
 from turncheck.validation.pipeline import Validated, validate
 from turncheck.validation.registry import CHECKS, explain
@@ -23,7 +24,7 @@ from turncheck.validation.suppressions import suppress
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from turncheck.project.model import Project
+    from turncheck.project.model import Example, Project, Story
     from turncheck.render.sarif import RuleText
 
 DEFAULT_DOMAIN: Final = "domain.yml"
@@ -70,7 +71,7 @@ def run_data_validate(
         output: where to print; standard output if not given.
 
     Raises:
-        UserError: there is no such folder or code, or the project's ``turncheck.yml`` is wrong.
+        UserError: there is no such folder or code.
     """
     stream = sys.stdout if output is None else output
     if explain_code is not None:
@@ -82,10 +83,10 @@ def run_data_validate(
 
 
 def check_project(request: Request) -> Checked:
-    """Read and check a project, and leave out what it suppresses.
+    """Read and check a project, and leave out what it suppresses. A wrong ``turncheck.yml`` is the only finding.
 
     Raises:
-        UserError: there is no such folder, or its ``turncheck.yml`` is wrong.
+        UserError: there is no such folder.
     """
     if not request.project.is_dir():
         raise UserError(f"There is no folder '{request.project}'.", remedy="Name the project's folder with --project.")
@@ -93,14 +94,40 @@ def check_project(request: Request) -> Checked:
     if isinstance(history, str):
         finding = found("max-history-invalid", f"--max-history is '{history}', not a positive integer.", Location(""))
         return Checked(Validated((finding,), ("always",)))
-    ignored = _ignored(request.project)
+    try:
+        ignored = _ignored(request.project)
+    except UserError as error:
+        message = f"{error.what}. {error.remedy}" if error.remedy else error.what
+        finding = found("settings-invalid", message, error.location or Location("turncheck.yml"))
+        return Checked(Validated((finding,), ("always",)))
     domain = request.domain or request.project / DEFAULT_DOMAIN
     with _collecting_rarely():
         project = read_project(request.project, domain=domain, data=request.data, config=request.config)
+        stories, examples = ((), ()) if request.stories_only else _tests(project)
         validated = validate(
-            project, max_history=history, stories_only=request.stories_only, strict=request.strict, drop_in=True
+            project,
+            max_history=history,
+            stories_only=request.stories_only,
+            strict=request.strict,
+            drop_in=True,
+            tests=stories,
+            test_examples=examples,
         )
         return Checked(suppress(validated, project, ignored, strict=request.strict), project)
+
+
+def _tests(project: Project) -> tuple[Sequence[Story], Sequence[Example]]:
+    """The tests in their usual places, but for files that were read as training data. Their own faults are not ours."""
+    trained_on = {file.path for file in project.files}
+    root = project.root
+
+    def apart(paths: Sequence[Path]) -> list[Path]:
+        return [path for path in paths if path.relative_to(root).as_posix() not in trained_on]
+
+    story_paths, nlu_paths = apart(find_test_stories(root)), apart(find_test_nlu(root))
+    stories = read_stories(story_paths, root)[0] if story_paths else ()
+    examples = read_nlu(nlu_paths, root)[0].examples if nlu_paths else ()
+    return stories, examples
 
 
 @contextmanager

@@ -112,3 +112,41 @@ def test_nothing_that_learns_or_draws_is_imported(tmp_path: Path) -> None:
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("content", ["ignroe: [entity-unused]\n", "ignore: [\n", "- 1\n"])
+def test_a_wrong_turncheck_yml_is_a_finding_in_every_format(content: str, tmp_path: Path) -> None:
+    write_project(tmp_path)
+    (tmp_path / "turncheck.yml").write_text(content)
+    for output_format in FORMATS:
+        code, text = printed(tmp_path, output_format)
+        assert code == 1
+        assert "settings-invalid" in text
+    found = json.loads(printed(tmp_path, "json")[1])["findings"]
+    assert [(f["code"], f["severity"], f["location"]["path"]) for f in found] == [
+        ("settings-invalid", "error", "turncheck.yml")
+    ]
+
+
+def test_tests_in_their_usual_places_are_held_against_the_training_data(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    stories = (tmp_path / S).read_text()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_stories.yml").write_text(stories)
+    (tmp_path / "tests" / "test_nlu.yml").write_text(
+        'version: "3.1"\nnlu:\n- intent: greet\n  examples: |\n    - hello there\n'
+    )
+    found = json.loads(printed(tmp_path, "json")[1])["findings"]
+    assert {(f["code"], f["location"]["path"]) for f in found} >= {
+        ("test-story-in-training", "tests/test_stories.yml"),
+        ("test-sentence-in-training", "tests/test_nlu.yml"),
+    }
+    assert not any(
+        f["code"].startswith("test-") for f in json.loads(printed(tmp_path, "json", stories_only=True)[1])["findings"]
+    )
+
+
+def test_training_data_named_like_tests_are_no_copies_of_themselves(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    (tmp_path / S).rename(tmp_path / "data" / "test_stories.yml")
+    assert "test-story-in-training" not in printed(tmp_path, "json")[1]

@@ -278,6 +278,16 @@ UNUSED = (
         "importers:\n- name: RasaFileImporter",
     ),
     _check(
+        "settings-invalid",
+        "error",
+        "The project's turncheck.yml is wrong",
+        "It is not YAML, or has an unknown key or a bad value. Nothing else is checked before it is mended, since it may"
+        " say what to leave out.",
+        "ignroe: [entity-unused]",
+        "ignore: [entity-unused]",
+        matters_always=True,
+    ),
+    _check(
         "suppression-unused",
         "warning",
         "A suppression suppresses nothing",
