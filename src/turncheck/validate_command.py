@@ -113,7 +113,8 @@ def check_project(request: Request) -> Checked:
             tests=stories,
             test_examples=examples,
         )
-        return Checked(suppress(validated, project, ignored, strict=request.strict), project)
+        kept = suppress(validated, project, ignored, strict=request.strict, stories_only=request.stories_only)
+        return Checked(kept, project)
 
 
 def _tests(project: Project) -> tuple[Sequence[Story], Sequence[Example]]:

@@ -74,3 +74,31 @@ def test_turncheck_yml_leaves_a_code_out_everywhere_and_the_exit_code_follows(tm
     validated = check_project(request).validated
     assert validated.exit_code(fail_on_warnings=True) == 0
     assert [f.message for f in validated.findings] == ["The suppression of 'story-duplicate' suppresses nothing."]
+
+
+def _ignoring(folder: Path, codes: str, *edits: tuple[str, str, str], stories_only: bool = False) -> Validated:
+    write_project(folder, *edits)
+    (folder / "turncheck.yml").write_text(f"ignore: [{codes}]\n")
+    return check_project(Request(project=folder, stories_only=stories_only)).validated
+
+
+def test_a_suppression_whose_check_did_not_run_is_not_called_unused(tmp_path: Path) -> None:
+    found = _ignoring(tmp_path, "entity-unused, story-conflict", stories_only=True)
+    assert [f.message for f in found.findings] == ["The suppression of 'story-conflict' suppresses nothing."]
+
+
+def test_a_suppression_is_not_called_unused_while_a_file_cannot_be_read(tmp_path: Path) -> None:
+    found = _ignoring(tmp_path, "entity-unused", (R, "rules:", "rules: ["))
+    assert places(found, "yaml-syntax")
+    assert places(found, "suppression-unused") == []
+
+
+def test_what_rasa_does_not_get_to_see_is_suppressed_by_its_own_code(tmp_path: Path) -> None:
+    twice = (N, "    - see you later", "    - see you later\n    - hello there")
+    edits = ((R, "rules:", "rules: ["), twice)
+    code = "example-in-several-intents"
+    write_project(tmp_path, *edits)
+    assert any(f.message.startswith(f"{code}: ") for f in check_project(Request(project=tmp_path)).validated.findings)
+    found = _ignoring(tmp_path, code, *edits)
+    assert not any(f.message.startswith(f"{code}: ") for f in found.findings)
+    assert places(found, "suppression-unused") == []

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from turncheck.project.files import ProjectFile
     from turncheck.project.model import Project
 
+HIDDEN: Final = "hidden-by-load-error"
+
 STOPPING: Final = frozenset(
     {
         *("domain-not-found", "config-not-found", "file-not-utf8", "yaml-syntax", "yaml-duplicate-key", "yaml-limit"),
@@ -218,7 +220,7 @@ def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Fi
 
 def as_hidden(finding: Finding) -> Finding:
     """Return the finding under the code for what Rasa does not get to see."""
-    return Finding("hidden-by-load-error", "info", f"{finding.code}: {finding.message}", finding.location, finding.hint)
+    return Finding(HIDDEN, "info", f"{finding.code}: {finding.message}", finding.location, finding.hint)
 
 
 def with_emptied_domain(project: Project) -> Project:

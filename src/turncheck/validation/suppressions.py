@@ -3,7 +3,7 @@
 ``# turncheck: ignore CODE`` (several codes with commas) counts for its own line, or, where it stands on a line of its
 own, for the next line that is no comment. Where that line opens a block of text (``examples: |``), it counts for the
 whole block, in which no comment can stand. What is suppressed does not change the exit code; a suppression that
-suppresses nothing is reported itself.
+suppresses nothing is reported itself, where all checks have run that could have found something for it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from turncheck.location import Location
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
 from turncheck.validation.facts import suggestion
 from turncheck.validation.findings import found
-from turncheck.validation.load_order import STOPPING
+from turncheck.validation.incomplete import missing_parts
+from turncheck.validation.load_order import EMPTYING, HIDDEN, STOPPING
 from turncheck.validation.registry import CHECKS
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class Suppression:
 
     def covers(self, finding: Finding) -> bool:
         """Whether the finding is meant. What Rasa stops at is never suppressed."""
-        if finding.code != self.code or finding.code in STOPPING:
+        is_hidden = finding.code == HIDDEN and finding.message.startswith(f"{self.code}: ")
+        if self.code in STOPPING or (finding.code != self.code and not is_hidden):
             return False
         if self.lines is None:
             return True
@@ -52,11 +54,17 @@ class Suppression:
 
 
 def suppress(
-    validated: Validated, project: Project, ignored: Sequence[tuple[str, Location]] = (), *, strict: bool = False
+    validated: Validated,
+    project: Project,
+    ignored: Sequence[tuple[str, Location]] = (),
+    *,
+    strict: bool = False,
+    stories_only: bool = False,
 ) -> Validated:
     """Leave out what comments in the project's files and ``ignored`` (code, where it stands) name.
 
-    Unused suppressions are added, at their true severity if ``strict``.
+    Unused suppressions are added, at their true severity if ``strict``. ``stories_only``: the checks were those of
+    ``data validate stories``, so that other codes could not come up.
     """
     suppressions = [*_comments(project), *(Suppression(code, place) for code, place in ignored)]
     if not suppressions:
@@ -69,8 +77,29 @@ def suppress(
                 used.add(number)
                 hidden.add(index)
     severity: Severity = CHECKS["suppression-unused"].severity if strict else "info"
-    unused = [_unused(s, severity) for number, s in enumerate(suppressions) if number not in used]
+    everything_ran = _everything_ran(validated, project)
+    unused = [
+        _unused(suppression, severity)
+        for number, suppression in enumerate(suppressions)
+        if number not in used and (_is_futile(suppression.code) or (everything_ran and _ran(suppression, stories_only)))
+    ]
     return validated.without(hidden, unused)
+
+
+def _everything_ran(validated: Validated, project: Project) -> bool:
+    """Whether nothing was left unread or unchecked, for which a suppression may have been written."""
+    cutting_short = STOPPING | EMPTYING | {"version-too-high"}
+    is_cut_short = any(finding.code in cutting_short for finding in validated.findings)
+    return project.calm is None and not missing_parts(project) and not is_cut_short
+
+
+def _ran(suppression: Suppression, stories_only: bool) -> bool:
+    return not stories_only or CHECKS[suppression.code].stage == "stories"
+
+
+def _is_futile(code: str) -> bool:
+    """Whether no finding with this code can ever be suppressed."""
+    return code not in CHECKS or code in STOPPING
 
 
 def _unused(suppression: Suppression, severity: Severity) -> Finding:
