@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from turncheck.dialogue.defaults import ACTION_VALIDATE_SLOT_MAPPINGS, DEFAULT_ACTIONS
 from turncheck.dialogue.slots import influences
+from turncheck.dialogue.story_steps import entities_of_command
+from turncheck.project.python_code import CodeNames, names_in_code
 from turncheck.validation.components import DUCKLING_DIMENSIONS, SPACY_DIMENSIONS, is_custom, short_name
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.finding import Finding
-    from turncheck.project.model import Config, Slot
+    from turncheck.project.model import Action, Config, Slot
     from turncheck.validation.facts import Facts
 
 _PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
@@ -24,8 +26,15 @@ _RESPONSE_NAME = re.compile(r"utter_[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)?")
 
 def check_unused(facts: Facts) -> Iterator[Finding]:
     """Actions, slots, forms, entities and retrieval responses that nothing uses."""
-    yield from _actions(facts)
-    yield from _slots(facts)
+    actions, slots = list(_actions(facts)), list(_slots(facts))
+    # Custom actions may read a slot or call an action; their code is read only if there is something to look for.
+    code = names_in_code(facts.project.root) if actions or slots else CodeNames()
+    for action in actions:
+        if action.name not in code.called:
+            yield found("action-unused", f"The action '{action.name}' is used in no story or rule.", action.location)
+    for slot in slots:
+        if slot.name not in code.quoted:
+            yield found("slot-unused", f"The slot '{slot.name}' is used by nothing.", slot.location)
     yield from _forms(facts)
     yield from _entities(facts)
     yield from _retrieval_responses(facts)
@@ -48,7 +57,7 @@ def check_definitions(facts: Facts) -> Iterator[Finding]:
             yield found("response-name-invalid", f"'{response.name}' is an odd name for a response.", response.location)
 
 
-def _actions(facts: Facts) -> Iterator[Finding]:
+def _actions(facts: Facts) -> Iterator[Action]:
     used = {step.action for _, step in facts.action_steps()}
     used |= {intent.triggers for intent in facts.domain.intents.values() if intent.triggers}
     used |= {m.action for slot in facts.domain.slots.values() for m in slot.mappings if m.action}
@@ -67,10 +76,10 @@ def _actions(facts: Facts) -> Iterator[Finding]:
             and name not in DEFAULT_ACTIONS
             and name not in facts.domain.forms
         ):
-            yield found("action-unused", f"The action '{name}' is used in no story or rule.", action.location)
+            yield action
 
 
-def _slots(facts: Facts) -> Iterator[Finding]:
+def _slots(facts: Facts) -> Iterator[Slot]:
     used = {slot for form in facts.domain.forms.values() for slot in form.required_slots}
     used |= {step.slot for _, step in facts.slot_steps()}
     for response in facts.domain.responses.values():
@@ -79,7 +88,7 @@ def _slots(facts: Facts) -> Iterator[Finding]:
             used.update(str(condition.get("name")) for condition in variation.conditions if isinstance(condition, dict))
     for slot in facts.domain.slots.values():
         if slot.name not in used and not _influences_by_itself(slot):
-            yield found("slot-unused", f"The slot '{slot.name}' is used by nothing.", slot.location)
+            yield slot
 
 
 def _influences_by_itself(slot: Slot) -> bool:
@@ -103,11 +112,30 @@ def _entities(facts: Facts) -> Iterator[Finding]:
         | {table.name for table in nlu.lookups}
         | pretrained_entities(facts.project.config)
     )
+    seen |= _button_entities(facts)
     if any(is_custom(component.name) for component in facts.project.config.pipeline or ()):
         return  # a component of their own may extract anything
     for entity in facts.domain.entities.values():
         if entity.name not in seen:
             yield found("entity-unused", f"The entity '{entity.name}' is annotated nowhere.", entity.location)
+
+
+def _button_entities(facts: Facts) -> set[str]:
+    """The entities that payloads such as ``/order{"size": "large"}`` bring; ``{{`` in a response stands for ``{``."""
+    payloads = (
+        button["payload"].strip()
+        for response in facts.domain.responses.values()
+        for variation in response.variations
+        for key in ("buttons", "quick_replies")
+        for button in variation.content.get(key) or ()
+        if isinstance(button, dict) and isinstance(button.get("payload"), str)
+    )
+    return {
+        str(entity["entity"])
+        for payload in payloads
+        for text in (payload, payload.replace("{{", "{").replace("}}", "}"))
+        for entity in entities_of_command(text)
+    }
 
 
 def pretrained_entities(config: Config) -> frozenset[str]:

@@ -1,0 +1,55 @@
+"""What the Python code of a project, its custom actions above all, names: read as text, never run."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_QUOTED: Final = re.compile(r"""(["'])([\w./ -]{1,200}?)\1""")
+_CALLED: Final = re.compile(r"""\b(?:FollowupAction|ActionExecuted)\(\s*(?:\w+\s*=\s*)?["']([\w./ -]{1,200})["']""")
+_LARGEST: Final = 1024 * 1024
+_MOST_FILES: Final = 2000
+_FOREIGN: Final = frozenset({"node_modules", "__pycache__", "site-packages"})
+
+
+@dataclass(frozen=True, slots=True)
+class CodeNames:
+    """``quoted``: every short string, among them slots that an action reads; ``called``: actions that code calls."""
+
+    quoted: frozenset[str] = frozenset()
+    called: frozenset[str] = frozenset()
+
+
+def names_in_code(root: Path) -> CodeNames:
+    """Look through the ``*.py`` files below a folder; environments, links and files over 1 MiB are left out."""
+    quoted: set[str] = set()
+    called: set[str] = set()
+    for number, path in enumerate(_python_files(root)):
+        if number == _MOST_FILES:
+            break
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size <= _LARGEST else ""
+        except OSError:
+            continue  # what cannot be read names nothing
+        quoted.update(match[2] for match in _QUOTED.finditer(text))
+        called.update(match[1] for match in _CALLED.finditer(text))
+    return CodeNames(frozenset(quoted), frozenset(called))
+
+
+def _python_files(root: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not _is_foreign(Path(folder, name)))
+        for name in sorted(files):
+            path = Path(folder, name)
+            if path.suffix == ".py" and path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _is_foreign(folder: Path) -> bool:
+    return folder.name.startswith(".") or folder.name in _FOREIGN or (folder / "pyvenv.cfg").exists()

@@ -1,0 +1,46 @@
+"""What only code or a button uses is not called unused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_project import checked, places
+
+from turncheck.project.python_code import names_in_code
+
+D = "domain.yml"
+LEFT_OVER = (D, "slots:\n", "slots:\n  doctor:\n    type: text\n    mappings:\n    - type: custom\n")
+OLD_ACTION = (D, "- action_bake", "- action_bake\n- action_old")
+
+
+def _code(folder: Path, path: str, text: str) -> None:
+    file = folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def test_a_slot_that_an_action_reads_is_used(tmp_path: Path) -> None:
+    assert places(checked(tmp_path, LEFT_OVER), "slot-unused") == ["domain.yml:14:3"]
+    _code(tmp_path, "actions/booking.py", 'doctor = tracker.get_slot("doctor")\n')
+    assert places(checked(tmp_path, LEFT_OVER), "slot-unused") == []
+
+
+def test_an_action_is_used_where_code_calls_it_not_where_code_defines_it(tmp_path: Path) -> None:
+    _code(tmp_path, "actions/old.py", 'def name(self):\n    return "action_old"\n')
+    assert places(checked(tmp_path, OLD_ACTION), "action-unused")
+    _code(tmp_path, "actions/new.py", "return [FollowupAction(name='action_old')]\n")
+    assert places(checked(tmp_path, OLD_ACTION), "action-unused") == []
+
+
+@pytest.mark.parametrize("folder", [".cache", "node_modules/x", "env"])
+def test_code_of_others_names_nothing(folder: str, tmp_path: Path) -> None:
+    _code(tmp_path, "env/pyvenv.cfg", "")
+    _code(tmp_path, f"{folder}/x.py", 'tracker.get_slot("doctor")\n')
+    assert names_in_code(tmp_path).quoted == frozenset()
+
+
+@pytest.mark.parametrize("payload", ['/order{"color": "red"}', '/order{{"color": "red"}}'])
+def test_an_entity_that_a_button_brings_is_used(payload: str, tmp_path: Path) -> None:
+    button = (D, "    buttons:\n", f"    buttons:\n    - title: red\n      payload: '{payload}'\n")
+    assert places(checked(tmp_path, (D, "- size\n", "- size\n- color\n"), button), "entity-unused") == []
