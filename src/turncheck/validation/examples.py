@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from turncheck.validation.components import short_name
+from turncheck.project.whitespace_words import whitespace_words, word_borders
+from turncheck.validation.components import is_custom, short_name
 from turncheck.validation.findings import found
 from turncheck.validation.unused import pretrained_entities
 from turncheck.validation.words import normalised, splits_word, word_spans
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from turncheck.finding import Finding
-    from turncheck.project.model import Example, NluData, Project
+    from turncheck.project.model import EntityAnnotation, Example, NluData, Project
 
 _IMBALANCE: Final = 20
 """How many times larger the largest intent may be than the smallest."""
@@ -42,19 +43,37 @@ def check_repeated_in_intent(nlu: NluData) -> Iterator[Finding]:
 
 
 def check_alignment(project: Project) -> Iterator[Finding]:
-    """Annotations that begin or end within a word. Not judged where words are not separated by spaces."""
-    names = {short_name(component.name) for component in project.config.pipeline or ()}
-    if "JiebaTokenizer" in names or any("." in name for name in names) or (project.config.language or "") in _SPACELESS:
+    """Annotations that do not begin and end where the tokenizer's words do.
+
+    Those are the words of WhitespaceTokenizer where it is in the pipeline as it comes, as Rasa's extractors judge, else
+    runs of word characters. Not judged where words are not separated by spaces, nor for a tokenizer of their own.
+    """
+    pipeline = project.config.pipeline or ()
+    names = {short_name(component.name) for component in pipeline}
+    by_whitespace = [component for component in pipeline if short_name(component.name) == "WhitespaceTokenizer"]
+    is_own = not by_whitespace and any(is_custom(component.name) for component in pipeline)
+    if "JiebaTokenizer" in names or is_own or (project.config.language or "") in _SPACELESS:
         return
+    is_plain = bool(by_whitespace) and not any(component.parameters.get("token_pattern") for component in by_whitespace)
     for example in project.nlu.examples:
+        if not example.entities:
+            continue
+        borders = word_borders(whitespace_words(example.text), example.text) if is_plain else None
         for entity in example.entities:
-            text = example.text[entity.start : entity.end]
-            if splits_word(example.text, entity.start) or splits_word(example.text, entity.end) or text != text.strip():
+            if _is_misaligned(example.text, entity, borders):
+                text = example.text[entity.start : entity.end]
                 yield found(
                     "annotation-misaligned",
                     f"'{text}' ({entity.entity}) in '{example.text}' does not begin and end where words do.",
                     example.location,
                 )
+
+
+def _is_misaligned(text: str, entity: EntityAnnotation, borders: Sequence[tuple[int, int]] | None) -> bool:
+    if borders is not None:
+        return all(start != entity.start for start, _ in borders) or all(end != entity.end for _, end in borders)
+    value = text[entity.start : entity.end]
+    return splits_word(text, entity.start) or splits_word(text, entity.end) or value != value.strip()
 
 
 _SPACELESS: Final = frozenset({"zh", "ja", "th", "km", "lo", "my"})

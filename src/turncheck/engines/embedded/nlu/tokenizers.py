@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 import io
-import re
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from turncheck.engines.embedded.nlu.batch import Tokens
+from turncheck.project.whitespace_words import whitespace_words, word_borders
 
-_SEPARATORS: Final = (
-    # before white space or the end
-    r"[^\w#@&]+(?=\s|$)"
-    # after white space or at the start, if neither a digit nor white space follows
-    r"|(?:\s|^)[^\w#@&]+(?=[^0-9\s])"
-    # within a word, characters that occur in no number, address or URL
-    r"|(?<=[^0-9\s])[^\w._~:/?#\[\]()@!$&*+,;=-]+(?=[^0-9\s])"
-)
-"""What stands between words, as Rasa's WhitespaceTokenizer sees it (a fact of its behaviour, tested against it)."""
-
-_ASCII_SEPARATORS: Final = re.compile(_SEPARATORS)
-
-_EMOJI: Final = re.compile(
-    "[\U0001f600-\U0001f64f\U0001f300-\U0001f5ff\U0001f680-\U0001f6ff\U0001f1e0-\U0001f1ff"
-    "\u2702-\u27b0\u24c2-\U0001f251\u200d\u200c]+"
-)
-"""The characters Rasa takes for emoji; one of its ranges holds Chinese, Japanese and Korean script as well."""
+if TYPE_CHECKING:
+    import re
 
 
 class Tokenizer(Protocol):
@@ -39,33 +23,9 @@ class Tokenizer(Protocol):
         """What a model keeps of it; see :func:`load_tokenizer`."""
 
 
-@lru_cache(maxsize=1)
-def _unicode_separators() -> Any:
-    """``\\w`` of the third-party ``regex`` counts combining marks as word characters, ``re`` does not; Rasa uses it."""
-    import regex
-
-    return regex.compile(_SEPARATORS)
-
-
-def whitespace_words(text: str) -> list[str]:
-    """Split ``text`` into words as Rasa's WhitespaceTokenizer does, before its ``token_pattern``."""
-    plain = text.isascii() and text.isprintable()  # then both engines agree, and `re` is faster
-    separators = _ASCII_SEPARATORS if plain else _unicode_separators()
-    words: list[str] = separators.sub(" ", text).split()
-    if not plain:
-        words = [word for word in words if not _EMOJI.fullmatch(word)]
-    return words or [text]
-
-
 def locate_words(words: list[str], text: str) -> Tokens:
     """Find each word in ``text``, searching from the end of the one before."""
-    spans = []
-    offset = 0
-    for word in words:
-        start = text.index(word, offset)
-        offset = start + len(word)
-        spans.append((start, offset))
-    return Tokens(tuple(words), tuple(spans))
+    return Tokens(tuple(words), tuple(word_borders(words, text)))
 
 
 def split_further(tokens: Tokens, pattern: re.Pattern[str] | None) -> Tokens:

@@ -1,0 +1,45 @@
+"""Annotations are held against the words of the project's tokenizer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_project import checked, places
+
+N, C = "data/nlu.yml", "config.yml"
+
+
+def _misaligned(folder: Path, sentence: str, *edits: tuple[str, str, str]) -> list[str]:
+    edit = (N, "    - see you later", f"    - see you later\n    - {sentence}")
+    return places(checked(folder, edit, *edits), "annotation-misaligned")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "a [large](size)-based pizza",
+        "room #[12](size) please",
+        "a [large](size)/small pizza",
+        "mail to [me](size)@home.com",
+        "a [lar](size)ge pizza",
+        "a [large ](size)pizza",
+    ],
+)
+def test_part_of_a_token_is_misaligned(sentence: str, tmp_path: Path) -> None:
+    assert len(_misaligned(tmp_path, sentence)) == 1
+
+
+@pytest.mark.parametrize("sentence", ["a [large](size).", "a ([large](size)) one", "eine [größere](size), bitte"])
+def test_punctuation_around_a_token_is_no_part_of_it(sentence: str, tmp_path: Path) -> None:
+    assert _misaligned(tmp_path, sentence) == []
+
+
+def test_a_component_of_their_own_beside_the_tokenizer_changes_nothing(tmp_path: Path) -> None:
+    own = (C, "- name: WhitespaceTokenizer\n", "- name: WhitespaceTokenizer\n- name: parts.Sentiment\n")
+    assert len(_misaligned(tmp_path, "a [lar](size)ge pizza", own)) == 1
+
+
+def test_a_tokenizer_of_their_own_is_not_judged(tmp_path: Path) -> None:
+    own = (C, "- name: WhitespaceTokenizer\n", "- name: parts.Tokenizer\n")
+    assert _misaligned(tmp_path, "a [lar](size)ge pizza", own) == []
