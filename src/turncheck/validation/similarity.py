@@ -25,6 +25,14 @@ _MOST_WORDS: Final = 30
 _MOST_RIVALS: Final = 8
 _LONGEST: Final = 500
 _MANY_OF_ONE_TEMPLATE: Final = 5
+_TURNING: Final = frozenset(
+    {
+        *("not", "no", "never", "without", "can", "cannot", "don", "doesn", "didn", "won", "isn", "t"),
+        *("on", "off", "in", "out", "up", "down", "nicht", "kein", "keine", "ne", "pas"),
+    }
+)
+"""Words that make the opposite of a sentence: sentences that differ by them alone are meant to differ."""
+_BESIDE_TURNING: Final = frozenset({"do", "does", "did"})
 
 
 def check_similar_examples(examples: Sequence[Example], threshold: float = SIMILARITY) -> Iterator[Finding]:
@@ -100,9 +108,16 @@ def _near(
             if intent == example.base_intent or rival.text == example.text:
                 continue  # the very same text has a check of its own
             other = normalised(rival.text)
+            if _are_opposites(words, other):
+                continue
             if words == other or _ratio(" ".join(words), " ".join(other), threshold) >= threshold:
                 return rival
     return None
+
+
+def _are_opposites(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    apart = set(one) ^ set(other)
+    return bool(apart & _TURNING) and apart <= _TURNING | _BESIDE_TURNING
 
 
 def _ratio(one: str, other: str, threshold: float) -> float:
