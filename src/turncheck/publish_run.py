@@ -7,7 +7,7 @@ is run, and nothing in them says where to post: pull request and commit are the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -123,10 +123,14 @@ class RunReader:
                     self.say("a report of the run is of another commit than the run, and is left out")
         return found
 
+    def _judged_by(self, report: Report) -> Report:
+        return msgspec.structs.replace(report, settings=msgspec.structs.replace(report.settings, **self.gates))
+
     def _result(self, stored: StoredReport, artifact_id: int, run: WorkflowRun, target: Target | str) -> FoundResult:
-        report = msgspec.structs.replace(
-            stored.report, settings=msgspec.structs.replace(stored.report.settings, **self.gates)
-        )
+        report = self._judged_by(stored.report)
+        baseline = self._baseline(stored, run, target)
+        if isinstance(baseline, Present):  # gates that are given here hold for both: neither side has changed them
+            baseline = replace(baseline, report=self._judged_by(baseline.report))
         run_url = f"{self.server_url}/{self.repository}/actions/runs/{run.id}"
         artifact_url = f"{run_url}/artifacts/{artifact_id}"
         links = Links(
@@ -135,7 +139,7 @@ class RunReader:
             run_url=run_url,
             artifact_url=artifact_url,
         )
-        return FoundResult(conclude(report, self._baseline(stored, run, target), links), artifact_url)
+        return FoundResult(conclude(report, baseline, links), artifact_url)
 
     def _baseline(self, stored: StoredReport, run: WorkflowRun, target: Target | str) -> Baseline:
         """What the run compared with, if that is on the base branch; a trusted run's report of it before all."""

@@ -68,7 +68,8 @@ def compare_reports(
         UserError: a report that cannot be read, or a gate that cannot be.
     """
     report = _with_gates(read_report(head), gates)
-    outcome = _outcome(report, Present(read_report(base), "file"))
+    # Gates that are given from outside hold for both: neither report has changed them.
+    outcome = _outcome(report, Present(_with_gates(read_report(base), gates), "file"))
     chosen = [rendering for rendering in outcome.renderings if rendering.name in COMPARISON_FILES]
     written = write_all(out, chosen)
     write(terminal_summary(outcome, links_of(read_context(os.environ))))

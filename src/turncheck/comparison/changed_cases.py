@@ -6,6 +6,7 @@ Matching goes by ever weaker keys: the same in the same file, the same in anothe
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -192,6 +193,10 @@ def _worst_first(cases: Iterable[CaseChange]) -> tuple[CaseChange, ...]:
 # --- findings, names -------------------------------------------------------------------------------------------------
 
 
+_PLACE: Final = re.compile(r":\d+(?::\d+)?")
+"""A message may name another place; one line more above it does not make another finding of it."""
+
+
 def changed_findings(base: Report, head: Report) -> tuple[tuple[FindingChange, ...], tuple[FindingChange, ...]]:
     """Return the findings that are new and those that are gone, worst first.
 
@@ -207,7 +212,8 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
     """The findings that have no partner among the others, counting equal ones."""
 
     def key(finding: Finding) -> tuple[str, ...]:
-        return tuple(finding.location.path if part == "path" else getattr(finding, part) for part in parts)
+        told = {"path": finding.location.path, "message": _PLACE.sub("@", finding.message)}
+        return tuple(told.get(part) or getattr(finding, part) for part in parts)
 
     partners = Counter(map(key, others))
     left = []

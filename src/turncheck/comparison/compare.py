@@ -69,9 +69,12 @@ def _used(baseline: Present) -> BaselineUsed:
 
 
 def _is_itself(base: Report, head: Report) -> bool:
-    """Whether both come from one run of one commit. Two reports of no known run are compared, equal or not."""
-    one, other = base.source, head.source
-    return one.run_id is not None and one.commit is not None and one == other and base == head
+    """Whether both are one measurement: equal to the last timing, or equal and of one run of one commit.
+
+    Two equal reports without either (made by hand, say) are compared.
+    """
+    known = base.source.run_id is not None and base.source.commit is not None
+    return base == head and (known or bool(head.timings))
 
 
 def _alone(report: Report, used: BaselineUsed) -> Comparison:

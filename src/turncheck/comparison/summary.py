@@ -64,11 +64,19 @@ def _changed(comparison: Comparison) -> str:
         word = {"better": "real gain", "worse": "real drop", "noise": "within noise"}[f1.judgement]
         change = f1.shared.delta if f1.shared else f1.delta
         told.append(f"F1 of the intents {difference(change, 'score')} ({word})")
-    cases = (comparison.examples, comparison.stories, comparison.e2e, comparison.batch)
+    cases = (
+        *(comparison.examples, comparison.entities, comparison.responses),
+        *(comparison.stories, comparison.e2e, comparison.batch),
+    )
     worse, better = sum(len(c.newly_failing) for c in cases), sum(len(c.better) for c in cases)
     if worse or better:
         told.append(f"{count(worse, 'case')} newly wrong, {better:,} newly right")
     serious = [finding for finding in comparison.new_findings if finding.severity != "info"]
     if serious:
         told.append(f"{count(len(serious), 'new finding')} in the data")
-    return ", ".join(told) or "nothing changed sides against the base"
+    for kind, one, many in ((comparison.stories, "story", "stories"), (comparison.e2e, "end-to-end case", None)):
+        if kind.removed:
+            told.append(f"{count(kind.removed, one, many)} of the base gone")
+    if told:
+        return ", ".join(told)
+    return "no case changed sides against the base" if comparison.changed else "nothing changed against the base"

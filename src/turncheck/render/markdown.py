@@ -65,8 +65,7 @@ def render_summary(report: Report, comparison: Comparison | None, verdict: Verdi
 
 def comment_key(report: Report) -> str:
     """What tells one assistant's comment from another's: its path in the repository, else its name."""
-    # The marker keeps no slash; with a dot, `bots/a` and `bots-a` stay two.
-    return (report.project.root or report.project.name).replace("/", ".")
+    return report.project.root or report.project.name
 
 
 def _draw(

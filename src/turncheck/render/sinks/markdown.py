@@ -8,6 +8,7 @@ GitHub in the rendered text outside ``code``, which no backslash prevents, only 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -95,9 +96,12 @@ def link(label: Markdown, url: str | None) -> Markdown:
 def marker(name: str) -> Markdown:
     """Return the hidden first line by which a comment is found again.
 
-    Only ``A-Z a-z 0-9 . _ -`` are kept of the name, and no two dashes in a row, which would end an HTML comment.
+    Only ``A-Z a-z 0-9 . _ -`` are kept of the name, and no two dashes in a row, which would end an HTML comment; a
+    name that loses something by this gets a digest behind it, so that two names never share a comment.
     """
     key = re.sub(r"-{2,}", "-", re.sub(r"[^A-Za-z0-9._-]", "-", name[:100])).strip("-")
+    if key != name:
+        key = f"{key}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}".lstrip("-")
     return Markdown(f"<!-- turncheck:report id={key or 'default'} -->")
 
 

@@ -1,0 +1,44 @@
+"""A finding is the same where only places in its message moved; markers of two names are two."""
+
+from __future__ import annotations
+
+from report_builder import finding, report
+
+from turncheck.comparison.changed_cases import changed_findings
+from turncheck.render.sinks.markdown import marker
+
+SAID = "The rule 'a' contradicts the story 'b' (data/stories.yml:{line}:3)."
+
+
+def test_a_line_more_above_makes_no_finding_new_or_gone() -> None:
+    base = report(findings=(finding("rule-contradiction", SAID.format(line=7), line=4),))
+    head = report(findings=(finding("rule-contradiction", SAID.format(line=8), line=5),))
+
+    assert changed_findings(base, head) == ((), ())
+
+
+def test_another_subject_is_another_finding() -> None:
+    base = report(findings=(finding("rule-contradiction", SAID.format(line=7)),))
+    head = report(findings=(finding("rule-contradiction", SAID.format(line=7).replace("'b'", "'c'")),))
+
+    new, gone = changed_findings(base, head)
+
+    assert (len(new), len(gone)) == (1, 1)
+
+
+def test_names_that_lose_letters_in_the_marker_keep_comments_of_their_own() -> None:
+    names = [
+        "bots/a",
+        "bots-a",
+        "bots.a",
+        "日本",
+        "中国",
+        "my bot",
+        "my-bot",
+        "münchen",
+        "mänchen",
+        "x" * 101,
+        "x" * 102,
+    ]
+
+    assert len({marker(name) for name in names}) == len(names)
