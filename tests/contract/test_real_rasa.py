@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,8 +112,12 @@ def pizzeria(rasa: str, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     results = folder.parent / "results"
     call(rasa, folder, "train", "--augmentation", "0", "--fixed-model-name", "pizzeria")
     shared = ("--model", "models/pizzeria.tar.gz", "--successes", "--no-plot", "--out", str(results))
-    call(rasa, folder, "test", "nlu", "--nlu", "tests/test_nlu.yml", *shared)
-    call(rasa, folder, "test", "core", "--e2e", "--stories", "tests/test_stories.yml", *shared)
+    with ThreadPoolExecutor() as at_once:
+        tests = (
+            ("nlu", "--nlu", "tests/test_nlu.yml"),
+            ("core", "--e2e", "--stories", "tests/test_stories.yml"),
+        )
+        list(at_once.map(lambda test: call(rasa, folder, "test", *test, *shared), tests))
     return Trained(folder, folder / "models" / "pizzeria.tar.gz", results)
 
 
