@@ -42,6 +42,7 @@ rules:
   - intent: greet
   - action: utter_greet
 """
+STORIES = RULES.replace("rules:", "stories:").replace("- rule: greet", "- story: greeting")
 WARNING = "::warning title=turncheck::"
 BROKEN = RULES.replace("- action: utter_greet", "- action: utter_greet\n  - gone: utter_greet")
 CONFIG = """\
@@ -66,6 +67,9 @@ def commit(folder: Path, **files: str) -> str:
         path = folder / "bot" / (f"{name}.yml" if name in {"domain", "config"} else f"data/{name}.yml")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    tests = folder / "bot" / "tests" / "test_stories.yml"
+    tests.parent.mkdir(parents=True, exist_ok=True)
+    tests.write_text(STORIES)
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "--allow-empty", "-m", "change")
     return git(folder, "rev-parse", "HEAD")
@@ -131,7 +135,7 @@ class Job:
             **self.results.variables,
             "INPUT_TOKEN": token,
             "INPUT_PROJECT": "bot",
-            "INPUT_EVALUATIONS": "validate",
+            "INPUT_EVALUATIONS": "validate,core",
             "INPUT_OUT": str(self.folder / "results"),
         }
         for name, value in more.items():
