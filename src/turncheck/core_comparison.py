@@ -22,7 +22,7 @@ from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.files import write_all, write_file
-from turncheck.model_choice import SUFFIX, load_model
+from turncheck.model_choice import SUFFIX, load_model, named_model
 from turncheck.render.nlu_comparison import CORE_CURVE, CurvePoint, draw_curves
 from turncheck.render.rasa_files import as_json
 from turncheck.render.sinks.terminal import text
@@ -163,7 +163,7 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
 
 def _judge(path: Path, stories: Sequence[Story], options: CoreTestOptions, screen: Screen) -> _Correct:
     with screen.step("core", f"Testing {path}"):
-        subject = subject_of(load_model(path), replace(options, models=(path,)), screen)
+        subject = subject_of(load_model(named_model(path)), replace(options, models=(path,)), screen)
         core = evaluate_stories(
             subject.ensemble,
             stories,
