@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
+from small_project import checked, places
 from tools.fuzz import fuzz, mutate, projects
 
 
@@ -22,3 +24,11 @@ def test_mutation_changes_files_and_repeats_with_its_seed() -> None:
     first = [mutate(content, [content], random.Random(seed)) for seed in range(20)]
     assert first == [mutate(content, [content], random.Random(seed)) for seed in range(20)]
     assert any(mutated != content for mutated in first)
+
+
+def test_a_retrieval_intent_without_a_sentence_is_named_at_its_example(tmp_path: Path) -> None:
+    nlu, domain = "data/nlu.yml", "domain.yml"
+    emptied = (nlu, "    - when do you open\n    - what are the opening hours\n", "    -\n")
+    validated = checked(tmp_path, emptied, (domain, "- faq\n", ""), (domain, "actions:\n", "actions:\n- utter_faq\n"))
+    assert places(validated, "intent-without-examples") == ["data/nlu.yml:18:5"]
+    assert places(validated, "domain-merge-duplicate")

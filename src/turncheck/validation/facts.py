@@ -56,13 +56,14 @@ class Facts:
     ``steps`` are their steps with the block they stand in; conditions come first, alternatives are opened.
     ``intents``, ``actions`` and ``utterances`` are what Rasa counts as known: with the default ones, and with what
     retrieval intents imply. ``labelled`` are all sentences with an intent: the NLU examples, and user steps of stories
-    that have both a text and an intent, which Rasa trains on as well.
+    that have both a text and an intent, which Rasa trains on as well. An example without a text is none of them, but
+    it makes a retrieval intent all the same.
     """
 
     project: Project
     blocks: tuple[Story, ...]
     steps: tuple[tuple[Story, Step], ...]
-    retrieval_intents: frozenset[str]
+    retrieval_intents: Mapping[str, Location]
     intents: frozenset[str]
     actions: frozenset[str]
     utterances: frozenset[str]
@@ -141,7 +142,7 @@ def gather(project: Project) -> Facts:
         project=project,
         blocks=blocks,
         steps=steps,
-        retrieval_intents=frozenset(retrieval),
+        retrieval_intents=retrieval,
         intents=frozenset((*domain.intents, *retrieval, *told_of, *DEFAULT_INTENTS)),
         actions=frozenset(
             (*DEFAULT_ACTIONS, *named, *domain.responses, *domain.forms, *domain.end_to_end_actions, *bot_texts)

@@ -117,8 +117,8 @@ def check_merging(project: Project, facts: Facts) -> Iterator[Finding]:
     for file in project.files:
         if file.has_nlu:
             data["responses"].update(_defined(file).get("responses", {}))
-    for intent in facts.retrieval_intents:
-        data["actions"][UTTER + intent] = facts.nlu_intents[intent]
+    for intent, place in facts.retrieval_intents.items():
+        data["actions"][UTTER + intent] = facts.nlu_intents.get(intent, place)
     for text, place in facts.bot_texts.items():
         data["e2e_actions"][text] = place
     for domain in domains:

@@ -83,7 +83,7 @@ def validate(
         everything += rasa_checks(facts, told, max_history=max_history, stories_only=stories_only)
         view = RasasView(everything)
     own = own_checks(facts, told, tests, test_examples, stories_only=stories_only)
-    judge = _Judge(facts.retrieval_intents, stories_only=stories_only, strict=strict, drop_in=drop_in)
+    judge = _Judge(frozenset(facts.retrieval_intents), stories_only=stories_only, strict=strict, drop_in=drop_in)
     pairs = [judge.judged(finding, view) for finding in dict.fromkeys((*view.seen, *own))]
     pairs += [(as_hidden(finding), "never") for finding in dict.fromkeys(view.hidden)]
     return _sorted(pairs)

@@ -30,6 +30,9 @@ def check_domain(facts: Facts) -> Iterator[Finding]:
 def check_intents(facts: Facts) -> Iterator[Finding]:
     """Intents of the domain against NLU data and stories, and the other way round."""
     listed = {name: intent.location for name, intent in facts.domain.intents.items() if name not in DEFAULT_INTENTS}
+    # A retrieval intent of the NLU data counts as listed.
+    for name in sorted(facts.retrieval_intents.keys() - listed.keys() - set(DEFAULT_INTENTS)):
+        listed[name] = facts.nlu_intents.get(name, facts.retrieval_intents[name])
     for name, place in listed.items():
         if name not in facts.nlu_intents:
             yield found(
@@ -46,9 +49,6 @@ def check_intents(facts: Facts) -> Iterator[Finding]:
                 place,
                 suggestion(name, facts.intents),
             )
-    # A retrieval intent of the NLU data counts as listed.
-    for name in sorted(facts.retrieval_intents - listed.keys() - set(DEFAULT_INTENTS)):
-        listed[name] = facts.nlu_intents[name]
     for name, place in listed.items():
         if name not in facts.story_intents:
             yield found("intent-unused", f"The intent '{name}' is used in no story or rule.", place)
