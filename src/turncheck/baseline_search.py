@@ -23,6 +23,7 @@ from turncheck.comparison.baseline import Missing, Present
 from turncheck.errors import UserError
 from turncheck.github.baseline import Base, LeftReport, Reports, base_of, merge_base
 from turncheck.github.errors import GitHubError
+from turncheck.github.pull_request import Target, find_target
 from turncheck.github.tarball import files_by_api
 from turncheck.measure import Inputs, measure
 from turncheck.report.model import Source
@@ -121,7 +122,7 @@ class BaselineSearch:
         """Return the base with its commit, or the reason why there is none."""
         if self.context is None:
             return self._base_in_git()
-        base = base_of(self.context)
+        base = self._into_its_pull_request(base_of(self.context), self.context)
         if isinstance(base, str):
             return base
         if base.commit is None and base.head is not None:
@@ -132,6 +133,19 @@ class BaselineSearch:
             base = replace(base, commit=commit)
         if base.commit is not None and base.commit == self._here():
             return "this is the base itself"
+        return base
+
+    def _into_its_pull_request(self, base: Base | str, context: GitHubContext) -> Base | str:
+        """Of a branch that a pull request is open for, the base is the one it is to be merged into."""
+        client = self.client
+        if context.pull_request is not None or client is None:
+            return base
+        troubles = len(self._troubles)
+        target = self._asked(lambda: find_target(context, client))
+        if isinstance(target, Target):
+            return Base(target.base_ref, head=context.sha)
+        if len(self._troubles) > troubles and isinstance(base, Base):
+            self._troubles[-1] += f" (so '{base.branch}' is taken to be what this branch is to be merged into)"
         return base
 
     def _base_in_git(self) -> Base | str:

@@ -346,6 +346,66 @@ def test_a_push_finds_the_pull_request_of_its_branch(job: Job) -> None:
     assert "evaluated here, from git" in job.github.bodies(7)[0]
 
 
+@pytest.fixture
+def into_release(job: Job) -> str:
+    """The pull request is to be merged into `release`, which left `main` before; returns its commit."""
+    repository = job.folder / "repository"
+    git(repository, "checkout", "-q", "-b", "release", "main~1")
+    release = commit(repository, nlu=NLU.replace("- hello\n", "- hello there\n"))
+    git(repository, "checkout", "-q", "-b", "fix")
+    job.head = commit(repository, rules=BROKEN)
+    pull = job.github.pulls[7]
+    pull["base"]["ref"] = "release"
+    pull["head"].update(sha=job.head, ref="fix", label="acme:fix")
+    job.github.merge_bases["release", job.head] = release
+    job.github.merge_bases["main", job.head] = git(repository, "rev-parse", "main~1")
+    return release
+
+
+@pytest.mark.parametrize("event", ["push", "workflow_dispatch"])
+@pytest.mark.parametrize("shallow", [False, True])
+def test_a_branch_is_compared_with_the_base_of_its_pull_request_not_with_the_default_branch(
+    job: Job, into_release: str, event: str, shallow: bool
+) -> None:
+    if not shallow:
+        for branch in ("main", "release"):
+            git(job.folder / "repository", "update-ref", f"refs/remotes/origin/{branch}", branch)
+
+    job.run(event, {"before": "0" * 40, "after": job.head}, ref="refs/heads/fix", sha=job.head)
+
+    assert f"commit/{into_release}" in job.github.bodies(7)[0]
+
+
+def test_a_default_branch_that_is_to_be_merged_elsewhere_is_compared_with_that(job: Job, into_release: str) -> None:
+    job.github.pulls[7]["head"].update(ref="main", label="acme:main")
+
+    job.run("push", {"before": "9" * 40, "after": job.head}, ref="refs/heads/main", sha=job.head)
+
+    assert f"commit/{into_release}" in job.github.bodies(7)[0]
+
+
+def test_a_branch_without_a_pull_request_is_compared_with_the_default_branch(job: Job, into_release: str) -> None:
+    job.github.pulls.clear()
+
+    job.run("push", {"before": "0" * 40, "after": job.head}, ref="refs/heads/fix", sha=job.head)
+
+    assert f"commit/{job.github.merge_bases['main', job.head]}" in job.summary
+    assert into_release not in job.summary
+
+
+def test_where_the_pull_request_cannot_be_asked_for_the_base_is_the_default_branch_and_that_is_said(
+    job: Job, into_release: str
+) -> None:
+    job.github.troubles.append(Trouble("GET", "/pulls", refuse(403, "Resource not accessible by integration"), times=9))
+
+    job.run("push", {"before": "0" * 40, "after": job.head}, ref="refs/heads/fix", sha=job.head)
+
+    assert f"commit/{job.github.merge_bases['main', job.head]}" in job.summary
+    assert "pull-requests: read" in job.summary
+    assert "'main' is taken to be" in job.summary
+    assert into_release not in job.summary
+
+
 def test_a_push_to_the_default_branch_is_compared_with_what_was_there_before(job: Job) -> None:
     before = git(job.folder / "repository", "rev-parse", "main~1")
     git(job.folder / "repository", "checkout", "-q", "main")

@@ -45,6 +45,8 @@ class Base:
 def base_of(context: GitHubContext) -> Base | str:
     """Return the base that the event gives, or the reason why there is none.
 
+    Of a branch that was pushed it is the default branch: its pull request, if it has one, is not in the event.
+
     Sources: the payloads in "Events that trigger workflows".
     """
     event, default = context.event, default_branch(context)
