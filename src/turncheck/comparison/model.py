@@ -9,6 +9,7 @@ import msgspec
 from turncheck.comparison.baseline import Way
 from turncheck.comparison.metrics import Better, Kind
 from turncheck.location import Location
+from turncheck.report.schemas import document_schema
 
 COMPARISON_SCHEMA: Final = "turncheck/comparison/v1"
 VERDICT_SCHEMA: Final = "turncheck/verdict/v1"
@@ -292,11 +293,6 @@ def json_schemas() -> dict[str, dict[str, Any]]:
         "verdict": (Verdict, VERDICT_SCHEMA),
     }
     return {
-        name: {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "$id": identifier,
-            "title": f"turncheck {name}",
-            **msgspec.json.schema(document),
-        }
+        name: document_schema(document, identifier=identifier, title=f"turncheck {name}")
         for name, (document, identifier) in documents.items()
     }

@@ -12,6 +12,7 @@ import msgspec
 
 from turncheck.errors import UserError
 from turncheck.report.model import SCHEMA, Report
+from turncheck.report.schemas import document_schema
 
 MAX_BYTES: Final = 256 * 1024 * 1024
 """No report is read beyond this size."""
@@ -49,13 +50,7 @@ def decode(content: bytes, *, name: str = "report") -> Report:
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of the report, made from the types."""
-    schema = msgspec.json.schema(Report)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": SCHEMA,
-        "title": "turncheck report",
-        **schema,
-    }
+    return document_schema(Report, identifier=SCHEMA, title="turncheck report")
 
 
 class _Head(msgspec.Struct):
