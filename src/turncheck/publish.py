@@ -315,7 +315,7 @@ def is_change(comparison: Comparison) -> bool:
     kinds = [comparison.examples, comparison.entities, comparison.responses]
     kinds += [comparison.stories, comparison.e2e, comparison.batch]
     return bool(
-        any(cases.worse or cases.better or cases.added_failing for cases in kinds)
+        any(cases.worse or cases.better or cases.added_failing or cases.gone for cases in kinds)
         or any(metric.judgement in {"better", "worse"} for metric in comparison.metrics)
         or comparison.new_findings
         or comparison.gone_findings

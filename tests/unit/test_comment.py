@@ -208,8 +208,58 @@ def test_different_sentences_on_both_sides_are_said_and_compared_on_the_shared_o
 
     text = comment_of(head, base)
 
-    assert "The two sides judged different sentences: 18 on both, 4 new, 2 gone. On those of both, F1" in text
-    assert "1.000 → 1.000 (±0, unchanged)" in text
+    assert "Both sides judged 18 sentences: F1 of the intents 1.000 → 1.000 (±0, unchanged); 4 new, 2 gone." in text
+    assert "| Intents, accuracy | 1.000 | 0.818 | unchanged on the sentences of both |" in text
+
+
+def test_where_no_sentence_is_the_same_nothing_is_said_to_be_better_or_worse() -> None:
+    base = report(examples=[example("one thing", "a"), example("two", "a")], commit=BASE_COMMIT)
+    head = report(examples=[example("something entirely other", "b"), example("and more", "b")])
+
+    text = comment_of(head, base)
+
+    assert "No sentence was judged on both sides; 2 new, 2 gone." in text
+    assert "| Intents, F1 | 1.000 | 1.000 | ±0 |" in text
+
+
+STORIES = [story(f"story {i}", f"utter_{i}", line=i) for i in range(1, 11)]
+
+
+def test_stories_that_are_gone_are_no_drop_but_said_and_named() -> None:
+    text = comment_of(report(stories=STORIES[:3]), report(stories=STORIES, commit=BASE_COMMIT))
+
+    assert "| Stories passed | 10/10 | 3/3 | unchanged; 7 gone |" in text
+    assert "7 stories gone" in headline_of(text)
+    assert "#### Tests that are gone (7)\n\n- story `story 4`, passed on the base" in text
+
+
+def test_a_new_failing_story_is_counted_as_new_not_as_one_that_broke() -> None:
+    head = report(stories=[*STORIES, story("new one", "utter_a!utter_b", line=20)])
+
+    text = comment_of(head, report(stories=STORIES, commit=BASE_COMMIT))
+
+    assert "| Stories passed | 10/10 | 10/11 | unchanged; 1 new (1 fails) |" in text
+    assert "1 new case wrong from the start" in headline_of(text)
+    assert "newly wrong" not in headline_of(text)
+
+
+def test_a_story_that_broke_among_new_and_gone_ones_is_worse_by_one() -> None:
+    broken = story("story 1", "utter_1!utter_b", line=1)
+    head = report(stories=[broken, *STORIES[1:8], story("new one", "utter_a", line=20)])
+
+    text = comment_of(head, report(stories=STORIES, commit=BASE_COMMIT))
+
+    assert "| Stories passed | 10/10 | 8/9 | −1 🔴 worse; 1 new, 2 gone |" in text
+
+
+def test_stories_that_are_all_others_are_not_judged() -> None:
+    text = comment_of(report(stories=STORIES[:5]), report(stories=STORIES[5:], commit=BASE_COMMIT))
+
+    assert "| Stories passed | 5/5 | 5/5 | 5 new, 5 gone |" in text
+
+
+def headline_of(text: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith("**"))
 
 
 def test_testing_on_training_sentences_is_said_in_the_headline() -> None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from turncheck.comparison.cases import Case, findings_worst_first
 from turncheck.comparison.model import CaseChange, ChangedCases, ChangedNames, FindingChange, Named
 
@@ -150,6 +152,16 @@ def changed_cases(matched: Matched) -> ChangedCases:
     )
 
 
+def changed_tests(matched: Matched) -> ChangedCases:
+    """As :func:`changed_cases`, and those that are gone by name: a test that is deleted checks nothing any more."""
+    gone = _worst_first(_removed(case) for case in matched.removed)
+    return msgspec.structs.replace(changed_cases(matched), gone=gone)
+
+
+def _removed(case: Case) -> CaseChange:
+    return CaseChange(name=case.name, location=None, base_location=case.location, passed=None, base_passed=case.passed)
+
+
 def _change(pair: Pair) -> CaseChange:
     return CaseChange(
         name=pair.head.name,
@@ -184,7 +196,8 @@ def _worst_first(cases: Iterable[CaseChange]) -> tuple[CaseChange, ...]:
     """Newly failing first, then by confidence (the surer an engine errs, the worse), then by place."""
 
     def badness(case: CaseChange) -> tuple[bool, bool, float, tuple[str, int, int], str]:
-        place = case.location.sort_key if case.location else ("", 0, 0)
+        location = case.location or case.base_location
+        place = location.sort_key if location else ("", 0, 0)
         return bool(case.passed), not case.base_passed, -(case.confidence or 0.0), place, case.name
 
     return tuple(sorted(cases, key=badness))

@@ -20,6 +20,7 @@ from turncheck.comparison.changed_cases import (
     changed_cases,
     changed_findings,
     changed_names,
+    changed_tests,
     match_named,
     match_sentences,
 )
@@ -88,6 +89,9 @@ def _alone(report: Report, used: BaselineUsed) -> Comparison:
 def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     intents = match_sentences(intent_cases(base), intent_cases(head))
     items = changed_items(base, head)
+    stories = match_named(story_cases(base), story_cases(head))
+    end_to_end = match_named(end_to_end_cases(base), end_to_end_cases(head))
+    batch = match_sentences(batch_cases(base), batch_cases(head))
     explainer = Explainer(training_difference(base, head), head.nlu)
     examples = _explained(changed_cases(intents), explainer)
     new_findings, gone_findings = changed_findings(base, head)
@@ -95,13 +99,13 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         baseline=used,
         warnings=_differences(base, head),
         settings_changed=_settings_changed(base, head),
-        metrics=metric_deltas(base, head, intents, items),
+        metrics=metric_deltas(base, head, intents, {"core": stories, "e2e": end_to_end, "batch": batch}, items),
         examples=examples,
         entities=changed_cases(match_sentences(entity_cases(base), entity_cases(head))),
         responses=changed_cases(match_sentences(response_cases(base), response_cases(head))),
-        stories=changed_cases(match_named(story_cases(base), story_cases(head))),
-        e2e=changed_cases(match_named(end_to_end_cases(base), end_to_end_cases(head))),
-        batch=changed_cases(match_sentences(batch_cases(base), batch_cases(head))),
+        stories=changed_tests(stories),
+        e2e=changed_tests(end_to_end),
+        batch=changed_tests(batch),
         new_findings=new_findings,
         gone_findings=gone_findings,
         intents=changed_names(base, head, "intents"),

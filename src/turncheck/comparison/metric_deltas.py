@@ -12,7 +12,7 @@ from turncheck.comparison.significance import LEVEL, Judged, PairedScore, Paired
 from turncheck.report.tags import NO_ENTITY, read_tokens, token_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.comparison.changed_cases import Matched, Pair
     from turncheck.comparison.model import ChangedItem
@@ -26,9 +26,15 @@ _SAMPLED: Final = re.compile(r"nlu\.(?:intents|entities|responses)\b.*", re.DOTA
 
 
 def metric_deltas(
-    base: Report, head: Report, intents: Matched, items: Sequence[ChangedItem]
+    base: Report, head: Report, intents: Matched, tests: Mapping[str, Matched], items: Sequence[ChangedItem]
 ) -> tuple[MetricDelta, ...]:
-    """Return all metrics of either side: in the baseline's order, then what only the new report has."""
+    """Return all metrics of either side: in the baseline's order, then what only the new report has.
+
+    Args:
+        intents: the test sentences.
+        tests: stories, end-to-end and batch cases, by their section of the report.
+        items: what the change touched.
+    """
     before, after = metrics_of(base), metrics_of(head)
     if items:
         share = sum(item.covered for item in items) / len(items)
@@ -36,8 +42,11 @@ def metric_deltas(
     same = [pair for pair in intents.pairs if not {"edited", "renamed"} & set(pair.edits)]
     same_examples = len(same) == len(intents.pairs) and not intents.added and not intents.removed
     tested = _tested(base, head, same)
+    counted = dict(_counted(tests))
     return tuple(
-        _delta(metric, before.get(name), after.get(name), tested.get(name), same_examples=same_examples)
+        _delta_of_tests(metric, before[name].value, after[name].value, counted[name])
+        if name in counted and name in before and name in after
+        else _delta(metric, before.get(name), after.get(name), tested.get(name), same_examples=same_examples)
         for name, metric in {**before, **after}.items()
     )
 
@@ -54,8 +63,8 @@ def _delta(
     delta = after.value - before.value if after and before else None
     shared = None
     if test and not same_examples:
-        shared = SharedDelta(base=test[0], value=test[1], delta=test[1] - test[0])
-    judgement, significance = _judge(metric, delta, test)
+        shared = _shared(test[0], test[1])
+    judgement, significance = _judge(metric, delta, test, same_examples=same_examples)
     return MetricDelta(
         name=metric.name,
         better=metric.better,
@@ -69,14 +78,47 @@ def _delta(
     )
 
 
-def _judge(metric: Metric, delta: float | None, test: _Test | None) -> tuple[Judgement, Significance | None]:
+def _counted(tests: Mapping[str, Matched]) -> Iterable[tuple[str, SharedDelta | None]]:
+    """The figures about tests, on those of both sides, where one side has others; ``None`` where they share none."""
+    for section, matched in tests.items():
+        if matched.added or matched.removed:
+            number = len(matched.pairs)
+            before = sum(pair.base.passed for pair in matched.pairs)
+            after = sum(pair.head.passed for pair in matched.pairs)
+            yield f"{section}.passed", _shared(before, after) if number else None
+            yield f"{section}.failed", _shared(number - before, number - after) if number else None
+            if section == "core":
+                yield "core.conversation_accuracy", _shared(before / number, after / number) if number else None
+
+
+def _shared(base: float, value: float) -> SharedDelta:
+    return SharedDelta(base=base, value=value, delta=value - base)
+
+
+def _delta_of_tests(metric: Metric, base: float, value: float, shared: SharedDelta | None) -> MetricDelta:
+    return MetricDelta(
+        name=metric.name,
+        better=metric.better,
+        kind=metric.kind,
+        value=value,
+        base=base,
+        delta=value - base,
+        shared=shared,
+        judgement=_direction(shared.delta, metric) if shared else "not judged",
+        significance=Significance(method="counted"),
+    )
+
+
+def _judge(
+    metric: Metric, delta: float | None, test: _Test | None, *, same_examples: bool
+) -> tuple[Judgement, Significance | None]:
     if delta is None:
         return "not judged", None
     if not _SAMPLED.fullmatch(metric.name):
         judgement: Judgement = "not judged" if metric.better == "neither" else _direction(delta, metric)
         return judgement, Significance(method="counted")
     if test is None:
-        return ("same" if delta == 0 else "not judged"), None
+        return ("same" if delta == 0 and same_examples else "not judged"), None
     base, value, significance, real = test
     if not significance.changed:
         return "same", significance

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from turncheck.comparison.gate_rules import Operator, Regression, Threshold
-    from turncheck.comparison.model import Comparison, MetricDelta
+    from turncheck.comparison.model import Comparison, MetricDelta, SharedDelta
     from turncheck.report.model import Report
 
 _HOLDS: Final[dict[Operator, Callable[[float, float], bool]]] = {
@@ -59,6 +59,8 @@ def _measured(report: Report, comparison: Comparison | None, name: str) -> Metri
 def judge_regression(report: Report, comparison: Comparison | None, rule: Regression) -> GateResult:
     """Judge ``metric: largest drop``, on the examples that both sides judged where there are such.
 
+    What is counted (stories, cases, findings) is judged by all there is: a test that was deleted is a drop.
+
     Raises:
         UserError: neither side has such an intent, extractor, suite ….
     """
@@ -73,14 +75,15 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
     if delta.delta is None:
         side = "the base has no such metric" if delta.base is None else "it is measured on the base only"
         return GateResult(name=name, outcome="not judged", reason=side, metric=rule.name)
-    if rule.significant and delta.judgement == "not judged":
+    if rule.significant and delta.judgement == "not judged" and not _is_counted(delta):
         reason = "no example was judged on both sides"
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
     return _judge_drop(report, comparison, rule, delta, name)
 
 
 def _judge_drop(report: Report, comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> GateResult:
-    change = delta.shared.delta if delta.shared else delta.delta or 0.0
+    shared = _shared_examples(delta)
+    change = shared.delta if shared else delta.delta or 0.0
     drop = change if delta.better == "lower" else -change
     too_far = drop > rule.limit + _ROUNDING and not (rule.significant and delta.judgement == "noise")
     reason = f"{rule.name}: {_told(delta)}"
@@ -95,9 +98,18 @@ def _judge_drop(report: Report, comparison: Comparison, rule: Regression, delta:
     )
 
 
+def _shared_examples(delta: MetricDelta) -> SharedDelta | None:
+    return None if _is_counted(delta) else delta.shared
+
+
+def _is_counted(delta: MetricDelta) -> bool:
+    return delta.significance is not None and delta.significance.method == "counted"
+
+
 def _told(delta: MetricDelta) -> str:
-    base, value = (delta.shared.base, delta.shared.value) if delta.shared else (delta.base or 0.0, delta.value or 0.0)
-    where = " on the examples both sides judged" if delta.shared else ""
+    shared = _shared_examples(delta)
+    base, value = (shared.base, shared.value) if shared else (delta.base or 0.0, delta.value or 0.0)
+    where = " on the examples both sides judged" if shared else ""
     noise = ", within noise" if delta.judgement == "noise" else ""
     told = f"{figure(base, delta.kind)} to {figure(value, delta.kind)}"
     return f"{told} ({difference(value - base, delta.kind)}{noise}){where}"

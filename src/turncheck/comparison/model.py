@@ -53,7 +53,7 @@ class Significance(_Part, frozen=True, kw_only=True):
 
 
 class SharedDelta(_Part, frozen=True, kw_only=True):
-    """A metric on those examples alone that both sides judged."""
+    """A metric on those examples, stories or cases alone that both sides judged."""
 
     base: float
     value: float
@@ -61,7 +61,8 @@ class SharedDelta(_Part, frozen=True, kw_only=True):
 
 
 class MetricDelta(_Part, frozen=True, kw_only=True):
-    """One metric on both sides; ``None`` where a side does not have it. ``shared`` where the examples differ."""
+    """One metric on both sides; ``None`` where a side does not have it. ``shared`` where the two sides
+    judged different examples, stories or cases: then ``judgement`` is about those."""
 
     name: str
     better: Better
@@ -117,24 +118,29 @@ class ChangedCases(_Part, frozen=True, kw_only=True):
     """Cases of one kind, matched by what they are. ``worse`` and ``better`` are the same cases on both sides.
 
     ``edited`` holds the pairs that were edited or renamed, whatever their results; ``added_failing`` the new ones that
-    fail. Worst first. The numbers count all cases, also those that nothing happened to: on both sides, thereof in
-    another file, only now, only before.
+    fail; ``gone`` the tests that only the base has (of sentences only their number is told). Worst first. The numbers
+    count all cases, also those that nothing happened to: on both sides, thereof in another file, only now, only before.
     """
 
     worse: tuple[CaseChange, ...] = ()
     better: tuple[CaseChange, ...] = ()
     edited: tuple[CaseChange, ...] = ()
     added_failing: tuple[CaseChange, ...] = ()
+    gone: tuple[CaseChange, ...] = ()
     shared: int = 0
     moved: int = 0
     added: int = 0
     removed: int = 0
 
     @property
+    def became_wrong(self) -> tuple[CaseChange, ...]:
+        """Those of both sides that fail now and did not before: the same ones, and the edited."""
+        return (*self.worse, *(case for case in self.edited if not case.passed and case.base_passed))
+
+    @property
     def newly_failing(self) -> tuple[CaseChange, ...]:
-        """All that fail now and did not before: the same, the edited, the new ones."""
-        edited = tuple(case for case in self.edited if not case.passed and case.base_passed)
-        return (*self.worse, *edited, *self.added_failing)
+        """All that fail now and did not before: those of both sides, and the new ones."""
+        return (*self.became_wrong, *self.added_failing)
 
 
 class FindingChange(_Part, frozen=True, kw_only=True):
@@ -234,7 +240,7 @@ class Comparison(_Part, frozen=True, kw_only=True):
         return (
             not self.judged
             or bool(self.settings_changed or self.new_findings or self.gone_findings or self.changed_items)
-            or any(kind.worse or kind.better or kind.edited or kind.added_failing for kind in cases)
+            or any(kind.worse or kind.better or kind.edited or kind.added or kind.removed for kind in cases)
             or any(kind.added or kind.removed for kind in names)
             or any(metric.judgement in {"better", "worse"} for metric in self.metrics)
         )

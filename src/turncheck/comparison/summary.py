@@ -68,15 +68,21 @@ def _changed(comparison: Comparison) -> str:
         *(comparison.examples, comparison.entities, comparison.responses),
         *(comparison.stories, comparison.e2e, comparison.batch),
     )
-    worse, better = sum(len(c.newly_failing) for c in cases), sum(len(c.better) for c in cases)
+    worse, better = sum(len(c.became_wrong) for c in cases), sum(len(c.better) for c in cases)
     if worse or better:
         told.append(f"{count(worse, 'case')} newly wrong, {better:,} newly right")
+    if added := sum(len(c.added_failing) for c in cases):
+        told.append(f"{count(added, 'new case')} wrong from the start")
     serious = [finding for finding in comparison.new_findings if finding.severity != "info"]
     if serious:
         told.append(f"{count(len(serious), 'new finding')} in the data")
-    for kind, one, many in ((comparison.stories, "story", "stories"), (comparison.e2e, "end-to-end case", None)):
+    tests = (
+        *((comparison.stories, "story", "stories"), (comparison.e2e, "end-to-end case", None)),
+        (comparison.batch, "batch case", None),
+    )
+    for kind, one, many in tests:
         if kind.removed:
-            told.append(f"{count(kind.removed, one, many)} of the base gone")
+            told.append(f"{count(kind.removed, one, many)} gone")
     if told:
         return ", ".join(told)
     return "no case changed sides against the base" if comparison.changed else "nothing changed against the base"

@@ -128,9 +128,14 @@ def _figures(console: Console, rows: list[MainMetric], *, compared: bool) -> Non
     for row in rows:
         label = Text(f"{row.label} {text(row.subject, 40)}".rstrip())
         cells = (row.base, row.now, row.change) if compared else (row.now,)
-        table.add_row(label, *map(Text, cells), Text(row.mark, style=_STYLES.get(row.mark, "")))
+        table.add_row(label, *map(Text, cells), _mark(row))
     console.print(table)
     console.print()
+
+
+def _mark(row: MainMetric) -> Text:
+    note = row.note if row.mark else row.note.removeprefix("; ")
+    return Text.assemble((row.mark, _STYLES.get(row.mark, "")), note)
 
 
 def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:

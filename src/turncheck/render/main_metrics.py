@@ -9,7 +9,9 @@ from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
 from turncheck.comparison.wording import difference, figure
 
 if TYPE_CHECKING:
-    from turncheck.comparison.model import Comparison, MetricDelta
+    from collections.abc import Callable
+
+    from turncheck.comparison.model import ChangedCases, Comparison, MetricDelta
     from turncheck.report.model import Report
 
 Mark = Literal["real gain", "real drop", "within noise", "unchanged", "better", "worse", ""]
@@ -18,11 +20,20 @@ MARKS: Final[dict[Mark, str]] = {"real gain": "🟢", "real drop": "🔴", "bett
 """The signs beside the words: never instead of them."""
 _ONLY_IF_ANY: Final = frozenset({"validation.warnings", "core.passed", "e2e.passed", "batch.passed"})
 _OF: Final = {"core.passed": "core.failed", "e2e.passed": "e2e.failed", "batch.passed": "batch.failed"}
+_TESTS: Final[dict[str, Callable[[Comparison], ChangedCases]]] = {
+    "core.passed": lambda comparison: comparison.stories,
+    "e2e.passed": lambda comparison: comparison.e2e,
+    "batch.passed": lambda comparison: comparison.batch,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class MainMetric:
-    """A row: what it is (``subject`` is a name from the project), both sides in words, and what the change is worth."""
+    """A row: what it is (``subject`` is a name from the project), both sides in words, and what the change is worth.
+
+    Change and mark are about what both sides judged; ``note`` goes behind them and says so, or how many tests are new
+    and how many gone.
+    """
 
     label: str
     subject: str
@@ -31,6 +42,7 @@ class MainMetric:
     change: str
     mark: Mark
     name: str
+    note: str = ""
 
 
 def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetric]:
@@ -51,6 +63,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
                 change=_change(delta) if delta else "",
                 mark=mark(delta) if delta else "",
                 name=name,
+                note=_note(delta, comparison) if delta and comparison else "",
             )
         )
     if comparison and comparison.changed_items:
@@ -61,14 +74,34 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
 
 
 def _change(delta: MetricDelta) -> str:
-    """The difference, and where the sides judged different sentences that on the shared ones: the mark is about it."""
-    if delta.delta is None:
+    """The difference; where the sides judged different sentences or tests, that on those of both."""
+    if delta.delta is None or (delta.name in _OF and mark(delta) == ""):
         return ""
-    shown = difference(delta.delta, delta.kind)
-    if delta.shared is None or mark(delta) == "":
-        return shown
-    shared = difference(delta.shared.delta, delta.kind)
-    return shown if shared == shown else f"{shown}, on shared sentences {shared}"
+    return difference(_judged(delta), delta.kind)
+
+
+def _judged(delta: MetricDelta) -> float:
+    judged = delta.shared is not None and mark(delta) != ""
+    return delta.shared.delta if delta.shared is not None and judged else delta.delta or 0.0
+
+
+def _note(delta: MetricDelta, comparison: Comparison) -> str:
+    if delta.name in _OF:
+        return _new_and_gone(_TESTS[delta.name](comparison))
+    told = difference(_judged(delta), delta.kind) == difference(delta.delta or 0.0, delta.kind)
+    return "" if told else " on the sentences of both"
+
+
+def _new_and_gone(tests: ChangedCases) -> str:
+    """How many tests only one side has: ``2 new (1 fails), 7 gone``."""
+    parts = []
+    if tests.added:
+        failing = len(tests.added_failing)
+        fails = f" ({failing:,} {'fails' if failing == 1 else 'fail'})" if failing else ""
+        parts.append(f"{tests.added:,} new{fails}")
+    if tests.removed:
+        parts.append(f"{tests.removed:,} gone")
+    return f"; {', '.join(parts)}" if parts else ""
 
 
 def _any(name: str, current: dict[str, Metric], deltas: dict[str, MetricDelta]) -> bool:

@@ -97,6 +97,11 @@ class Entries:
         how = " and ".join(case.edits)
         return join([trusted(f"{kind} "), code(case.name), trusted(f" ({how}): {sides}"), self.place(case.location)])
 
+    def gone(self, kind: str, case: CaseChange) -> Markdown:
+        """A test that only the base has."""
+        how = trusted(f", {'passed' if case.base_passed else 'failed'} on the base")
+        return join([trusted(f"{kind} "), code(case.name), how, self.place(case.base_location, base=True)])
+
     def training(self, change: TrainingChange) -> Markdown:
         """A training sentence that this change added, removed or relabelled."""
         text, intent = code(change.text), code(change.intent)

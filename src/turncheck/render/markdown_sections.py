@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 DEGRADATION: Final = (
     "method", "confusions", "intents", "still_found", "still_wrong", "still_failing", "substituted", "edited", "right",
-    "gone", "names", "uncovered", "skipped", "remarks", "findings", "labels", "wrong", "collisions", "failing", "gates",
-    "metrics", "settings",
+    "gone", "names", "uncovered", "skipped", "remarks", "gone_tests", "findings", "labels", "wrong", "collisions",
+    "failing", "gates", "metrics", "settings",
 )  # fmt: skip
 """Who gives up entries first: details, then what was wrong already, what became right, what became wrong, the gates."""
 
@@ -111,7 +111,7 @@ class _Writer:
         if comparison and comparison.judged:
             header = trusted("| | base | now | change |\n|---|---:|---:|:---|")
             built = [
-                row([_label(m.label, m.subject), trusted(m.base), trusted(m.now), marked(m.change, m.mark)])
+                row([_label(m.label, m.subject), trusted(m.base), trusted(m.now), marked(m.change, m.mark, m.note)])
                 for m in rows[:BUILT]
             ]
         else:
@@ -152,6 +152,9 @@ class _Writer:
         uncovered = [item for item in compared.changed_items if not item.covered]
         title = f"Changed, and no test reaches it ({len(uncovered)} of {len(compared.changed_items)})"
         yield self.listed("uncovered", title, uncovered, entries.item)
+        gone = [(kind, case) for kind, cases in _tests(compared) for case in cases.gone]
+        title = f"Tests that are gone ({len(gone)})"
+        yield self.listed("gone_tests", title, gone, lambda test: entries.gone(*test), unfolded=self.unfolded // 2)
         yield from self._improvements(compared)
         yield from self._constants(report, compared)
 

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 _PREFIX, _SUFFIX = "nlu.intents[", "].f1"
 
 
-def marked(change: str, mark: Mark) -> Markdown:
-    """A difference and what it is worth, in one cell: a fifth column would not show on a phone."""
+def marked(change: str, mark: Mark, note: str = "") -> Markdown:
+    """A difference, its worth and what to know about it, in one cell: a fifth column would not show on a phone."""
     if mark == "unchanged" and change == "±0":
-        return trusted(mark)
-    return trusted(" ".join(part for part in (change, MARKS.get(mark, ""), mark) if part))
+        change = ""
+    told = " ".join(part for part in (change, MARKS.get(mark, ""), mark) if part)
+    return trusted(f"{told}{note}".removeprefix("; "))
 
 
 def intent_table(report: Report, compared: Comparison | None, where: Markdown) -> Section:

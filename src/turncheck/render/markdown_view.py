@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.baseline import WAYS
-from turncheck.comparison.wording import difference, figure
+from turncheck.comparison.wording import count, difference, figure
 from turncheck.render.main_metrics import mark
 from turncheck.render.markdown_sections import all_sections
 from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, trusted
@@ -72,17 +72,16 @@ def _examples(comparison: Comparison) -> Markdown:
     cases = comparison.examples
     if not (cases.added or cases.removed or cases.edited):
         return trusted("")
-    told = f"The two sides judged different sentences: {cases.shared - len(cases.edited):,} on both"
-    for number, word in ((cases.added, "new"), (cases.removed, "gone"), (len(cases.edited), "edited")):
-        told += f", {number:,} {word}" if number else ""
+    same = cases.shared - len(cases.edited)
+    told = f"Both sides judged {count(same, 'sentence')}" if same else "No sentence was judged on both sides"
     f1 = comparison.metric("nlu.intents.f1")
     if f1 and f1.shared:
         one, other = figure(f1.shared.base, "score"), figure(f1.shared.value, "score")
         worth = f", {mark(f1)}" if mark(f1) else ""
-        told += (
-            f". On those of both, F1 of the intents: {one} → {other} ({difference(f1.shared.delta, 'score')}{worth})"
-        )
-    return trusted(f"{told}.")
+        told += f": F1 of the intents {one} → {other} ({difference(f1.shared.delta, 'score')}{worth})"
+    numbers = ((cases.added, "new"), (cases.removed, "gone"), (len(cases.edited), "edited"))
+    others = [f"{number:,} {word}" for number, word in numbers if number]
+    return trusted(f"{told}; {', '.join(others)}.")
 
 
 def _footer(report: Report, links: Links) -> Markdown:
