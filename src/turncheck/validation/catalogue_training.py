@@ -16,8 +16,8 @@ EXAMPLES = (
         "regex-backtracks",
         "warning",
         "A regular expression can take exponential time",
-        "A repetition within a repetition (`(a+)+`) or of alternatives that overlap tries every way to split a sentence."
-        " One long message can stop the assistant. Write it without the nesting.",
+        "A repetition within a repetition (`(a+)+`) or of alternatives that overlap (`(a|aa)+$`) tries every way to split"
+        " a sentence. One long message can stop the assistant. Write it so that each text can be read in one way.",
         "- regex: number\n  examples: |\n    - ([0-9]+)*x",
         "- regex: number\n  examples: |\n    - [0-9]+x",
     ),

@@ -1,0 +1,250 @@
+"""Regular expressions that can take exponential time: those with a loop that can read one text in several ways.
+
+Python's ``re`` tries one way after the other. If the pattern can fail behind such a loop, it tries them all, and their
+number doubles with every round. In terms of automata: a state from which two different paths lead back to it over the
+same text (Weideman and others, "Analyzing Matching Time Behavior of Backtracking Regular Expression Matchers by Using
+Ambiguity of NFA", 2016). States in which the pattern may end successfully take no part, since the search ends there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from re import _constants as opcodes  # type: ignore[attr-defined] # CPython's own parser of patterns: no other knows its syntax
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from turncheck.validation.characters import Alphabet, Character
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+MANY_ROUNDS: Final = 12
+"""A bounded repetition with at least so many rounds counts as endless: two ways a round are thousands in all."""
+_MOST_POSITIONS: Final = 400
+_REPEATS: Final = frozenset({opcodes.MAX_REPEAT, opcodes.MIN_REPEAT})
+_ASSERTIONS: Final = frozenset({opcodes.ASSERT, opcodes.ASSERT_NOT})
+
+Conditions = frozenset[Any]
+"""What must hold between two characters: word boundary, begin, end … (the opcodes of ``re``), or a look around."""
+_NOTHING: Final[Conditions] = frozenset()
+
+
+class Place(NamedTuple):
+    """A character of the pattern, by its number, and the conditions on the way to or from it."""
+
+    position: int
+    conditions: Conditions = _NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class _Fragment:
+    """A part of the pattern: where it can begin and end, and the ways to match nothing with it."""
+
+    firsts: Sequence[Place] = ()
+    lasts: Sequence[Place] = ()
+    empty: Sequence[Conditions] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Automaton:
+    """Glushkov's automaton: a state for each character of the pattern; ``follow`` counts the ways from one to others."""
+
+    characters: list[Any] = field(default_factory=list)
+    follow: dict[int, Counter[Place]] = field(default_factory=dict)
+    inner: list[Any] = field(default_factory=list)
+
+    def of(self, body: Iterable[tuple[Any, Any]]) -> _Fragment:
+        """Add a sequence of parsed items."""
+        whole = _Fragment(empty=(_NOTHING,))
+        for operator, argument in body:
+            whole = self._joined(whole, self._of_item(operator, argument))
+        return whole
+
+    def _of_item(self, operator: Any, argument: Any) -> _Fragment:
+        if operator in _REPEATS:
+            return self._of_repeat(*argument)
+        if operator == opcodes.SUBPATTERN:
+            return self.of(argument[-1])
+        if operator == opcodes.BRANCH:
+            return _either([self.of(branch) for branch in argument[1]])
+        if operator == opcodes.GROUPREF_EXISTS:
+            return _either([self.of(branch) for branch in argument[1:] if branch is not None])
+        if operator in _ASSERTIONS:
+            self.inner.append(argument[1])
+            return _Fragment(empty=(frozenset({operator}),))
+        if operator == opcodes.AT:
+            return _Fragment(empty=(frozenset({argument}),))
+        place = Place(len(self.characters))
+        self.characters.append((operator, argument))
+        if place.position >= _MOST_POSITIONS:
+            raise _TooLargeError
+        return _Fragment((place,), (place,))
+
+    def _of_repeat(self, least: int, most: int, body: Any) -> _Fragment:
+        if most == 0:
+            return _Fragment(empty=(_NOTHING,))
+        if least == most:
+            # A fixed number of rounds stays fixed, though it need not be as large.
+            return self._copies(body, min(least, MANY_ROUNDS + 1))
+        if most != opcodes.MAXREPEAT and most < MANY_ROUNDS:
+            tail = _Fragment(empty=(_NOTHING,))
+            for _ in range(most - least):
+                tail = _optional(self._joined(self.of(body), tail))
+            return self._joined(self._copies(body, least), tail)
+        looped = self._looped(self.of(body))
+        return looped if least else _optional(looped)
+
+    def _copies(self, body: Any, number: int) -> _Fragment:
+        whole = _Fragment(empty=(_NOTHING,))
+        for _ in range(number):
+            whole = self._joined(whole, self.of(body))
+        return whole
+
+    def _looped(self, part: _Fragment) -> _Fragment:
+        self._connect(part.lasts, part.firsts)
+        return part
+
+    def _joined(self, one: _Fragment, other: _Fragment) -> _Fragment:
+        self._connect(one.lasts, other.firsts)
+        return _Fragment(
+            (*one.firsts, *_across(one.empty, other.firsts)),
+            (*other.lasts, *_across(other.empty, one.lasts)),
+            _at_most_twice(a | b for a in one.empty for b in other.empty),
+        )
+
+    def _connect(self, lasts: Sequence[Place], firsts: Sequence[Place]) -> None:
+        for last in lasts:
+            ways = self.follow.setdefault(last.position, Counter())
+            for first in firsts:
+                ways[Place(first.position, last.conditions | first.conditions)] += 1
+
+
+class _TooLargeError(Exception):
+    """The pattern has too many characters to be judged."""
+
+
+def _either(parts: Sequence[_Fragment]) -> _Fragment:
+    return _Fragment(
+        [place for part in parts for place in part.firsts],
+        [place for part in parts for place in part.lasts],
+        _at_most_twice(conditions for part in parts for conditions in part.empty),
+    )
+
+
+def _optional(part: _Fragment) -> _Fragment:
+    return _Fragment(part.firsts, part.lasts, _at_most_twice((*part.empty, _NOTHING)))
+
+
+def _across(empty: Sequence[Conditions], places: Sequence[Place]) -> Iterator[Place]:
+    return (Place(place.position, place.conditions | conditions) for conditions in empty for place in places)
+
+
+def _at_most_twice(ways: Iterable[Conditions]) -> tuple[Conditions, ...]:
+    """Two ways to match nothing are as bad as any number."""
+    return tuple(way for way, count in Counter(ways).items() for _ in range(min(count, 2)))
+
+
+def is_exponential(tree: Any) -> bool:
+    """Whether a parsed pattern (or a look around in it) has a loop that reads one text in several ways, and can fail.
+
+    A pattern of more than 400 characters (a bounded repetition is several) is not judged.
+    """
+    automaton = _Automaton()
+    try:
+        whole = automaton.of(tree)
+    except _TooLargeError:
+        return False
+    ends = {place.position for place in whole.lasts if not place.conditions}
+    paths = _Paths(automaton, ends, Alphabet.of(automaton.characters, tree.state.flags))
+    return paths.is_ambiguous() or any(map(is_exponential, automaton.inner))
+
+
+Pair = tuple[int, int, Character]
+"""Two states of the automaton that were reached over the same text, and its last character."""
+
+
+class _Paths:
+    """Pairs of paths through the automaton over one text."""
+
+    def __init__(self, automaton: _Automaton, ends: set[int], alphabet: Alphabet) -> None:
+        self._follow = {
+            state: {place: count for place, count in ways.items() if place.position not in ends}
+            for state, ways in automaton.follow.items()
+            if state not in ends
+        }
+        self._read = [alphabet.matching(character) for character in automaton.characters]
+        self._alphabet = alphabet
+
+    def is_ambiguous(self) -> bool:
+        """Whether two different paths lead from some state back to it.
+
+        Each pair of one state with itself is followed until all pairs are known that it leads to; if pairs that lead
+        on to one another include both such a pair and two different states, the paths have parted and met again.
+        """
+        begins = [(state, state, letter) for state in self._follow for letter in self._read[state]]
+        for component in _components(begins, self._next):
+            members = set(component)
+            if any(one == other for one, other, _ in members) and (
+                any(one != other for one, other, _ in members) or self._has_double_step(members)
+            ):
+                return True
+        return False
+
+    def _steps(self, state: int, letter: Character) -> dict[tuple[int, Character], int]:
+        """The states after this one with the character they read, and in how many ways each is reached."""
+        found: dict[tuple[int, Character], int] = {}
+        for place, count in self._follow.get(state, {}).items():
+            for following in self._read[place.position]:
+                if self._alphabet.allows(letter, following, place.conditions):
+                    found[place.position, following] = found.get((place.position, following), 0) + count
+        return found
+
+    def _next(self, pair: Pair) -> list[Pair]:
+        one, other, letter = pair
+        lefts = self._steps(one, letter)
+        rights = lefts if one == other else self._steps(other, letter)
+        by_letter: dict[Character, list[int]] = {}
+        for state, following in rights:
+            by_letter.setdefault(following, []).append(state)
+        return [(left, right, following) for left, following in lefts for right in by_letter.get(following, ())]
+
+    def _has_double_step(self, members: set[Pair]) -> bool:
+        return any(
+            count > 1 and (following, following, read) in members
+            for one, other, letter in members
+            if one == other
+            for (following, read), count in self._steps(one, letter).items()
+        )
+
+
+def _components(begins: Sequence[Pair], following: Callable[[Pair], list[Pair]]) -> Iterator[list[Pair]]:
+    """The strongly connected components of what can be reached, after Kosaraju (two searches, the second backwards)."""
+    leading: dict[Pair, list[Pair]] = {begin: [] for begin in begins}
+    finished: list[Pair] = []
+    seen: set[Pair] = set()
+    for begin in begins:
+        if begin in seen:
+            continue
+        seen.add(begin)
+        stack = [(begin, iter(following(begin)))]
+        while stack:
+            pair, onward = stack[-1]
+            for after in onward:
+                leading.setdefault(after, []).append(pair)
+                if after not in seen:
+                    seen.add(after)
+                    stack.append((after, iter(following(after))))
+                    break
+            else:
+                finished.append(pair)
+                stack.pop()
+    for begin in reversed(finished):
+        component, waiting = [], [begin]
+        while waiting:
+            pair = waiting.pop()
+            if pair in seen:
+                seen.discard(pair)
+                component.append(pair)
+                waiting += leading[pair]
+        if component:
+            yield component
