@@ -47,7 +47,7 @@ class _Fragment:
 
 @dataclass(frozen=True, slots=True)
 class _Automaton:
-    """Glushkov's automaton: a state for each character of the pattern; ``follow`` counts the ways from one to others."""
+    """Glushkov's automaton: a state for each character; ``follow`` counts the ways from one to others."""
 
     characters: list[Any] = field(default_factory=list)
     follow: dict[int, Counter[Place]] = field(default_factory=dict)
