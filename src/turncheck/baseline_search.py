@@ -22,7 +22,7 @@ from turncheck.checkout import GitError
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.errors import UserError
 from turncheck.github.baseline import Base, LeftReport, Reports, base_of, merge_base
-from turncheck.github.errors import GitHubError
+from turncheck.github.errors import GitHubError, MissingPermissionError
 from turncheck.github.pull_request import Target, find_target
 from turncheck.github.tarball import files_by_api
 from turncheck.measure import Inputs, measure
@@ -47,6 +47,7 @@ _Found = TypeVar("_Found")
 SEARCHED = frozenset({"auto", "artifact", "git"})
 GATES = ("fail_on", "fail_on_warnings", "thresholds", "max_regression", "require", "not_judged", "strict")
 """Settings that judge, and stand in the report."""
+_EARLIER = "what earlier runs measured"
 _TESTS = {"nlu": "nlu", "stories": "core", "e2e": "e2e"}
 """Settings that name tests, and the evaluation that needs them."""
 
@@ -73,6 +74,9 @@ class BaselineSearch:
     client: GitHubClient | None
     measure: Callable[[Inputs, Screen], Report] = measure
     _troubles: list[str] = field(default_factory=list)
+    """Why the base cannot be measured here."""
+    _warnings: list[str] = field(default_factory=list)
+    """What GitHub did not tell, and why; each is said once."""
 
     def find(self, report: Report) -> Baseline:
         """Find what the settings ask for.
@@ -84,33 +88,35 @@ class BaselineSearch:
         if wanted not in SEARCHED:
             return read_baseline(wanted)
         base = self._base()
-        if isinstance(base, str):
-            return Missing(base)
-        found = self._search(report, base, wanted)
-        if found is None:
-            return Missing(self._why_none(base, wanted))
-        told = "; ".join(part for part in (found.passed_over, *self._troubles) if part)
-        return replace(found, passed_over=told)
+        found = base if isinstance(base, str) else self._search(report, base, wanted)
+        if isinstance(found, Present):
+            told = "; ".join(part for part in (found.passed_over, *self._troubles) if part)
+            return replace(found, passed_over=told, warnings=tuple(self._warnings))
+        return Missing(found, tuple(self._warnings))
 
-    def _search(self, report: Report, base: Base, wanted: str) -> Present | None:
+    def _search(self, report: Report, base: Base, wanted: str) -> Present | str:
         reports = self._reports() if wanted != "git" else None
-        if reports is not None and (left := self._asked(lambda: _left_by_a_run(reports, base))):
+        if reports is not None and (left := self._asked(_EARLIER, lambda: _left_by_a_run(reports, base))):
             return Present(left.report, "artifact", left.commit, left.run_id, reports.told())
         commit = base.commit
         if commit and wanted != "artifact" and (found := self._measured_here(commit, report)):
             return replace(found, passed_over=reports.told() if reports else "")
-        if commit and reports is not None and (left := self._asked(lambda: reports.of_ancestor(base.branch, commit))):
+        if (
+            commit
+            and reports is not None
+            and (left := self._asked(_EARLIER, lambda: reports.of_ancestor(base.branch, commit)))
+        ):
             return Present(left.report, "ancestor", left.commit, left.run_id, reports.told())
         if reports is not None and (told := reports.told()):
             self._troubles.append(f"passed over: {told}")
-        return None
+        return self._why_none(base, wanted)
 
     def _why_none(self, base: Base, wanted: str) -> str:
         name = f"commit {base.commit[:8]}" if base.commit else f"'{base.branch}'"
         tried = {
-            "artifact": "no run of this workflow left a report",
+            "artifact": "no report of a run of this workflow was found",
             "git": "it could not be measured here",
-            "auto": "no run of this workflow left a report, and it could not be measured here",
+            "auto": "no report of a run of this workflow was found, and it could not be measured here",
         }
         if wanted == "auto" and base.commit is None:
             wanted = "artifact"
@@ -128,8 +134,8 @@ class BaselineSearch:
         if base.commit is None and base.head is not None:
             commit = self._first_parent_of_test_merge() or self._parted(base.branch, base.head)
             if commit is None:
-                why = "; ".join(("where this change left its base branch is not known here", *self._troubles))
-                return f"{why} (a checkout with `fetch-depth: 0` or a token that may read would tell)"
+                told_by = "a checkout with `fetch-depth: 0` or a token that may read would tell"
+                return f"where this change left its base branch is not known here ({told_by})"
             base = replace(base, commit=commit)
         if base.commit is not None and base.commit == self._here():
             return "this is the base itself"
@@ -140,12 +146,11 @@ class BaselineSearch:
         client = self.client
         if context.pull_request is not None or client is None:
             return base
-        troubles = len(self._troubles)
-        target = self._asked(lambda: find_target(context, client))
+        target = self._asked("the pull request of this branch", lambda: find_target(context, client))
         if isinstance(target, Target):
             return Base(target.base_ref, head=context.sha)
-        if len(self._troubles) > troubles and isinstance(base, Base):
-            self._troubles[-1] += f" (so '{base.branch}' is taken to be what this branch is to be merged into)"
+        if target is None and isinstance(base, Base):
+            self._warnings.append(f"'{base.branch}' is taken to be what this branch is to be merged into")
         return base
 
     def _base_in_git(self) -> Base | str:
@@ -181,7 +186,9 @@ class BaselineSearch:
         if self.client is None or self.context is None:
             return None
         client, repository = self.client, self.context.repository
-        return self._asked(lambda: merge_base(client, repository, branch, head))
+        return self._asked(
+            "where this change left its base branch", lambda: merge_base(client, repository, branch, head)
+        )
 
     # --- where its report comes from ---------------------------------------------------------------------------------
 
@@ -268,15 +275,17 @@ class BaselineSearch:
                 return f"{tree / absolute.relative_to(self.top)}{separator}{case}"
         return value  # it lies outside the repository, and is the same for both
 
-    def _asked(self, ask: Callable[[], _Found | None]) -> _Found | None:
+    def _asked(self, what: str, ask: Callable[[], _Found | None]) -> _Found | None:
         """Ask GitHub; where that fails it is remembered, said once, and the search goes on."""
         try:
             return ask()
+        except MissingPermissionError as error:
+            told = f"GitHub does not tell {what}: the token lacks `{error.needs}`, add it to the job's `permissions:`"
         except GitHubError as error:
-            trouble = f"{error.what}{f' {error.remedy}' if error.remedy else ''}"
-            if trouble not in self._troubles:
-                self._troubles.append(trouble)
-            return None
+            told = f"GitHub does not tell {what}: {error.what}{f' ({error.remedy})' if error.remedy else ''}"
+        if told not in self._warnings:
+            self._warnings.append(told)
+        return None
 
 
 def _left_by_a_run(reports: Reports, base: Base) -> LeftReport | None:

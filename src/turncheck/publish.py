@@ -108,6 +108,8 @@ class Publishing:
         Returns:
             The names of the steps that failed; each has been said.
         """
+        for warning in self.outcome.comparison.baseline.warnings:
+            self.place.say("warning", f"baseline: {warning}")  # the summary has it where it names the baseline
         steps = [Publisher("artifact", self._upload), Publisher("comment", self._comment)]
         if self.settings.annotations:
             steps.append(Publisher("annotations", self._annotate))

@@ -489,6 +489,21 @@ def test_publishing_trouble_is_one_warning_and_changes_nothing_else(job: Job, tr
     assert "report.json" in job.artifact
 
 
+def test_without_the_permission_to_read_runs_one_warning_names_it(job: Job) -> None:
+    refused = refuse(403, "Resource not accessible by integration")
+    job.github.troubles.append(Trouble("GET", "/actions/", refused, times=9))
+
+    job.pull_request()
+
+    said = "GitHub does not tell what earlier runs measured: the token lacks `actions: read`"
+    assert f"{WARNING}baseline: {said}" in job.text
+    assert job.text.count("actions: read") == 1
+    line = next(line for line in job.github.bodies(7)[0].splitlines() if line.startswith("Compared with"))
+    assert line.endswith(
+        ": evaluated here, from git.<br>⚠️ " + said.replace("`", "\\`") + ", add it to the job's \\`permissions:\\`."
+    )
+
+
 def test_an_upload_that_fails_loses_nothing_else(job: Job) -> None:
     job.results.troubles.append(Trouble("POST", "Create", Answer(403, {"code": "x", "msg": "insufficient usage"})))
 

@@ -391,10 +391,12 @@ def hostile_pair(text: str) -> tuple[Report, Report]:
 @given(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40)))
 def test_nothing_of_a_hostile_report_acts(text: str) -> None:
     base, head = hostile_pair(text)
-    comparison = compare(head, Present(base, "artifact", commit=text, run_id=text, passed_over=text))
+    comparison = compare(head, Present(base, "artifact", commit=text, run_id=text, passed_over=text, warnings=(text,)))
     verdict = judge(head, comparison, head.settings)
     tame_base, tame = hostile_pair("x")
-    tame_comparison = compare(tame, Present(tame_base, "artifact", commit="x", run_id="x", passed_over="x"))
+    tame_comparison = compare(
+        tame, Present(tame_base, "artifact", commit="x", run_id="x", passed_over="x", warnings=("x",))
+    )
 
     for render in (render_comment, render_summary):
         html = to_html(str(render(head, comparison, verdict, LINKS).content))

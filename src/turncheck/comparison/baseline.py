@@ -27,7 +27,8 @@ class Present:
     """A report to compare with.
 
     ``commit`` is the state it was found for, by whoever found it; ``run_id`` the workflow run that left it;
-    ``passed_over`` says in one line what else was looked at ("2 expired artifacts, 1 from a fork").
+    ``passed_over`` says in one line what else was looked at ("2 expired artifacts, 1 from a fork"); ``warnings`` are
+    sentences about what kept a better one from being found.
     """
 
     report: Report
@@ -35,13 +36,15 @@ class Present:
     commit: str | None = None
     run_id: str | None = None
     passed_over: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """There is nothing to compare with, and why."""
+    """There is nothing to compare with, and why; ``warnings`` as for :class:`Present`."""
 
     reason: str
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

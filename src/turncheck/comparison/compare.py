@@ -47,8 +47,8 @@ def compare(report: Report, baseline: Baseline) -> Comparison:
     The same two reports give the same comparison, byte for byte.
     """
     match baseline:
-        case Missing(reason):
-            return _alone(report, BaselineUsed(status="missing", reason=reason))
+        case Missing(reason, warnings):
+            return _alone(report, BaselineUsed(status="missing", reason=reason, warnings=warnings))
         case Unreadable(reason):
             return _alone(report, BaselineUsed(status="unreadable", reason=reason))
         case Present(base):
@@ -66,6 +66,7 @@ def _used(baseline: Present) -> BaselineUsed:
         commit=baseline.commit or source.commit,
         run_id=baseline.run_id or source.run_id,
         passed_over=baseline.passed_over,
+        warnings=baseline.warnings,
     )
 
 

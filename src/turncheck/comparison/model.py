@@ -23,7 +23,10 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class BaselineUsed(_Part, frozen=True, kw_only=True):
-    """What was compared with. ``reason`` says why there is nothing, where ``status`` is not ``present``."""
+    """What was compared with. ``reason`` says why there is nothing, where ``status`` is not ``present``.
+
+    ``warnings``: what kept a better one from being found, a missing permission say; a sentence each.
+    """
 
     status: Literal["present", "missing", "unreadable"]
     way: Way | None = None
@@ -31,6 +34,7 @@ class BaselineUsed(_Part, frozen=True, kw_only=True):
     run_id: str | None = None
     passed_over: str = ""
     reason: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 Judgement = Literal["better", "worse", "noise", "same", "not judged"]

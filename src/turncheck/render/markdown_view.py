@@ -53,7 +53,7 @@ def _baseline(used: BaselineUsed, links: Links) -> Markdown:
     """Commit and run of the baseline, and how it was found; or why there is none."""
     if used.status != "present":
         word = "No baseline" if used.status == "missing" else "The baseline could not be read"
-        return join([trusted(f"**{word}:** "), prose(used.reason)])
+        return join([trusted(f"**{word}:** "), prose(used.reason), *_warnings(used)])
     parts = [trusted("Compared with ")]
     if used.commit:
         shown = join([trusted("commit "), code(used.commit[:8])])
@@ -64,7 +64,11 @@ def _baseline(used: BaselineUsed, links: Links) -> Markdown:
         parts += [trusted(" ("), run, trusted(")")]
     if used.passed_over:
         parts += [trusted("; passed over: "), prose(used.passed_over)]
-    return join([*parts, trusted(".")])
+    return join([*parts, trusted("."), *_warnings(used)])
+
+
+def _warnings(used: BaselineUsed) -> list[Markdown]:
+    return [join([trusted("<br>⚠️ "), prose(warning), trusted(".")]) for warning in used.warnings]
 
 
 def _examples(comparison: Comparison) -> Markdown:
