@@ -22,8 +22,8 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
     "recipe-unknown": ([(C, "default.v1", "defualt.v1")], "config.yml:1"),
     "slot-undefined": ([(S, "    - size: large\n  - action: pizza", "    - sise: large\n  - action: pizza")], S),
     "slot-value-undefined": ([(S, "    - size: large\n  - action: pizza", "    - size: huge\n  - action: pizza")], S),
-    "entity-undefined": ([(N, "[small](size)", "[small](sise)")], "data/nlu.yml:14"),
-    "entity-role-undefined": ([(N, '"role": "from"', '"role": "form"')], "data/nlu.yml:15"),
+    "entity-undefined": ([(N, "[small](size)", "[small](sise)")], "data/nlu.yml:14:27"),
+    "entity-role-undefined": ([(N, '"role": "from"', '"role": "form"')], "data/nlu.yml:15:21"),
     "action-undefined": ([(S, "- action: pizza_form", "- action: piza_form")], "data/stories.yml:12"),
     "mapping-entity-undefined": ([(D, "      entity: size", "      entity: sise")], "domain.yml:20"),
     "mapping-intent-undefined": (
@@ -36,8 +36,11 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         ],
         "domain.yml:20",
     ),
-    "used-entity-undefined": ([(D, "- order\n", "- order:\n    use_entities: [sise]\n")], "domain.yml:5"),
-    "ignored-intent-undefined": ([(D, "    required_slots:", "    ignored_intents: [gret]\n    required_slots:")], D),
+    "used-entity-undefined": ([(D, "- order\n", "- order:\n    use_entities: [sise]\n")], "domain.yml:6:20"),
+    "ignored-intent-undefined": (
+        [(D, "    required_slots:", "    ignored_intents: [gret]\n    required_slots:")],
+        "domain.yml:24:23",
+    ),
     "condition-slot-undefined": (
         [
             (
@@ -46,11 +49,11 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
                 '  - text: "Bye!"\n    condition:\n    - type: slot\n      name: sise\n      value: 1',
             )
         ],
-        D,
+        "domain.yml:36:13",
     ),
-    "button-payload-invalid": ([(D, '"large"}', '"large"')], D),
-    "button-intent-undefined": ([(D, "'/order{", "'/ordr{")], D),
-    "button-entity-undefined": ([(D, '{"size": "large"}', '{"sise": "large"}')], D),
+    "button-payload-invalid": ([(D, '"large"}', '"large"')], "domain.yml:31:16"),
+    "button-intent-undefined": ([(D, "'/order{", "'/ordr{")], "domain.yml:31:16"),
+    "button-entity-undefined": ([(D, '{"size": "large"}', '{"sise": "large"}')], "domain.yml:31:16"),
     "retrieval-response-missing": ([(N, "", "- intent: faq/price\n  examples: |\n    - what is the price\n")], N),
     "retrieval-examples-missing": ([(D, "  utter_faq/hours:", "  utter_faq/x:\n  - text: x\n  utter_faq/hours:")], D),
     "action-unused": ([(D, "- action_bake", "- action_bake\n- action_old")], "domain.yml:40"),
@@ -63,7 +66,7 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
     "importers-ignored": ([(C, "", "importers:\n- name: my.Importer\n")], C),
     "regex-invalid": ([(N, "", "- regex: number\n  examples: |\n    - [0-9{5}\n")], "data/nlu.yml:22"),
     "regex-backtracks": ([(N, "", "- regex: number\n  examples: |\n    - ([0-9]+)*x\n")], "data/nlu.yml:22"),
-    "annotation-misaligned": ([(N, "[large](size) pizza", "[larg](size)e pizza")], "data/nlu.yml:13"),
+    "annotation-misaligned": ([(N, "[large](size) pizza", "[larg](size)e pizza")], "data/nlu.yml:13:17"),
     "example-duplicate": ([(N, "    - hello there\n", "    - hello there\n    - hello there\n")], "data/nlu.yml:6"),
     "example-nearly-in-several-intents": ([(N, "- see you later", "- Hello, there!\n    - see you later")], N),
     "example-differs-in-values-across-intents": (
@@ -100,8 +103,8 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         [(N, "    - hello there\n", "".join(f"    - hello number {number}\n" for number in range(60)))],
         N,
     ),
-    "value-not-annotated": ([(N, "- see you later", "- large is what I want\n    - see you later")], "data/nlu.yml:9"),
-    "value-in-several-entities": ([(N, "something [small](size)", "something [large](city)")], "data/nlu.yml:14"),
+    "value-not-annotated": ([(N, "- see you later", "- I [want it](x) large now")], "data/nlu.yml:9:17"),
+    "value-in-several-entities": ([(N, "something [small](size)", "something [large](city)")], "data/nlu.yml:14:27"),
     "synonym-unreached": ([(N, "", "- synonym: large\n  examples: |\n    - humongous\n")], "data/nlu.yml:22"),
     "synonym-chain": (
         [(N, "", "- synonym: big\n  examples: |\n    - large\n- synonym: giant\n  examples: |\n    - big\n")],
@@ -117,7 +120,7 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
     ),
     "fallback-action-undefined": (
         [(C, "- name: RulePolicy", "- name: RulePolicy\n  core_fallback_action_name: action_sory")],
-        D,
+        "config.yml:13:30",
     ),
     "story-name-duplicate": (
         [(S, "", "- story: greet and order\n  steps:\n  - intent: greet\n  - action: utter_greet\n")],
@@ -171,6 +174,17 @@ def test_finds_the_fault_at_its_place(code: str, tmp_path: Path) -> None:
     edits, place = FAULTS[code]
     found = places(checked(tmp_path, *edits), code)
     assert any(where == place or where.startswith(f"{place}:") for where in found), found
+
+
+def test_a_value_in_quotes_is_placed_at_its_sentence_if_it_is_not_written_plainly(tmp_path: Path) -> None:
+    listed = '- intent: order\n  examples:\n  - text: "make it [tiny](sise)"\n  - text: "make\\u0020it [big](sice)"\n'
+    found = places(checked(tmp_path, (N, "", listed)), "entity-undefined")
+    assert found == ["data/nlu.yml:22:21", "data/nlu.yml:23:12"]
+
+
+def test_a_slot_that_a_form_lacks_is_named_at_its_entry(tmp_path: Path) -> None:
+    found = checked(tmp_path, (D, "required_slots:\n    - size", "required_slots:\n    - size\n    - sise"))
+    assert places(found, "form-slot-undefined") == ["domain.yml:26:7"]
 
 
 def test_names_near_ones_are_suggested(tmp_path: Path) -> None:

@@ -66,6 +66,19 @@ def parse_annotations(example: str) -> tuple[str, tuple[EntityAnnotation, ...]]:
     return "".join(parts), tuple(entities)
 
 
+def written_offset(example: str, offset: int) -> int:
+    """Return where a character of the sentence without marks stands in the one with marks."""
+    done = length = 0
+    for opening, text, mark in _annotations(example):
+        start = length + opening - done
+        if offset < start:
+            break
+        if offset < start + len(text):
+            return opening + 1 + offset - start
+        done, length = mark.end(), start + len(text)
+    return done + offset - length
+
+
 def _annotations(example: str) -> Iterator[tuple[int, str, re.Match[str]]]:
     """Yield where each annotation begins, its text and the mark behind it, in time that grows with the length only.
 

@@ -14,11 +14,12 @@ from turncheck.dialogue.rule_learning import conflicts_of
 from turncheck.dialogue.rules import RuleSettings
 from turncheck.dialogue.story_steps import GENERATED_PREFIX, STORY_START
 from turncheck.dialogue.training import Trackers, training_trackers
-from turncheck.errors import UserError
+from turncheck.errors import TrainingRefusedError, UserError
 from turncheck.location import Location
 from turncheck.project.model import CheckpointStep
 from turncheck.validation.components import short_name
 from turncheck.validation.findings import found
+from turncheck.validation.places import Places
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -184,17 +185,23 @@ def check_checkpoints(facts: Facts, unused: Iterable[str]) -> Iterator[Finding]:
 
 def check_rules(project: Project, dialogues: Dialogues) -> Iterator[Finding]:
     """What RulePolicy refuses to learn. It is among the policies that Rasa takes where none are configured."""
-    policies = project.config.policies
-    settings = next((p.parameters for p in policies or () if short_name(p.name) == "RulePolicy"), None)
-    if policies and settings is None:
+    policies = project.config.policies or ()
+    policy = next((policy for policy in policies if short_name(policy.name) == "RulePolicy"), None)
+    if policies and policy is None:
         return
     try:
-        conflicts = conflicts_of(dialogues.trackers.all, dialogues.domain, RuleSettings.of(settings or {}))
-    except UserError as error:
-        yield found("fallback-action-undefined", f"{error.what}.", error.location or project.config.location)
-        return
+        settings = RuleSettings.of(policy.parameters if policy else {})
     except (TypeError, ValueError):
         return  # a parameter of RulePolicy that is no number: the engine says so when it trains
+    try:
+        conflicts = conflicts_of(dialogues.trackers.all, dialogues.domain, settings)
+    except TrainingRefusedError as error:  # of the fallback action, which the policy names or has by default
+        place = policy.location if policy else project.config.location
+        if policy is not None:
+            path = ("policies", policies.index(policy), "core_fallback_action_name")
+            place = Places(project).of_entry(settings.fallback_action, place, *path)
+        yield found("fallback-action-undefined", f"{error.what}.", place)
+        return
     for conflict in conflicts:
         others = "".join(f" ('{place.name}': {place.location})" for place in conflict.others if place.location)
         message = conflict.message[:1].upper() + conflict.message[1:]

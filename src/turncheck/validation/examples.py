@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.project.whitespace_words import whitespace_words, word_borders
 from turncheck.validation.components import is_custom, short_name
 from turncheck.validation.findings import found
+from turncheck.validation.places import Places
 from turncheck.validation.unused import pretrained_entities
 from turncheck.validation.words import normalised, splits_word, word_spans
 
@@ -55,6 +56,7 @@ def check_alignment(project: Project) -> Iterator[Finding]:
     if "JiebaTokenizer" in names or is_own or (project.config.language or "") in _SPACELESS:
         return
     is_plain = bool(by_whitespace) and not any(component.parameters.get("token_pattern") for component in by_whitespace)
+    places = Places(project)
     for example in project.nlu.examples:
         if not example.entities:
             continue
@@ -65,7 +67,7 @@ def check_alignment(project: Project) -> Iterator[Finding]:
                 yield found(
                     "annotation-misaligned",
                     f"'{text}' ({entity.entity}) in '{example.text}' does not begin and end where words do.",
-                    example.location,
+                    places.in_example(example, entity.start),
                 )
 
 
@@ -132,8 +134,10 @@ def _small_beside_large(groups: dict[str, list[Example]]) -> Iterator[Finding]:
             )
 
 
-def check_values(examples: Sequence[Example]) -> Iterator[Finding]:
+def check_values(project: Project) -> Iterator[Finding]:
     """Values that are annotated here and left bare there, and texts that are annotated as different entities."""
+    examples = project.nlu.examples
+    places = Places(project)
     entities: dict[tuple[str, ...], Counter[str]] = {}
     for example in examples:
         for entity in example.entities:
@@ -145,31 +149,31 @@ def check_values(examples: Sequence[Example]) -> Iterator[Finding]:
                         "value-in-several-entities",
                         f"'{' '.join(words)}' is annotated as '{entity.entity}' here, and as"
                         f" '{next(iter(known))}' elsewhere.",
-                        example.location,
+                        places.in_example(example, entity.start),
                     )
                 known[entity.entity] += 1
-    bare: dict[tuple[str, ...], list[Example]] = {}
+    bare: dict[tuple[str, ...], list[tuple[Example, int]]] = {}
     lengths = {words[0]: 0 for words in entities}
     for words in entities:
         lengths[words[0]] = max(lengths[words[0]], len(words))
     for example in examples:
-        for words in _bare_values(example, entities, lengths):
-            bare.setdefault(words, []).append(example)
-    for words, places in bare.items():
-        if len(places) <= _BARE_LIMIT * entities[words].total():
+        for words, start in _bare_values(example, entities, lengths):
+            bare.setdefault(words, []).append((example, start))
+    for words, occurrences in bare.items():
+        if len(occurrences) <= _BARE_LIMIT * entities[words].total():
             entity_name = entities[words].most_common(1)[0][0]
-            for example in places:
+            for example, start in occurrences:
                 yield found(
                     "value-not-annotated",
                     f"'{' '.join(words)}' is a '{entity_name}' elsewhere, and is left bare in '{example.text}'.",
-                    example.location,
+                    places.in_example(example, start),
                 )
 
 
 def _bare_values(
     example: Example, entities: dict[tuple[str, ...], Counter[str]], lengths: dict[str, int]
-) -> Iterator[tuple[str, ...]]:
-    """The longest known values among the words that no annotation covers."""
+) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The longest known values among the words that no annotation covers, each with where it begins."""
     spans = word_spans(example.text)
     free = [not any(e.start < end and start < e.end for e in example.entities) for _, start, end in spans]
     position = 0
@@ -181,7 +185,7 @@ def _bare_values(
         ):
             size -= 1
         if size:
-            yield tuple(word for word, _, _ in spans[position : position + size])
+            yield tuple(word for word, _, _ in spans[position : position + size]), spans[position][1]
         position += size or 1
 
 

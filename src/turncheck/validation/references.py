@@ -9,6 +9,7 @@ from turncheck.project.model import OrStep, UserStep
 from turncheck.project.yaml_positions import YamlScalar, YamlSequence
 from turncheck.validation.facts import UTTER, suggestion
 from turncheck.validation.findings import found
+from turncheck.validation.places import Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -204,13 +205,14 @@ def _required_slots(facts: Facts) -> Iterator[Finding]:
             node = forms.at(name, "required_slots") if forms is not None else None
             if isinstance(node, YamlScalar) and node.value is None:
                 yield found("required-slots-empty", f"The form '{name}' has an empty 'required_slots'.", node.location)
+    places = Places(facts.project)
     for form in facts.domain.forms.values():
         for slot in dict.fromkeys(form.required_slots):
             if slot not in facts.domain.slots and slot not in facts.default_slots:
                 yield found(
                     "form-slot-undefined",
                     f"The form '{form.name}' requires the slot '{slot}', which the domain does not define.",
-                    form.location,
+                    places.of_entry(slot, form.location, "forms", form.name, "required_slots"),
                     suggestion(slot, facts.domain.slots),
                 )
 

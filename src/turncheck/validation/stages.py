@@ -154,7 +154,7 @@ def _own_checks(
     yield from examples.check_repeated_in_intent(project.nlu)
     yield from examples.check_alignment(project)
     yield from examples.check_balance(nlu)
-    yield from examples.check_values(nlu)
+    yield from examples.check_values(project)
     yield from examples.check_synonyms(project)
     yield from examples.check_lookups(project)
     if not calm and not facts.domain.is_empty:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from turncheck.dialogue.defaults import DEFAULT_SLOTS
 from turncheck.validation.facts import UTTER, suggestion
 from turncheck.validation.findings import found
+from turncheck.validation.places import Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,13 +37,16 @@ def check_undefined(facts: Facts) -> Iterator[Finding]:
 
 def check_buttons(facts: Facts) -> Iterator[Finding]:
     """Payloads of buttons and quick replies."""
+    places = Places(facts.project)
     for response in facts.domain.responses.values():
-        for variation in response.variations:
+        for number, variation in enumerate(response.variations):
             for key in ("buttons", "quick_replies"):
-                for button in variation.content.get(key) or ():
+                for position, button in enumerate(variation.content.get(key) or ()):
                     payload = button.get("payload") if isinstance(button, dict) else None
                     if isinstance(payload, str) and payload.strip().startswith("/"):
-                        yield from _payload(facts, response.name, payload.strip(), variation.location)
+                        path = ("responses", response.name, number, key, position, "payload")
+                        place = places.of_entry(payload, variation.location, *path)
+                        yield from _payload(facts, response.name, payload.strip(), place)
 
 
 def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iterator[Finding]:
@@ -113,13 +117,15 @@ def _slot_values(facts: Facts) -> Iterator[Finding]:
 
 
 def _entities(facts: Facts) -> Iterator[Finding]:
+    places = Places(facts.project)
     seen: set[tuple[str, str | None, str | None]] = set()
     for example in facts.project.nlu.examples:
         for annotation in example.entities:
             key = (annotation.entity, annotation.role, annotation.group)
             if key not in seen:
                 seen.add(key)
-                yield from _entity(facts, annotation, f"The example '{example.text}'", example.location)
+                place = places.in_example(example, annotation.start)
+                yield from _entity(facts, annotation, f"The example '{example.text}'", place)
     for block, step in facts.user_steps():
         for entity in step.entities:
             key = (entity.entity, entity.role, entity.group)
@@ -184,14 +190,16 @@ def _mappings(facts: Facts) -> Iterator[Finding]:
 
 
 def _domain_lists(facts: Facts) -> Iterator[Finding]:
+    places = Places(facts.project)
     for intent in facts.domain.intents.values():
         used = intent.use_entities if isinstance(intent.use_entities, tuple) else ()
         for name in dict.fromkeys((*used, *intent.ignore_entities)):
             if name not in facts.domain.entities:
+                key = "use_entities" if name in used else "ignore_entities"
                 yield found(
                     "used-entity-undefined",
                     f"The intent '{intent.name}' uses or ignores the entity '{name}', which the domain does not list.",
-                    intent.location,
+                    places.of_entry(name, intent.location, "intents", intent.name, key),
                     suggestion(name, facts.domain.entities),
                 )
     for form in facts.domain.forms.values():
@@ -200,27 +208,29 @@ def _domain_lists(facts: Facts) -> Iterator[Finding]:
                 yield found(
                     "ignored-intent-undefined",
                     f"The form '{form.name}' ignores the intent '{name}', which the domain does not list.",
-                    form.location,
+                    places.of_entry(name, form.location, "forms", form.name, "ignored_intents"),
                     suggestion(name, facts.intents),
                 )
 
 
 def _conditions(facts: Facts) -> Iterator[Finding]:
+    places = Places(facts.project)
     for response in facts.domain.responses.values():
-        for variation in response.variations:
-            for name in _condition_slots(variation.content):
+        for number, variation in enumerate(response.variations):
+            for position, name in _condition_slots(variation.content):
+                path = ("responses", response.name, number, "condition", position, "name")
                 if name not in facts.domain.slots and name not in DEFAULT_SLOTS:
                     yield found(
                         "condition-slot-undefined",
                         f"A condition of the response '{response.name}' names the slot '{name}', which is not defined.",
-                        variation.location,
+                        places.of_entry(name, variation.location, *path),
                         suggestion(name, facts.domain.slots),
                     )
 
 
-def _condition_slots(content: Mapping[str, Any]) -> list[str]:
-    conditions = content.get("condition") or ()
-    return [c["name"] for c in conditions if isinstance(c, dict) and isinstance(c.get("name"), str)]
+def _condition_slots(content: Mapping[str, Any]) -> list[tuple[int, str]]:
+    conditions = enumerate(content.get("condition") or ())
+    return [(n, c["name"]) for n, c in conditions if isinstance(c, dict) and isinstance(c.get("name"), str)]
 
 
 def _retrieval_responses(facts: Facts) -> Iterator[Finding]:

@@ -1,0 +1,61 @@
+"""Where exactly the subject of a finding stands, where the typed project knows only the thing around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from turncheck.location import Location
+from turncheck.project.annotations import AnnotationError, parse_annotations, written_offset
+from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
+
+if TYPE_CHECKING:
+    from turncheck.project.model import Example, Project
+    from turncheck.project.yaml_positions import YamlNode
+
+
+class Places:
+    """Looks places up in the files of a project."""
+
+    def __init__(self, project: Project) -> None:
+        self._documents = {file.path: file.document for file in project.files if file.document is not None}
+
+    def of_entry(self, entry: Any, around: Location, *path: str | int) -> Location:
+        """Where ``entry`` stands in the file of ``around``, below ``path``: as a value, in a list, or as a key.
+
+        A name in ``path`` leads into a mapping, or into the item of a list that has it as a key. What cannot be found
+        (it came from another file, or was written in an older way) is at ``around``.
+        """
+        document = self._documents.get(around.path)
+        node = document.root if document is not None else None
+        for step in path:
+            node = _below(node, step)
+        if isinstance(node, YamlMapping) and entry in node.items:
+            return node.key_location(entry)
+        candidates = node.items if isinstance(node, YamlSequence) else [node]
+        for candidate in candidates:
+            if isinstance(candidate, YamlScalar) and candidate.value == entry:
+                return candidate.location
+        return around
+
+    def in_example(self, example: Example, offset: int) -> Location:
+        """Where a character of the plain text stands in the file; the sentence's place if it is not written plainly."""
+        place = example.location
+        document = self._documents.get(place.path)
+        if document is None or place.line is None or place.column is None:
+            return place
+        written = document.source.line(place.line)[place.column - 1 :]
+        try:
+            plain, _ = parse_annotations(written)
+        except AnnotationError:
+            return place
+        if not plain.startswith(example.text):
+            return place  # in quotes, with escapes, or folded over several lines
+        return Location(place.path, place.line, place.column + written_offset(written, offset))
+
+
+def _below(node: YamlNode | None, step: str | int) -> YamlNode | None:
+    if isinstance(node, YamlSequence) and isinstance(step, str):
+        return next(
+            (item.items[step] for item in node.items if isinstance(item, YamlMapping) and step in item.items), None
+        )
+    return node.at(step) if node is not None else None
