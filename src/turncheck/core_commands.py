@@ -21,7 +21,7 @@ from turncheck.project.testfiles import TEST_STORY_PREFIX, find_test_stories
 from turncheck.render.story_files import story_files
 from turncheck.render.story_text import story_text
 from turncheck.report.model import EngineInfo, ProjectInfo, Report, Source, Tool
-from turncheck.trainable import ensure_trainable, read_given_project
+from turncheck.trainable import ensure_policies_accepted, ensure_trainable, read_given_project
 from turncheck.validation.coverage import coverage, reached_by_stories
 
 if TYPE_CHECKING:
@@ -226,6 +226,7 @@ def _subject(options: CoreTestOptions, project: Project, screen: Screen) -> Subj
         return subject_of(fitting, options, screen)
     screen.note("No model fits the project's files: training in memory.")
     ensure_trainable(project)
+    ensure_policies_accepted(project, screen)
     from turncheck.engines.embedded.policies.trainer import train_ensemble  # noqa: PLC0415 - where it is needed
 
     with screen.step("train", "Training"):

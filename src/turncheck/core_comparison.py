@@ -26,7 +26,7 @@ from turncheck.model_choice import SUFFIX, load_model, named_model
 from turncheck.render.nlu_comparison import CORE_CURVE, CurvePoint, draw_curves
 from turncheck.render.rasa_files import as_json
 from turncheck.render.sinks.terminal import text
-from turncheck.trainable import ensure_trainable, read_given_project
+from turncheck.trainable import ensure_policies_accepted, ensure_trainable, read_given_project
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,10 +66,25 @@ def run_train_comparison(
     names = [config.stem for config in configs]
     if len(set(names)) != len(names):
         raise UserError("two configurations have the same name", remedy="Models are named after them: rename one.")
+    try:
+        number = _train_all(options, configs, screen, runs, percentages)
+    except TrainingRefusedError as error:
+        sys.stderr.write(f"turncheck: error: {error}\n")
+        return EXIT_FAILED
+    sizes = [number - round(percentage / 100 * number) for percentage in percentages]
+    write_file(options.out / _NUMBER_OF_STORIES, as_json(_NUMBER_OF_STORIES, sizes).encoded)
+    return EXIT_OK
+
+
+def _train_all(
+    options: TrainOptions, configs: Sequence[Path], screen: Screen, runs: int, percentages: Sequence[int]
+) -> int:
+    """Return of how many steps the percentages are."""
     number = 0
     for config in configs:
         project = read_given_project(options.project, options.domain, options.data or None, config)
         ensure_trainable(project)
+        ensure_policies_accepted(project, screen)
         domain = DialogueDomain.of(project)
         steps = story_steps((*project.stories, *project.rules), domain)
         number = len(steps)
@@ -78,16 +93,10 @@ def run_train_comparison(
                 left = _left(steps, percentage, f"{options.seed}/{run}/{percentage}")
                 path = options.out / f"run_{run}" / f"{config.stem}{_PERCENTAGE}{percentage}{SUFFIX}"
                 what = f"Training {config.stem}, run {run} of {runs}, without {percentage}% of the stories"
-                try:
-                    with screen.step("train", what):
-                        _train(project, domain, left, path, options.augmentation)
-                except TrainingRefusedError as error:
-                    sys.stderr.write(f"turncheck: error: {error}\n")
-                    return EXIT_FAILED
+                with screen.step("train", what):
+                    _train(project, domain, left, path, options.augmentation)
                 sys.stdout.write(f"The model is saved at '{path}'.\n")
-    sizes = [number - round(percentage / 100 * number) for percentage in percentages]
-    write_file(options.out / _NUMBER_OF_STORIES, as_json(_NUMBER_OF_STORIES, sizes).encoded)
-    return EXIT_OK
+    return number
 
 
 def _left(steps: Sequence[StoryStep], percentage: int, seed: str) -> list[StoryStep]:

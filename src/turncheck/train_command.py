@@ -11,7 +11,14 @@ from turncheck.engines.embedded.fingerprint import project_fingerprint
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.model_choice import DEFAULT_MODELS, model_path
-from turncheck.trainable import ensure_readable, ensure_trainable, read_given_project
+from turncheck.trainable import (
+    ensure_nlu_accepted,
+    ensure_policies_accepted,
+    ensure_readable,
+    ensure_trainable,
+    ensure_valid,
+    read_given_project,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +31,19 @@ Part = Literal["nlu", "core"]
 
 
 @dataclass(frozen=True, slots=True)
+class Validation:
+    """How the project is validated before it is trained."""
+
+    max_history: int | None = None
+    fail_on_warnings: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TrainOptions:
-    """What is trained from what, and where the model goes. ``data``: files and folders instead of ``data``."""
+    """What is trained from what, and where the model goes.
+
+    ``data``: files and folders instead of ``data``. ``validation``: ``None`` looks at what training refuses, alone.
+    """
 
     project: Path
     domain: Path | None = None
@@ -35,6 +53,7 @@ class TrainOptions:
     fixed_name: str | None = None
     augmentation: int = 50
     seed: int = 42
+    validation: Validation | None = None
 
 
 def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> int:
@@ -50,6 +69,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
     writer = MemberWriter()
     substitutions: list[Substitution] = []
     try:
+        _ensure_accepted(project, wanted, options, screen)
         with screen.step("train", f"Training {' and '.join(wanted)}"):
             for part in wanted:
                 add = _add_nlu if part == "nlu" else _add_core
@@ -57,6 +77,8 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
     except TrainingRefusedError as error:
         sys.stderr.write(f"turncheck: error: {error}\n")
         return EXIT_FAILED
+    if "core" in wanted:
+        _note_missing_rules(project, screen)
     for one in substitutions:
         screen.note(f"{one.component}: {one.used or 'left out'} ({one.reason})")
     prefix = "" if len(wanted) > 1 else f"{wanted[0]}-"
@@ -84,6 +106,28 @@ def _possible(project: Project, parts: Sequence[Part], screen: Screen) -> list[P
     if "nlu" in wanted:
         ensure_readable(project, {"nlu", "config"})
     return wanted
+
+
+def _ensure_accepted(project: Project, parts: Sequence[Part], options: TrainOptions, screen: Screen) -> None:
+    if options.validation is not None:
+        asked = options.validation
+        ensure_valid(project, screen, max_history=asked.max_history, fail_on_warnings=asked.fail_on_warnings)
+    elif "core" in parts:
+        ensure_policies_accepted(project, screen)
+    else:
+        ensure_nlu_accepted(project, screen)
+
+
+def _note_missing_rules(project: Project, screen: Screen) -> None:
+    if project.config.policies is None:
+        return
+    has_policy = any(component.name.endswith("RulePolicy") for component in project.config.policies)
+    if not has_policy:
+        screen.note("There is no RulePolicy: nothing answers the intents 'restart', 'back' and 'session_start'.")
+    if has_policy and not project.rules:
+        screen.note("There is a RulePolicy, and no rule for it to learn.")
+    if not has_policy and project.rules:
+        screen.note(f"The rules are learnt by no policy ({project.rules[0].location}): there is no RulePolicy.")
 
 
 def _add_core(project: Project, writer: MemberWriter, options: TrainOptions) -> Sequence[Substitution]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from turncheck.errors import UserError
+from turncheck.errors import TrainingRefusedError, UserError
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from turncheck.finding import Finding
     from turncheck.project.model import Project
+    from turncheck.screen import Screen
+
+_WIDTH: Final = 600
+"""What is shown of one finding."""
 
 
 def read_given_project(
@@ -67,3 +72,63 @@ def ensure_readable(project: Project, parts: set[str]) -> None:
             location=fault.location if fault else None,
             remedy="`turncheck data validate` lists all faults.",
         )
+
+
+def ensure_policies_accepted(project: Project, screen: Screen) -> None:
+    """Say what Rasa warns of when it trains policies on these files.
+
+    Raises:
+        TrainingRefusedError: Rasa would train nothing.
+    """
+    from turncheck.validation.before_training import check_policy_training  # noqa: PLC0415 - where it is needed
+
+    checked = check_policy_training(project)
+    tell_or_refuse(checked.refused, checked.warnings, screen)
+
+
+def ensure_nlu_accepted(project: Project, screen: Screen) -> None:
+    """Do the same for language understanding alone.
+
+    Raises:
+        TrainingRefusedError: Rasa would train nothing.
+    """
+    from turncheck.validation.before_training import check_nlu_training  # noqa: PLC0415 - where it is needed
+
+    checked = check_nlu_training(project)
+    tell_or_refuse(checked.refused, checked.warnings, screen)
+
+
+def ensure_valid(project: Project, screen: Screen, *, max_history: int | None, fail_on_warnings: bool) -> None:
+    """Validate the whole project, as bare ``rasa train`` does before it trains.
+
+    Raises:
+        TrainingRefusedError: validation fails.
+    """
+    from turncheck.validation.pipeline import validate  # noqa: PLC0415 - where it is needed
+
+    validated = validate(project, max_history=max_history, drop_in=True)
+    failing = {"always", "on-warnings"} if fail_on_warnings else {"always"}
+    pairs = list(zip(validated.findings, validated.fails, strict=True))
+    refused = [finding for finding, fails in pairs if fails in failing]
+    tell_or_refuse(refused, [f for f, fails in pairs if fails not in failing and f.severity != "info"], screen)
+
+
+def tell_or_refuse(refused: Iterable[Finding], warnings: Iterable[Finding], screen: Screen) -> None:
+    """Show the warnings.
+
+    Raises:
+        TrainingRefusedError: there is something that is refused; it names all of it.
+    """
+    for finding in warnings:
+        screen.note(f"{_line(finding, 'warning')}")
+    lines = [f"\n{_line(finding, 'error')}" for finding in refused]
+    if lines:
+        raise TrainingRefusedError(
+            f"the project cannot be trained:{''.join(lines)}", remedy="`turncheck data validate` tells more."
+        )
+
+
+def _line(finding: Finding, level: str) -> str:
+    from turncheck.render.sinks.terminal import text  # noqa: PLC0415 - most projects have none
+
+    return text(f"{finding.location}: {level}: {finding.message} [{finding.code}]", _WIDTH)

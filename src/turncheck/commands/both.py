@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     add_verbosity(parser)
     parser.set_defaults(handler=_train_both)
+    _add_validation_flags(parser)
     parts = parser.add_subparsers(title="one part only", metavar="PART")
     only_nlu = parts.add_parser("nlu", help="train language understanding", description="Train the NLU pipeline.")
     _add_train_flags(only_nlu)
@@ -52,6 +54,15 @@ def _add_train_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help=argparse.SUPPRESS)
 
 
+def _add_validation_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("validation before training")
+    group.add_argument("--skip-validation", action="store_true", help="train without `data validate` before it")
+    group.add_argument("--fail-on-validation-warnings", action="store_true", help="train nothing where it warns")
+    group.add_argument(
+        "--validation-max-history", type=core.at_least_one, metavar="N", help="turns that its story check looks back at"
+    )
+
+
 def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``test`` with its kinds below it."""
     from turncheck.commands import conversation, nlu  # noqa: PLC0415 - `train` needs neither
@@ -74,9 +85,13 @@ def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def _train_both(namespace: argparse.Namespace) -> int:
-    from turncheck.train_command import run_train  # noqa: PLC0415 - not for --help
+    from turncheck.train_command import Validation, run_train  # noqa: PLC0415 - not for --help
 
-    return run_train(_train_options(namespace, namespace.data), ("nlu", "core"), _screen(namespace))
+    options = _train_options(namespace, namespace.data)
+    if not namespace.skip_validation:
+        validation = Validation(namespace.validation_max_history, namespace.fail_on_validation_warnings)
+        options = replace(options, validation=validation)
+    return run_train(options, ("nlu", "core"), _screen(namespace))
 
 
 def _train_nlu(namespace: argparse.Namespace) -> int:

@@ -47,7 +47,7 @@ STORY_START: Final = "STORY_START"
 GENERATED_PREFIX: Final = "GENR_"
 """Begins the names of checkpoints that no file names."""
 
-_EVENT_NAMES: Final[Mapping[str, type[Event]]] = {
+EVENT_NAMES: Final[Mapping[str, type[Event]]] = {
     "restart": Restarted,
     "rewind": UserUtteranceReverted,
     "undo": ActionReverted,
@@ -138,7 +138,7 @@ class _Cutter:
             case UserStep():
                 self._add(user_uttered(step))
             case ActionStep():
-                event = _EVENT_NAMES.get(step.action)
+                event = EVENT_NAMES.get(step.action)
                 self._add(
                     ActionExecuted(step.action, location=step.location)
                     if event is None

@@ -14,7 +14,8 @@ from turncheck.validation.load_order import (
     seen_by_rasa,
     with_emptied_domain,
 )
-from turncheck.validation.stages import loading_findings, rasa_checks, read_findings, tell
+from turncheck.validation.loaded import loading_findings, read_findings
+from turncheck.validation.stages import rasa_checks, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,8 +11,9 @@ from turncheck.finding import SEVERITIES, Finding, Severity
 from turncheck.validation.drop_in import RasasView, rasas_view
 from turncheck.validation.facts import gather
 from turncheck.validation.load_order import EMPTYING, as_hidden
+from turncheck.validation.loaded import loading_findings, read_findings
 from turncheck.validation.registry import CHECKS
-from turncheck.validation.stages import loading_findings, own_checks, rasa_checks, read_findings, tell
+from turncheck.validation.stages import own_checks, rasa_checks, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -15,7 +15,7 @@ from turncheck.engines.embedded.policies.memoization import (
     MemoizationSettings,
 )
 from turncheck.engines.embedded.policies.rule import RulePolicy
-from turncheck.errors import TrainingRefusedError, UserError
+from turncheck.errors import TrainingRefusedError
 from turncheck.project.model import NOWHERE, Component
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def train_ensemble(
 ) -> Ensemble:
     """Train the project's policies on its stories and rules.
 
-    Raises :class:`~turncheck.errors.TrainingRefusedError` where Rasa refuses to train, and
-    :class:`~turncheck.errors.UserError` if no policy is left to decide anything.
+    Raises :class:`~turncheck.errors.TrainingRefusedError` where Rasa refuses to train, also
+    if no policy is left to decide anything.
     """
     domain = DialogueDomain.of(project) if domain is None else domain
     components = configured_policies(project.config)
@@ -76,7 +76,7 @@ def train_ensemble(
         if substitution is not None:
             substitutions.append(substitution)
     if not policies:
-        raise UserError(
+        raise TrainingRefusedError(
             "The configuration names no policy that can decide on the next action",
             location=project.config.location,
             remedy="Add MemoizationPolicy and RulePolicy to 'policies'.",

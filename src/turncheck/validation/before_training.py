@@ -1,0 +1,98 @@
+"""What training refuses and what it remarks on, as ``rasa train core`` does: less than ``data validate`` looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.dialogue.story_steps import EVENT_NAMES
+from turncheck.dialogue.training import training_trackers
+from turncheck.project.model import ActionStep, CheckpointStep
+from turncheck.validation.conflicts import check_checkpoints
+from turncheck.validation.facts import gather
+from turncheck.validation.findings import found
+from turncheck.validation.load_order import EMPTYING, STOPPING
+from turncheck.validation.loaded import loading_findings, read_findings
+from turncheck.validation.registry import CHECKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from turncheck.finding import Finding
+    from turncheck.project.model import Project
+    from turncheck.validation.facts import Facts
+
+_REFUSED: Final = (STOPPING | EMPTYING) - {"intent-triggers-removed"}
+"""Rasa ends at these while it loads, or goes on with an empty domain, for which it trains no policies."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeTraining:
+    """Findings by place. With a finding among ``refused`` Rasa trains nothing."""
+
+    refused: tuple[Finding, ...]
+    warnings: tuple[Finding, ...]
+
+
+def check_policy_training(project: Project) -> BeforeTraining:
+    """Return what stands against training policies on this project, and what Rasa warns of as it does so."""
+    facts = gather(project)
+    found_while_loading = [*read_findings(project), *loading_findings(project, facts, emptied=False)]
+    domain_files = {file.path for file in project.files if file.role == "domain"}
+    refused = [finding for finding in found_while_loading if finding.code in _REFUSED]
+    refused += [f for f in found_while_loading if f.code == "version-too-high" and f.location.path in domain_files]
+    if refused:
+        return BeforeTraining(_sorted(refused), ())
+    warnings = [finding for finding in found_while_loading if _is_warning(finding)]
+    refused += _unknown_slots(facts)
+    policies = project.config.policies
+    if policies is None or any(component.name.endswith("RulePolicy") for component in policies):
+        refused += _unknown_actions_of_rules(facts)
+    if any(isinstance(step, CheckpointStep) for _, step in facts.steps) and not refused:
+        trackers = training_trackers(project, DialogueDomain.of(project), augmentation=0)
+        warnings += check_checkpoints(facts, trackers.unused)
+    return BeforeTraining(_sorted(refused), _sorted(warnings))
+
+
+def check_nlu_training(project: Project) -> BeforeTraining:
+    """Return what stands against training language understanding: Rasa then reads neither domain nor stories."""
+    files = {file.path for file in project.files if file.role == "config" or file.has_nlu}
+    read = [finding for finding in read_findings(project) if finding.location.path in files]
+    refused = [finding for finding in read if finding.code in _REFUSED]
+    return BeforeTraining(_sorted(refused), _sorted(finding for finding in read if _is_warning(finding)))
+
+
+def _is_warning(finding: Finding) -> bool:
+    return (
+        finding.code not in _REFUSED
+        and CHECKS[finding.code].stage == "load"
+        and finding.severity in {"warning", "error"}
+    )
+
+
+def _unknown_slots(facts: Facts) -> Iterator[Finding]:
+    """Slots that stories and rules set; those in the conditions of checkpoints are never set."""
+    known = {*facts.domain.slots, *facts.default_slots}
+    for block, step in facts.slot_steps():
+        conditions = [slot for part in block.steps if isinstance(part, CheckpointStep) for slot in part.slots]
+        if step.slot not in known and step not in conditions:
+            message = f"'{block.name}' sets the slot '{step.slot}', which the domain does not define."
+            yield found("slot-undefined", message, step.location)
+
+
+def _unknown_actions_of_rules(facts: Facts) -> Iterator[Finding]:
+    for block, step in facts.steps:
+        if (
+            block.kind == "rule"
+            and isinstance(step, ActionStep)
+            and step.action
+            and step.action not in facts.actions
+            and step.action not in EVENT_NAMES
+        ):
+            message = f"The rule '{block.name}' names '{step.action}', which is no action of the domain."
+            yield found("action-not-in-domain", message, step.location)
+
+
+def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(dict.fromkeys(findings), key=lambda finding: (finding.location.sort_key, finding.code)))
