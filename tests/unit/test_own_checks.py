@@ -103,7 +103,7 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         [(N, "    - hello there\n", "".join(f"    - hello number {number}\n" for number in range(60)))],
         N,
     ),
-    "value-not-annotated": ([(N, "- see you later", "- I [want it](x) large now")], "data/nlu.yml:9:17"),
+    "value-not-annotated": ([(N, "- see you later", "- I [want it](x) large now")], "data/nlu.yml:9:22"),
     "value-in-several-entities": ([(N, "something [small](size)", "something [large](city)")], "data/nlu.yml:14:27"),
     "synonym-unreached": ([(N, "", "- synonym: large\n  examples: |\n    - humongous\n")], "data/nlu.yml:22"),
     "synonym-chain": (
