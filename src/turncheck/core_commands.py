@@ -85,7 +85,7 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
     with given_rasa(options.rasa, project) as rasa:
         subject = _subject(options, project, screen) if rasa is None else _subject_of_rasa(rasa, options)
         try:
-            with screen.step("core", f"Testing {len(stories)} stories"):
+            with screen.step("core", f"Testing {_number(stories, options.max_stories)} stories"):
                 core = evaluate_stories(
                     subject.ensemble,
                     stories,
@@ -117,6 +117,10 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
         raise stopped
     failed = any(not story.passed for story in core.stories if not story.duplicate)
     return EXIT_FAILED if failed and options.fail_on_prediction_errors else EXIT_OK
+
+
+def _number(stories: Sequence[Story], limit: int | None) -> int:
+    return len(stories) if limit is None else min(len(stories), limit)
 
 
 def write_core_files(report: Report, output: CoreOutput, screen: Screen) -> None:

@@ -141,3 +141,13 @@ def test_bare_training_fails_on_warnings_where_that_is_asked_for(project: Path) 
 def test_a_configuration_without_policies_is_refused(project: Path) -> None:
     (project / "config.yml").write_text(CONFIG.replace("[{name: MemoizationPolicy}, {name: RulePolicy}]", "[]"))
     assert run_command_line(["train", "core"]) == 1
+
+
+def test_a_slot_class_of_the_project_is_said_to_count_as_text(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "slots.py").write_text("")
+    domain = project / "domain.yml"
+    domain.write_text(domain.read_text().replace("type: float", "type: slots.Level"))
+    assert run_command_line(["train", "core"]) == 0
+    assert "slots.Level (slot 'level'): type 'text'" in capsys.readouterr().err

@@ -47,7 +47,7 @@ def test_user_steps_by_intent_with_entities(tmp_path: Path) -> None:
     assert (step.intent, step.text, str(step.location)) == ("inform", None, "stories.yml:4:5")
     assert step.entities == (
         StoryEntity("city", "Rome"),
-        StoryEntity("date"),
+        StoryEntity("date", ""),
         StoryEntity("city", "Oslo", "to", "1"),
         StoryEntity("amount", 5),
     )

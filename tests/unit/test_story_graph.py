@@ -82,6 +82,13 @@ def test_entities_fill_their_slots_right_after_the_message() -> None:
     assert events[2] == SlotSet("city", "Rome")
 
 
+def test_an_entity_without_a_value_fills_its_slot_and_one_that_is_null_empties_it() -> None:
+    named = UserStep("inform", HERE, entities=(StoryEntity("city", ""),))
+    null = UserStep("inform", HERE, entities=(StoryEntity("city", None),))
+    told = [trackers_of([story("s", user, "utter_hi")], DIALOGUE).stories[0].events for user in (named, null)]
+    assert [events[2] for events in told] == [SlotSet("city", ""), SlotSet("city", None)]
+
+
 def test_null_in_a_rule_means_that_it_must_not_be_set() -> None:
     events = trackers_of([rule("r", "greet", "utter_hi", condition=(slot("city", None),))], DIALOGUE).rules[0].events
     assert events[0] == SlotSet("city", "should_not_be_set")

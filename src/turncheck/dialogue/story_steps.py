@@ -280,7 +280,9 @@ def _entity(entity: StoryEntity) -> dict[str, Any]:
     shape: dict[str, Any] = {}
     if entity.start is not None and entity.end is not None:
         shape |= {"start": entity.start, "end": entity.end}
-    shape |= {"value": "" if entity.value is None else entity.value, "entity": entity.entity}
+    if entity.value is not None:
+        shape["value"] = entity.value
+    shape["entity"] = entity.entity
     if entity.role is not None:
         shape["role"] = entity.role
     if entity.group is not None:

@@ -189,7 +189,7 @@ def _listed_entities(findings: _Findings, node: YamlNode | None) -> list[StoryEn
                 name, value = list(data.items())[-1]  # as Rasa, which takes the last one
                 entities.append(StoryEntity(str(name), value, role, group))
         elif isinstance(item, YamlScalar) and isinstance(item.value, str):
-            entities.append(StoryEntity(item.value))
+            entities.append(StoryEntity(item.value, ""))
         else:
             findings.schema(item, "an entity of a user step must be a text or a mapping")
     return entities

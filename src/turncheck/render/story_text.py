@@ -29,8 +29,13 @@ def _figures(core: Core, engine: EngineInfo | None) -> Iterator[str]:
     duplicates = len(core.stories) - len(judged)
     if duplicates:
         yield f"  {duplicates} more are the same as others to every policy and count once, as in Rasa."
-    actions = [step for story in judged for step in story.steps if step.kind == "action"]
-    yield f"Actions: {sum(step.passed for step in actions)} of {len(actions)} right"
+    steps = [step for story in judged for step in story.steps]
+    actions = [step.passed for step in steps if step.kind == "action"]
+    yield f"Actions: {sum(actions)} of {len(actions)} right"
+    intents = [step.passed for step in steps if step.kind == "intent"]
+    if intents:
+        yield f"Intents: {sum(intents)} of {len(intents)} right"
+        yield "Actions, intents and entities together:"
     yield f"  accuracy  {core.accuracy:.3f}"
     yield f"  precision {core.precision:.3f}"
     yield f"  f1        {core.f1:.3f}"

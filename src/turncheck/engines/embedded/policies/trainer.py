@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.rule_learning import learn_rules
 from turncheck.dialogue.rules import RuleSettings
+from turncheck.dialogue.slots import BUILT_IN_TYPES
 from turncheck.dialogue.training import Trackers, training_trackers
 from turncheck.engines.embedded.policies.ensemble import Ensemble
 from turncheck.engines.embedded.policies.memoization import (
@@ -68,7 +69,7 @@ def train_ensemble(
         trackers = training_trackers(project, domain, augmentation=augmentation if needs_glue else 0)
     _refuse_forms_without_rules(components, domain)
     policies: list[Policy] = []
-    substitutions: list[Substitution] = []
+    substitutions = _custom_slots(domain)
     for component in components:
         policy, substitution = _trained(component, trackers, domain)
         if policy is not None:
@@ -82,6 +83,15 @@ def train_ensemble(
             remedy="Add MemoizationPolicy and RulePolicy to 'policies'.",
         )
     return Ensemble(domain, tuple(policies), tuple(substitutions))
+
+
+def _custom_slots(domain: DialogueDomain) -> list[Substitution]:
+    """Name the slots whose type is a class of the project."""
+    return [
+        _substitution(f"{slot.type} (slot '{slot.name}')", "type 'text'", "a project's slot classes are not run here")
+        for slot in domain.slots.values()
+        if slot.type not in BUILT_IN_TYPES
+    ]
 
 
 def _refuse_forms_without_rules(components: Sequence[Component], domain: DialogueDomain) -> None:
