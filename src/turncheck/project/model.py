@@ -263,7 +263,7 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class StoryEntity:
-    """An entity that a user step names. ``value``: "" where only its name is given, as in Rasa; ``None`` for ``null``."""
+    """An entity of a user step. ``value``: "" where only its name is given, as in Rasa; ``None`` for ``null``."""
 
     entity: str
     value: Any = None
