@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from turncheck.baselines import read_baseline
 from turncheck.checkout import GitError
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.errors import UserError
@@ -79,14 +78,8 @@ class BaselineSearch:
     """What GitHub did not tell, and why; each is said once."""
 
     def find(self, report: Report) -> Baseline:
-        """Find what the settings ask for.
-
-        Raises:
-            UserError: a path or an address was named, and it is not there.
-        """
+        """Find what the settings ask for: ``auto``, ``artifact`` or ``git``."""
         wanted = self.inputs.settings.baseline
-        if wanted not in SEARCHED:
-            return read_baseline(wanted)
         base = self._base()
         found = base if isinstance(base, str) else self._search(report, base, wanted)
         if isinstance(found, Present):

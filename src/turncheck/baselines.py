@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from turncheck.comparison.baseline import Baseline, Missing, Present, Unreadable
 from turncheck.errors import UserError
 from turncheck.report.codec import MAX_BYTES, decode
 
-if TYPE_CHECKING:
-    from turncheck.comparison.baseline import Way
-
 _TIMEOUT: Final = 30.0
+_REMEDY: Final = "Give a report.json that `turncheck run` wrote."
 _CHUNK: Final = 1024 * 1024
 
 
@@ -20,7 +18,8 @@ def read_baseline(setting: str) -> Baseline:
     """Read the baseline that a path or an https address names; ``none`` is nobody's.
 
     Raises:
-        UserError: a path that is not there, or an address that is not https.
+        UserError: a path that is not there or holds no report, or an address that is not https. A file that somebody
+            names is theirs to mend; an address may be out of order without their doing.
     """
     if setting == "none":
         return Missing("switched off (`baseline: none`)")
@@ -31,28 +30,20 @@ def read_baseline(setting: str) -> Baseline:
     return _from_file(Path(setting))
 
 
-def decode_baseline(
-    content: bytes, way: Way, *, commit: str | None = None, run_id: str | None = None, name: str = "the baseline"
-) -> Baseline:
-    """Decode what was found, strictly: it may come from anybody."""
-    try:
-        report = decode(content, name=name)
-    except UserError as error:
-        return Unreadable(error.what)
-    return Present(report, way, commit or report.source.commit, run_id or report.source.run_id)
-
-
 def _from_file(path: Path) -> Baseline:
     if path.is_dir():
         path = path / "report.json"
     if not path.is_file():
-        raise UserError(f"baseline: no such file: {path}", remedy="Give a report.json that `turncheck run` wrote.")
+        raise UserError(f"baseline: no such file: {path}", remedy=_REMEDY)
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
+        report = decode(content, name=str(path))
     except OSError as error:
-        return Unreadable(f"{path} cannot be read: {error.strerror or error}")
-    return decode_baseline(content, "file", name=str(path))
+        raise UserError(f"baseline: {path} cannot be read: {error.strerror or error}") from None
+    except UserError as error:
+        raise UserError(f"baseline: {error.what}", remedy=error.remedy or _REMEDY) from None
+    return Present(report, "file", report.source.commit, report.source.run_id)
 
 
 def _from_address(address: str) -> Baseline:
@@ -73,4 +64,8 @@ def _from_address(address: str) -> Baseline:
                     return Unreadable(f"it is larger than {MAX_BYTES // 2**20} MiB")
     except requests.RequestException as error:
         return Unreadable(f"the address cannot be fetched ({type(error).__name__})")
-    return decode_baseline(bytes(content), "url")
+    try:
+        report = decode(bytes(content), name="the baseline")
+    except UserError as error:
+        return Unreadable(error.what)
+    return Present(report, "url", report.source.commit, report.source.run_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.baseline import Present
@@ -15,6 +16,7 @@ from turncheck.outputs import render_outputs
 
 if TYPE_CHECKING:
     from turncheck.comparison.baseline import Baseline
+    from turncheck.comparison.gate_rules import Places
     from turncheck.comparison.model import Comparison, Verdict
     from turncheck.measure import Inputs
     from turncheck.render.links import Links
@@ -59,13 +61,13 @@ def run_job(inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: S
     report = measure(inputs, screen)
     with screen.step("baseline", "Looking for the baseline"):
         baseline = find_baseline(report)
-    return conclude(report, baseline, links)
+    return conclude(report, baseline, links, inputs.rules)
 
 
-def conclude(report: Report, baseline: Baseline, links: Links) -> Outcome:
-    """Compare, judge and render: everything that follows from reports alone."""
+def conclude(report: Report, baseline: Baseline, links: Links, places: Places = MappingProxyType({})) -> Outcome:
+    """Compare, judge and render: everything that follows from reports alone; ``places`` as in :func:`judge`."""
     comparison = compare(report, baseline)
-    verdict = judge(report, comparison, report.settings)
+    verdict = judge(report, comparison, report.settings, places)
     links = replace(links, base_commit=_commit_found(baseline))
     renderings = render_outputs(report, comparison, verdict, links)
     return Outcome(report, baseline, comparison, verdict, links, renderings)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.baseline_search import BaselineSearch
+from turncheck.baseline_search import SEARCHED, BaselineSearch
+from turncheck.baselines import read_baseline
 from turncheck.checkout import find_checkout
 from turncheck.errors import UserError
 from turncheck.files import write_all, write_file
@@ -72,6 +73,7 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
         # In a container a repository's own folder is called "workspace", whatever the repository is.
         name=context.repository.partition("/")[2] if context is not None and not root else None,
         ignored=file.ignored,
+        rules=file.rules,
         hosts=settings.allow_hosts if in_action else None,
         environment=environment,
     )
@@ -122,7 +124,14 @@ Publish = Callable[[Prepared, Outcome, Mapping[str, str], Callable[[str], object
 
 
 def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
-    """Return the function that finds the baseline these settings ask for."""
+    """Return the function that finds the baseline these settings ask for; one that they name is read at once.
+
+    Raises:
+        UserError: a file was named, and it is not there or no report.
+    """
+    if prepared.settings.baseline not in SEARCHED:
+        named = read_baseline(prepared.settings.baseline)
+        return lambda _: named
     folder = Path(prepared.settings.project)
     return BaselineSearch(
         inputs=prepared.inputs,

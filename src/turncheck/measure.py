@@ -49,9 +49,9 @@ class Inputs:
     """All that decides what is measured.
 
     ``root`` is the project's path in its repository, ``name`` what it is called where its folder's name says nothing;
-    ``ignored`` the codes to leave out and where they stand; ``hosts`` the hosts that addresses in the project's files
-    may name beside loopback (``None``: any); ``environment`` what ``endpoints.yml`` may refer to and child processes
-    get.
+    ``ignored`` the codes to leave out and where they stand; ``rules`` where the gates' lines stand; ``hosts`` the hosts
+    that addresses in the project's files may name beside loopback (``None``: any); ``environment`` what
+    ``endpoints.yml`` may refer to and child processes get.
     """
 
     settings: Settings
@@ -59,6 +59,7 @@ class Inputs:
     root: str = ""
     name: str | None = None
     ignored: tuple[tuple[str, Location], ...] = ()
+    rules: Mapping[str, Location] = field(default_factory=dict)
     hosts: tuple[str, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -89,7 +90,7 @@ def measure(inputs: Inputs, screen: Screen) -> Report:
         UserError: a path that was given is missing, or nothing can be read at all.
     """
     settings = inputs.settings
-    read_rules(_gate_settings(settings))  # a gate that cannot be read is said before anything is trained
+    read_rules(_gate_settings(settings), inputs.rules)  # a gate that cannot be read is said before anything is trained
     with screen.step("reading", "Reading the project"):
         project = read_given(settings)
         tests = read_tests(settings)

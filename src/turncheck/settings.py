@@ -109,9 +109,13 @@ def _items(value: Any, separator: str) -> tuple[str, ...]:
 
 
 def _lines(value: Any) -> tuple[str, ...]:
-    if isinstance(value, Mapping):  # `nlu.intents.f1: 0.01` in turncheck.yml is a mapping, as an input a line
-        value = [f"{name}: {_text(limit)}" for name, limit in value.items()]
-    return _items(value, r"\n")
+    lines: list[Any] = []
+    for entry in value if isinstance(value, Sequence) and not isinstance(value, str) else [value]:
+        if isinstance(entry, Mapping):  # `nlu.intents.f1: 0.01` in turncheck.yml is a mapping, as an input a line
+            lines += [f"{name}: {_text(limit)}" for name, limit in entry.items()]
+        else:
+            lines.append(entry)
+    return _items(lines, r"\n")
 
 
 def _paths(value: Any) -> tuple[str, ...]:

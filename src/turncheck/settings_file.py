@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.errors import UserError
 from turncheck.location import Location
-from turncheck.project.yaml_positions import YamlMapping, parse_yaml
+from turncheck.project.scalar_offsets import ScalarLines
+from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence, parse_yaml
 from turncheck.project.yaml_source import EscapeError, YamlSource
 from turncheck.settings import FILE_NAME, from_file
 
@@ -15,15 +16,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LIMIT: Final = 1024 * 1024
+_RULES: Final = ("thresholds", "max-regression")
 _PATHS: Final = ("config", "domain", "data", "nlu", "stories", "e2e")
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """The settings of a ``turncheck.yml``, and where its codes to ignore stand (an unused one is reported there)."""
+    """The settings of a ``turncheck.yml``, and where its codes to ignore and the rules of its gates stand.
+
+    What is wrong with those shows later: a code that nothing was found for, an intent that there is not.
+    """
 
     values: dict[str, Any] = field(default_factory=dict)
     ignored: tuple[tuple[str, Location], ...] = ()
+    rules: dict[str, Location] = field(default_factory=dict)
 
 
 def read_settings_file(folder: Path) -> SettingsFile:
@@ -50,7 +56,7 @@ def read_settings_file(folder: Path) -> SettingsFile:
             values[name] = _below(folder, values[name])
     if values.get("baseline", "auto") not in {"auto", "artifact", "git", "none"}:
         values["baseline"] = _below(folder, values["baseline"])
-    return SettingsFile(values, _ignored(root))
+    return SettingsFile(values, _ignored(root), _rules(root))
 
 
 def _parse(path: Path) -> YamlMapping:
@@ -78,6 +84,23 @@ def _below(folder: Path, value: Any) -> Any:
     if isinstance(value, str):
         return str(folder / value)
     return tuple(str(folder / path) for path in value)
+
+
+def _rules(root: YamlMapping) -> dict[str, Location]:
+    """Where each line of the gates stands, by its text as the settings have it."""
+    places: dict[str, Location] = {}
+    for name in _RULES:
+        node = root.at(name)
+        for entry in node.items if isinstance(node, YamlSequence) else [node]:
+            if isinstance(entry, YamlMapping):
+                for key, limit in entry.data.items():
+                    places.setdefault(f"{key}: {limit}".strip(), entry.key_location(key))
+            elif isinstance(entry, YamlScalar) and isinstance(entry.value, str):
+                lines = ScalarLines(entry)
+                for index, line in enumerate(entry.value.splitlines()):
+                    if line.strip():
+                        places.setdefault(line.strip(), lines.locate(index))
+    return places
 
 
 def _ignored(root: YamlMapping) -> tuple[tuple[str, Location], ...]:

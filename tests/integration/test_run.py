@@ -115,6 +115,7 @@ def test_every_healthy_recorded_project_is_measured(project: Path, tmp_path: Pat
         (["--rasa-url", "http://127.0.0.1:1"], "--rasa-url is for the engine 'rasa'"),
         (["--model", "nothing.tar.gz"], "--model is for the engine 'rasa'"),
         (["--baseline", "nothing.json"], "baseline: no such file: nothing.json"),
+        (["--baseline", "broken.json"], "baseline: broken.json is not a report of turncheck"),
         (["--thresholds", "nlu.intents.f2 >= 0.5"], "nlu.intents.f2"),
         (["--folds", "one"], "--folds: expected a whole number"),
         (["--fail-on", "everything"], "none of: errors"),
@@ -123,6 +124,7 @@ def test_every_healthy_recorded_project_is_measured(project: Path, tmp_path: Pat
 )
 def test_what_cannot_be_done_ends_with_2_and_says_what_to_do(arguments: list[str], said: str, tmp_path: Path) -> None:
     project = ["--project", str(PIZZERIA)] if "--project" not in arguments else []
+    (tmp_path / "broken.json").write_text('{"schema": ')
 
     done = turncheck("run", *project, *arguments, "--out", tmp_path / "out", cwd=tmp_path)
 
@@ -130,6 +132,18 @@ def test_what_cannot_be_done_ends_with_2_and_says_what_to_do(arguments: list[str
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("rule", ["nlu.intents.f2 >= 0.5", "nlu.intents[nobody].f1 >= 0.5"])
+def test_a_bad_gate_of_the_projects_file_is_named_with_its_line(rule: str, tmp_path: Path) -> None:
+    project = tmp_path / "bot"
+    shutil.copytree(PIZZERIA, project)
+    (project / "turncheck.yml").write_text(f"evaluations: nlu\nthresholds: |\n  nlu.intents.f1 >= 0.1\n\n  {rule}\n")
+
+    done = turncheck("run", project, "--out", tmp_path / "out")
+
+    assert done.returncode == 2
+    assert f"turncheck.yml:5:3: unknown metric '{rule.partition(' ')[0]}'" in done.stderr
 
 
 def test_a_project_that_cannot_be_read_in_part_is_checked_all_the_same(tmp_path: Path) -> None:

@@ -127,10 +127,6 @@ def test_outside_a_checkout_there_is_no_base(tmp_path: Path, monkeypatch: pytest
     assert search(tmp_path, Measurer()) == Missing("the project is not in a git checkout")
 
 
-def test_none_is_nobody(repository: Path) -> None:
-    assert isinstance(search(repository, Measurer(), baseline="none"), Missing)
-
-
 @pytest.mark.parametrize("shallow", [False, True])
 def test_githubs_test_merge_is_compared_with_its_first_parent(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shallow: bool

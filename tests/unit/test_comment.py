@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +283,15 @@ def test_without_a_baseline_everything_in_the_data_is_listed_and_with_one_what_i
     assert "#### In the data (2)" in alone
     assert "<details><summary>In the data of the base as well (1)</summary>\n\n- ⚠️ `old-thing`" in against
     assert "#### New in the data (1)\n\n- ⚠️ `new-thing`" in against
+
+
+def test_what_to_do_about_a_finding_stands_below_it() -> None:
+    told = replace(finding("new-thing", "just added", "warning"), hint="Take it *out*.")
+
+    text = comment_of(report(findings=[told]), report(findings=[], commit=BASE_COMMIT))
+
+    entry = next(line for line in text.splitlines() if "`new-thing`" in line)
+    assert entry.endswith("<br>Take it \\*out\\*.")
 
 
 # --- how it fits -----------------------------------------------------------------------------------------------------

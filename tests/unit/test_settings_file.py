@@ -34,6 +34,25 @@ def test_keys_become_settings_and_paths_count_from_the_files_folder(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        "thresholds:\n- a.b >= 1\nmax-regression:\n- c.d: 0.1\n- |\n  e.f: 0.1\n  g.h: significant\n",
+        "thresholds: [a.b >= 1]\n\n\nmax-regression:\n  c.d: 0.1\n  e.f: 0.1\n  g.h: significant\n",
+    ],
+)
+def test_the_lines_of_the_gates_are_known_with_their_places(tmp_path: Path, content: str) -> None:
+    (tmp_path / "turncheck.yml").write_text(content)
+
+    read = read_settings_file(tmp_path)
+
+    assert set(read.rules) == {*read.values["thresholds"], *read.values["max_regression"]}
+    lines = content.splitlines()
+    for rule, place in read.rules.items():
+        assert place.line is not None
+        assert lines[place.line - 1].strip(" -").removeprefix("thresholds: [").startswith(rule.partition(" ")[0])
+
+
+@pytest.mark.parametrize(
     ("content", "said"),
     [
         (b"folds: [\n", "turncheck.yml:"),

@@ -240,7 +240,11 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
 
 def _finding_change(finding: Finding) -> FindingChange:
     return FindingChange(
-        code=finding.code, severity=finding.severity, message=finding.message, location=finding.location
+        code=finding.code,
+        severity=finding.severity,
+        message=finding.message,
+        location=finding.location,
+        hint=finding.hint,
     )
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
 from turncheck.comparison.metrics import family_of
 from turncheck.errors import UserError
+from turncheck.location import Location
 from turncheck.report.model import EVALUATIONS
 
 if TYPE_CHECKING:
@@ -58,7 +62,14 @@ class GateRules:
     regressions: tuple[Regression, ...]
 
 
-def read_rules(settings: GateSettings) -> GateRules:
+Places = Mapping[str, Location]
+"""Where the lines of gates stand, by their text: those of ``turncheck.yml``."""
+_NOWHERE: Final[Places] = MappingProxyType({})
+
+_Rule = TypeVar("_Rule")
+
+
+def read_rules(settings: GateSettings, places: Places = _NOWHERE) -> GateRules:
     """Read the gate settings; needs no report, so that a mistake shows before anything is trained.
 
     Raises:
@@ -76,9 +87,21 @@ def read_rules(settings: GateSettings) -> GateRules:
         fail_on=settings.fail_on,
         fail_on_warnings=settings.fail_on_warnings,
         require=settings.require,
-        thresholds=tuple(_threshold(line) for line in settings.thresholds),
-        regressions=tuple(_regression(line) for line in settings.max_regression),
+        thresholds=tuple(at_its_place(line, places, partial(_threshold, line)) for line in settings.thresholds),
+        regressions=tuple(at_its_place(line, places, partial(_regression, line)) for line in settings.max_regression),
     )
+
+
+def at_its_place(text: str, places: Places, do: Callable[[], _Rule]) -> _Rule:
+    """Do something with a line; what is wrong with it is said with the line's place.
+
+    Raises:
+        UserError: as ``do``.
+    """
+    try:
+        return do()
+    except UserError as error:
+        raise UserError(error.what, location=places.get(text), remedy=error.remedy) from None
 
 
 def _threshold(line: str) -> Threshold:

@@ -6,9 +6,11 @@ A gate that cannot be judged (no baseline, an evaluation that did not run) is a 
 
 from __future__ import annotations
 
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from turncheck.comparison.gate_rules import GateRules, read_rules
+from turncheck.comparison.gate_rules import GateRules, at_its_place, read_rules
 from turncheck.comparison.metric_gates import judge_regression, judge_threshold
 from turncheck.comparison.model import FailedBy, GateResult, Verdict
 from turncheck.comparison.summary import summarize
@@ -17,17 +19,20 @@ from turncheck.comparison.wording import count
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from turncheck.comparison.gate_rules import Places
     from turncheck.comparison.model import CaseChange, Comparison
     from turncheck.report.model import GateSettings, Report
 
 
-def judge(report: Report, comparison: Comparison | None, settings: GateSettings) -> Verdict:
-    """Judge all gates.
+def judge(
+    report: Report, comparison: Comparison | None, settings: GateSettings, places: Places = MappingProxyType({})
+) -> Verdict:
+    """Judge all gates; ``places`` says where their lines stand, for one that is wrong.
 
     Raises:
         UserError: a rule that cannot be read, or about a metric that nobody knows.
     """
-    gates = tuple(_gates(report, comparison, read_rules(settings)))
+    gates = tuple(_gates(report, comparison, read_rules(settings, places), places))
     failing = {"failed", "not judged"} if settings.not_judged == "fail" else {"failed"}
     failed = any(gate.outcome in failing for gate in gates)
     return Verdict(
@@ -38,7 +43,7 @@ def judge(report: Report, comparison: Comparison | None, settings: GateSettings)
     )
 
 
-def _gates(report: Report, comparison: Comparison | None, rules: GateRules) -> Iterable[GateResult]:
+def _gates(report: Report, comparison: Comparison | None, rules: GateRules, places: Places) -> Iterable[GateResult]:
     if report.stopped is not None:
         yield GateResult(name="completed", outcome="failed", reason=report.stopped)
     if "errors" in rules.fail_on:
@@ -53,9 +58,9 @@ def _gates(report: Report, comparison: Comparison | None, rules: GateRules) -> I
     for evaluation in rules.require:
         yield _required(report, evaluation)
     for threshold in rules.thresholds:
-        yield judge_threshold(report, comparison, threshold)
+        yield at_its_place(threshold.text, places, partial(judge_threshold, report, comparison, threshold))
     for regression in rules.regressions:
-        yield judge_regression(report, comparison, regression)
+        yield at_its_place(regression.text, places, partial(judge_regression, report, comparison, regression))
 
 
 def _no_findings(report: Report, severity: str, name: str) -> GateResult:

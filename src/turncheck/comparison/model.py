@@ -148,12 +148,13 @@ class ChangedCases(_Part, frozen=True, kw_only=True):
 
 
 class FindingChange(_Part, frozen=True, kw_only=True):
-    """A finding that is new or gone."""
+    """A finding that is new or gone; ``hint`` says what to do."""
 
     code: str
     severity: Literal["error", "warning", "info"]
     message: str
     location: Location
+    hint: str = ""
 
 
 class Named(_Part, frozen=True, kw_only=True):

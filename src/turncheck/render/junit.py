@@ -80,7 +80,9 @@ class _Writer:
             groups[finding.code].append(finding)
         cases = []
         for code, findings in sorted(groups.items()):
-            lines = [f"{finding.location}: {finding.severity}: {finding.message}" for finding in findings]
+            lines = [
+                f"{finding.location}: {finding.severity}: {finding.message} {finding.hint}" for finding in findings
+            ]
             errors = sum(finding.severity == "error" for finding in findings)
             worst = next((finding for finding in findings if finding.severity == "error"), findings[0])
             case = self._case("validation", code, worst.location)

@@ -134,9 +134,10 @@ class Entries:
         return join([*head, told, *lines, *like])
 
     def finding(self, finding: Finding | FindingChange) -> Markdown:
-        """A finding of this state."""
+        """A finding of this state, and what to do about it."""
         mark = trusted(f"{_SEVERITY_MARKS[finding.severity]} ")
-        return join([mark, self._finding(finding), self.place(finding.location)])
+        told = [mark, self._finding(finding), self.place(finding.location)]
+        return join([*told, trusted("<br>"), prose(finding.hint)] if finding.hint else told)
 
     def finding_gone(self, finding: FindingChange) -> Markdown:
         """A finding that the base has and this state has not."""
