@@ -35,7 +35,7 @@ from turncheck.render.markdown import (
 from turncheck.render.markdown_sections import DEGRADATION
 from turncheck.render.markdown_view import build_view
 from turncheck.report.codec import encode
-from turncheck.report.model import Report, Skipped, Substitution
+from turncheck.report.model import GateSettings, Report, Skipped, Substitution
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -292,6 +292,24 @@ def test_what_to_do_about_a_finding_stands_below_it() -> None:
 
     entry = next(line for line in text.splitlines() if "`new-thing`" in line)
     assert entry.endswith("<br>Take it \\*out\\*.")
+
+
+def test_what_stands_above_is_not_told_again_below_its_gate() -> None:
+    """What failed a gate and is folded away, since the base has it too, is named there."""
+    old, new = finding("old-error", "known for long", line=3), finding("new-error", "just added", line=9)
+    head = report(findings=[old, new], settings=GateSettings(fail_on=("errors",)))
+
+    text = comment_of(head, report(findings=[old], commit=BASE_COMMIT))
+
+    gates = text.partition("#### Gates")[2]
+    assert "❌ `errors` **failed**: 2 errors in the data\n  - old-error: known for long" in gates
+    assert "new-error" not in gates
+
+
+def test_what_to_do_is_said_once() -> None:
+    found = [replace(finding("bare", f"number {n}", "warning", line=n), hint="Annotate it.") for n in range(1, 4)]
+
+    assert comment_of(report(findings=found), report(findings=[], commit=BASE_COMMIT)).count("Annotate it") == 1
 
 
 # --- how it fits -----------------------------------------------------------------------------------------------------

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.wording import count
 from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, trusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from turncheck.comparison.model import (
         CaseChange,
         ChangedItem,
         Collision,
+        FailedBy,
         FindingChange,
         GateResult,
         Named,
@@ -103,41 +104,39 @@ class Entries:
         return join([trusted(f"{kind} "), code(case.name), how, self.place(case.base_location, base=True)])
 
     def training(self, change: TrainingChange) -> Markdown:
-        """A training sentence that this change added, removed or relabelled."""
-        text, intent = code(change.text), code(change.intent)
-        if change.change == "unchanged":
-            told = join([trusted("like the training sentence "), text, trusted(" of "), intent])
-        elif change.change == "relabelled":
-            was = code(change.was or "")
-            told = join([trusted("training sentence "), text, trusted(" is now "), intent, trusted(", was "), was])
-        else:
-            word = "new" if change.change == "added" else "removed"
-            told = join([trusted(f"{word} training sentence "), text, trusted(" of "), intent])
-        return join([told, self.place(change.location, base=change.change == "removed")])
+        """A training sentence that explains something: one of the change, or one that a new sentence looks like."""
+        verb = {"unchanged": "like", "relabelled": "now in", "added": "new in", "removed": "removed from"}[
+            change.change
+        ]
+        was = [trusted(", was "), code(change.was or "")] if change.change == "relabelled" else []
+        told = [trusted(f"{verb} "), code(change.intent), *was, trusted(": "), code(change.text)]
+        return join([*told, self.place(change.location, base=change.change == "removed")])
 
     def collision(self, collision: Collision) -> Markdown:
         """Two intents that began to collide, and which sentences did it."""
         one, other = collision.intents
-        wrong = count(collision.newly_wrong, "sentence")
-        head = [code(one), trusted(" and "), code(other), trusted(f" now collide ({wrong} newly wrong)")]
+        wrong = trusted(f" ({collision.newly_wrong:,} newly wrong)")
+        head = [code(one), trusted(" and "), code(other), trusted(" now collide")]
         if not collision.sentences or not collision.like:
-            return join(head)
-        these = _these(len(collision.sentences))
+            return join([*head, wrong])
+        these = _these(collision.sentences)
         look = "looks" if len(collision.sentences) == 1 else "look"
         those = "that one" if len(collision.like) == 1 else f"those {len(collision.like)}"
-        told = trusted(f"; {these} {look} like {those}:")
-        lines = [join([trusted("\n  - "), self.training(change)]) for change in collision.sentences[:_MOST_SHOWN]]
-        like = [
-            join([trusted("\n  - like "), code(one.text), trusted(" of "), code(one.intent), self.place(one.location)])
-            for one in collision.like[:_MOST_SHOWN]
+        lines = [self.training(change) for change in collision.sentences[:_MOST_SHOWN]]
+        lines += _more(len(collision.sentences))
+        lines += [
+            join([trusted("like "), code(like.intent), trusted(": "), code(like.text), self.place(like.location)])
+            for like in collision.like[:_MOST_SHOWN]
         ]
-        return join([*head, told, *lines, *like])
+        lines += _more(len(collision.like))
+        below = [join([trusted("\n  - "), line]) for line in lines]
+        return join([*head, trusted(f": {these} {look} like {those}"), wrong, *below])
 
-    def finding(self, finding: Finding | FindingChange) -> Markdown:
+    def finding(self, finding: Finding | FindingChange, advises: bool = True) -> Markdown:
         """A finding of this state, and what to do about it."""
         mark = trusted(f"{_SEVERITY_MARKS[finding.severity]} ")
         told = [mark, self._finding(finding), self.place(finding.location)]
-        return join([*told, trusted("<br>"), prose(finding.hint)] if finding.hint else told)
+        return join([*told, trusted("<br>"), prose(finding.hint)] if advises and finding.hint else told)
 
     def finding_gone(self, finding: FindingChange) -> Markdown:
         """A finding that the base has and this state has not."""
@@ -147,24 +146,26 @@ class Entries:
         return join([code(finding.code), trusted(" "), prose(finding.message)])
 
     def item(self, item: ChangedItem) -> Markdown:
-        """A thing that changed and that no test reaches."""
-        return join([trusted(f"{_KINDS.get(item.kind, 'thing')} "), code(item.name), self.place(item.location)])
+        """A thing that is new or changed, and that no test reaches."""
+        verb = "new" if item.change == "added" else "changed"
+        return join([trusted(f"{verb} {_KINDS.get(item.kind, 'thing')} "), code(item.name), self.place(item.location)])
 
     def named(self, what: str, named: Named, removed: bool) -> Markdown:
         """A new or removed intent or entity."""
         verb = "removed" if removed else "new"
         return join([trusted(f"{verb} {what} "), code(named.name), self.place(named.location, base=removed)])
 
-    def gate(self, gate: GateResult) -> Markdown:
-        """A gate with its outcome, its reason and what failed it."""
+    def gate(self, gate: GateResult, shown: AbstractSet[Location | None]) -> Markdown:
+        """A gate with its outcome, its reason and what failed it, unless that is ``shown`` above already."""
+        behind = _behind(gate, shown)
         outcome = "" if gate.outcome == "passed" else f"**{gate.outcome}**: "
         sign = trusted(f"{_GATE_MARKS[gate.outcome]} ")
         head = join([sign, code(gate.name), trusted(f" {outcome}"), prose(gate.reason)])
         lines = [
             join([trusted("\n  - "), prose(cause.what, 200), self.place(cause.location)])
-            for cause in gate.failed_by[:_MOST_BEHIND]
+            for cause in behind[:_MOST_BEHIND]
         ]
-        more = len(gate.failed_by) - _MOST_BEHIND
+        more = len(behind) - _MOST_BEHIND
         if more > 0:
             lines.append(trusted(f"\n  - … and {more:,} more in verdict.json"))
         return join([head, *lines])
@@ -172,6 +173,12 @@ class Entries:
     def setting(self, change: SettingChange) -> Markdown:
         """A gate setting that this change alters."""
         return join([code(change.name), trusted(" from "), code(change.base), trusted(" to "), code(change.value)])
+
+
+def _behind(gate: GateResult, shown: AbstractSet[Location | None]) -> list[FailedBy]:
+    """What failed a gate and is not shown yet; behind a figure the worst come first, and the others add nothing."""
+    new = [cause for cause in gate.failed_by if cause.location not in shown]
+    return [] if gate.metric and len(new) < len(gate.failed_by) else new
 
 
 def skipped(entry: Skipped) -> Markdown:
@@ -195,8 +202,15 @@ def row(cells: Sequence[Markdown]) -> Markdown:
     return join([trusted("| "), join(cells, " | "), trusted(" |")])
 
 
-def _these(number: int) -> str:
-    return "this training sentence of the change" if number == 1 else f"these {number} training sentences of the change"
+def _these(sentences: Sequence[TrainingChange]) -> str:
+    kinds = {sentence.change for sentence in sentences}
+    word = {"added": "new", "removed": "removed", "relabelled": "moved"}.get(kinds.pop(), "") if len(kinds) == 1 else ""
+    word = word or "changed"
+    return f"this {word} sentence" if len(sentences) == 1 else f"these {len(sentences)} {word} sentences"
+
+
+def _more(number: int) -> list[Markdown]:
+    return [trusted(f"… and {number - _MOST_SHOWN:,} more")] if number > _MOST_SHOWN else []
 
 
 def _side(passed: bool | None) -> str:

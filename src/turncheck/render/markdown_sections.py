@@ -20,7 +20,9 @@ from turncheck.render.wrong_cases import wrong_sentences, wrong_tests
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from turncheck.comparison.model import CaseChange, ChangedCases, Comparison, Verdict
+    from turncheck.comparison.model import CaseChange, ChangedCases, Comparison, FindingChange, Verdict
+    from turncheck.finding import Finding
+    from turncheck.location import Location
     from turncheck.render.links import Links
     from turncheck.report.model import Report
 
@@ -47,7 +49,7 @@ def all_sections(
         *(writer.changes(report, compared) if compared else writer.failures(report)),
         intent_table(report, compared, writer.where),
         confusion_table(report, writer.where),
-        *writer.run(report, verdict),
+        *writer.run(report, compared, verdict),
     ]
     return tuple(section for section in sections if section.total)
 
@@ -125,8 +127,8 @@ class _Writer:
         yield self.listed("failing", f"Failing tests ({len(tests)})", tests, lambda test: self.entries.step(*test))
         title = f"Sentences taken for something else ({len(wrong)})"
         yield self.listed("wrong", title, wrong, self.entries.sentence)
-        found = findings_worst_first(report)
-        yield self.listed("findings", f"In the data ({len(found)})", found, self.entries.finding)
+        found = _hints_once(findings_worst_first(report))
+        yield self.listed("findings", f"In the data ({len(found)})", found, lambda one: self.entries.finding(*one))
 
     def changes(self, report: Report, compared: Comparison) -> Iterable[Section]:
         """Against a base: what changed sides."""
@@ -138,17 +140,16 @@ class _Writer:
         collisions = compared.collisions
         title = f"Intents that began to collide ({len(collisions)})"
         yield self.listed("collisions", title, collisions, entries.collision)
-        told = {frozenset(collision.intents) for collision in collisions if collision.sentences}
-        wrong = [
-            _without_reasons(case) if {case.expected, case.actual} in told else case
-            for case in compared.examples.newly_failing
-        ]
-        yield self.listed("wrong", f"Sentences newly wrong ({len(wrong)})", wrong, entries.sentence)
+        others, collided = _parted(compared)
+        wrong = [*others, *collided]
+        unfolded = min(len(others), self.unfolded)
+        title = f"Sentences newly wrong ({len(wrong)})"
+        yield self.listed("wrong", title, wrong, entries.sentence, unfolded=unfolded)
         labels = [(what, case) for what, cases in _sentences(compared)[1:] for case in cases.newly_failing]
         title = f"Entities and responses newly wrong ({len(labels)})"
         yield self.listed("labels", title, labels, self._sentence, unfolded=self.unfolded // 2)
-        found = compared.new_findings
-        yield self.listed("findings", f"New in the data ({len(found)})", found, entries.finding)
+        found = _hints_once(compared.new_findings)
+        yield self.listed("findings", f"New in the data ({len(found)})", found, lambda one: entries.finding(*one))
         uncovered = [item for item in compared.changed_items if not item.covered]
         title = f"Changed, and no test reaches it ({len(uncovered)} of {len(compared.changed_items)})"
         yield self.listed("uncovered", title, uncovered, entries.item)
@@ -196,20 +197,57 @@ class _Writer:
         title = f"Sentences wrong on the base as well ({len(wrong)})"
         yield self.listed("still_wrong", title, wrong, self.entries.sentence, unfolded=0)
         found_now = {(one.code, one.message, one.location) for one in compared.new_findings}
-        found = findings_worst_first(report)
-        known = [one for one in found if (one.code, one.message, one.location) not in found_now]
+        known_or_new = findings_worst_first(report)
+        known = [one for one in known_or_new if (one.code, one.message, one.location) not in found_now]
         title = f"In the data of the base as well ({len(known)})"
-        yield self.listed("still_found", title, known, self.entries.finding, unfolded=0)
+        yield self.listed("still_found", title, known, lambda one: self.entries.finding(one, False), unfolded=0)
 
-    def run(self, report: Report, verdict: Verdict) -> Iterable[Section]:
+    def run(self, report: Report, compared: Comparison | None, verdict: Verdict) -> Iterable[Section]:
         """How the run went: gates, what was left out, what was replaced."""
         gates = sorted(verdict.gates, key=lambda gate: _OUTCOMES.index(gate.outcome))
-        yield self.listed("gates", "Gates", gates, self.entries.gate, unfolded=BUILT)
+        shown = self._in_plain_sight(report, compared)
+        yield self.listed("gates", "Gates", gates, lambda gate: self.entries.gate(gate, shown), unfolded=BUILT)
         yield self.listed("skipped", "Not run", report.skipped, skipped, unfolded=BUILT)
         replaced = report.engine.substitutions if report.engine else ()
         title = f"What the engine replaces ({len(replaced)})"
         yield self.listed("substituted", title, replaced, substitution, unfolded=0)
         yield self.listed("method", "How it was measured", _method(report), lambda remark: remark, unfolded=0)
+
+    def _in_plain_sight(self, report: Report, compared: Comparison | None) -> frozenset[Location | None]:
+        """Where that stands which the lists above show without a click."""
+        lists: list[list[Location | None]]
+        if compared is None:
+            lists = [
+                [case.location for _, case in wrong_tests(report)],
+                [case.location for case in wrong_sentences(report)],
+                [finding.location for finding in findings_worst_first(report)],
+            ]
+        else:
+            lists = [
+                [case.location for _, cases in _tests(compared) for case in cases.newly_failing],
+                [case.location for case in compared.examples.newly_failing],
+                [finding.location for finding in compared.new_findings],
+            ]
+        return frozenset(place for places in lists for place in places[: self.unfolded])
+
+
+def _hints_once(findings: Sequence[Finding | FindingChange]) -> list[tuple[Finding | FindingChange, bool]]:
+    """What to do is said once, at the first of those that ask for the same."""
+    first: dict[str, int] = {}
+    return [(finding, first.setdefault(finding.hint, place) == place) for place, finding in enumerate(findings)]
+
+
+def _parted(compared: Comparison) -> tuple[list[CaseChange], list[CaseChange]]:
+    """Sentences newly wrong: those of no collision, and those that a collision explains already."""
+    told = {frozenset(collision.intents) for collision in compared.collisions if collision.sentences}
+    others: list[CaseChange] = []
+    collided: list[CaseChange] = []
+    for case in compared.examples.newly_failing:
+        if {case.expected, case.actual} in told:
+            collided.append(_without_reasons(case))
+        else:
+            others.append(case)
+    return others, collided
 
 
 def _without_reasons(case: CaseChange) -> CaseChange:
