@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_union
 from sklearn.svm import LinearSVC
 
-from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
+from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.linear import LabelSplit, LinearModel
@@ -121,6 +121,39 @@ def test_the_factor_is_found_that_says_how_often_answers_are_right(factor: float
 
 def test_one_held_out_sentence_hardly_moves_the_assumption() -> None:
     assert fit_factor(np.array([[0.1, 0.0]]), np.array([False])) == pytest.approx(UNCALIBRATED, rel=0.2)
+
+
+def combinations(count: int) -> tuple[np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, np.dtype[np.bool_]]]:
+    """Scores of which the best says by its height, not by its lead, whether it is right."""
+    random = np.random.default_rng(1)
+    scores = np.sort(random.normal(size=(count, 6)), axis=1)
+    return scores, random.random(count) < 1 / (1 + np.exp(-(2 * scores[:, -1] - 3)))
+
+
+def test_the_best_combination_is_as_sure_as_it_is_often_right() -> None:
+    scores, right = combinations(20_000)
+    best = BestAnswer.fit(scores, right)
+    assert best is not None
+    assert (best.of_score, best.intercept, best.of_lead) == pytest.approx((2, -3, 0), abs=0.2)
+    stated = best.applied(softmax(scores * 8), scores).max(axis=1)
+    assert stated.mean() == pytest.approx(right.mean(), abs=0.01)
+
+
+def test_confidences_of_combinations_keep_their_order_and_never_exceed_1() -> None:
+    scores, right = combinations(500)
+    best = BestAnswer.fit(scores, right)
+    assert best is not None
+    plain = softmax(scores * 8)
+    made = best.applied(plain, scores)
+    assert (np.argsort(made, axis=1, kind="stable") == np.argsort(plain, axis=1, kind="stable")).all()
+    assert (made.sum(axis=1) <= 1 + 1e-9).all()
+
+
+@pytest.mark.parametrize("right", [np.ones(200, bool), np.zeros(200, bool), np.arange(50) % 2 == 0])
+def test_few_or_uniform_judgements_do_not_say_how_sure_a_combination_is(
+    right: np.ndarray[Any, np.dtype[np.bool_]],
+) -> None:
+    assert BestAnswer.fit(np.random.default_rng(0).normal(size=(len(right), 4)), right) is None
 
 
 def test_the_nearest_sentence_of_a_training_sentence_is_itself() -> None:

@@ -1,9 +1,10 @@
-"""Confidences that can be believed: temperature scaling of scores."""
+"""Confidences that can be believed: temperature scaling of scores, and a logistic model of the best answer's."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
@@ -19,6 +20,12 @@ UNCALIBRATED: Final = 8.0
 
 _PRIOR: Final = 10.0
 """How many sentences' word the assumption of that factor is worth: a handful of examples must not decide alone."""
+
+_RIDGE: Final = 3.0
+"""What a squared weight of the logistic model costs, its inputs scaled to variance 1."""
+
+_FEWEST: Final = 100
+"""The logistic model is fitted to so many judged sentences or more; of fewer it would only learn their average."""
 
 
 def fit_factor(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
@@ -39,6 +46,64 @@ def fit_factor(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
         return float(-np.log(stated + 1e-6).sum()) + _PRIOR * away * away
 
     return math.exp(_minimum(loss, -2.0, 5.0))
+
+
+@dataclass(frozen=True, slots=True)
+class BestAnswer:
+    """How probable it is that the answer with the highest score is right: logistic in that score and in its lead.
+
+    For labels that are combinations. There a softmax knows only the combinations seen in training; by how much the best
+    of them is ahead does not tell that the true one was never seen, its score itself does.
+    """
+
+    intercept: float
+    of_score: float
+    of_lead: float
+
+    @classmethod
+    def fit(cls, scores: NDArray[np.float64], right: NDArray[np.bool_]) -> Self | None:
+        """Fit to judged sentences as :func:`fit_factor` does; ``None`` where they are too few or all alike.
+
+        The targets are those of Platt 1999 ("Probabilistic Outputs for Support Vector Machines"), found by Newton's
+        method.
+        """
+        count, hits = len(right), int(right.sum())
+        if count < _FEWEST or hits in {0, count}:
+            return None
+        inputs = _score_and_lead(scores)
+        mean, spread = inputs.mean(axis=0), inputs.std(axis=0) + 1e-9
+        rows = np.column_stack([np.ones(count), (inputs - mean) / spread])
+        targets = np.where(right, (hits + 1) / (hits + 2), 1 / (count - hits + 2))
+        cost = np.diag([0.0, _RIDGE, _RIDGE])
+        weights = np.zeros(3)
+        for _ in range(30):
+            stated = _logistic(rows @ weights)
+            slope = rows.T @ (stated - targets) + cost @ weights
+            weights = weights - np.linalg.solve((rows.T * (stated * (1 - stated))) @ rows + cost, slope)
+        of_score, of_lead = (weights[1:] / spread).tolist()
+        return cls(float(weights[0] - (weights[1:] / spread) @ mean), of_score, of_lead)
+
+    def applied(self, confidences: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give each row's highest confidence its value, both of shape (texts, labels); no rank changes.
+
+        Where it sinks, so do all others in proportion: what is missing to 1 is a combination that was never seen.
+        Where it rises, the others share what is left.
+        """
+        inputs = _score_and_lead(scores)
+        stated = _logistic(self.intercept + inputs @ np.array([self.of_score, self.of_lead]))[:, None]
+        best = confidences.max(axis=1, keepdims=True)
+        others = np.minimum(stated / best, (1 - stated) / np.maximum(1 - best, 1e-12))
+        return np.where(confidences == best, stated, confidences * others)
+
+
+def _score_and_lead(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The highest score of each row and how far it is ahead of the next, shape (rows, 2)."""
+    ordered = np.sort(scores, axis=1)
+    return np.column_stack([ordered[:, -1], ordered[:, -1] - ordered[:, -2]])
+
+
+def _logistic(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 1 / (1 + np.exp(-np.clip(values, -500, 500)))
 
 
 def _minimum(loss: Callable[[float], float], low: float, high: float) -> float:

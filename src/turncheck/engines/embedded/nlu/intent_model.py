@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
+from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.linear import LinearModel
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, SparseRows
@@ -34,6 +34,8 @@ class IntentModel:
     linear: LinearModel
     factor: float
     """What scores are multiplied by before the softmax: the inverse of the temperature."""
+    best: BestAnswer | None = None
+    """What the highest confidence is, where labels are combinations."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -48,26 +50,44 @@ class IntentModel:
         """
         features, rows = NgramFeatures.fit(texts)
         linear = LinearModel.fit(rows, labels, seed, split)
-        return cls(features, linear, _held_out_factor(rows, labels, seed, split))
+        judged = _judged(rows, labels, seed, split)
+        if judged is None:
+            return cls(features, linear, UNCALIBRATED)
+        return cls(
+            features, linear, fit_factor(*judged), BestAnswer.fit(*judged) if linear.composition is not None else None
+        )
 
     def confidences(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Confidences, shape (texts, intents)."""
-        return softmax(self.linear.scores(self.features.transform(texts)).astype(np.float64) * self.factor)
+        scores = self.linear.scores(self.features.transform(texts)).astype(np.float64)
+        confidences = softmax(scores * self.factor)
+        return confidences if self.best is None else self.best.applied(confidences, scores)
 
     def save(self, members: MemberWriter) -> None:
         """Write vocabulary, names, weights and factor."""
         self.features.save(members)
         self.linear.save(members)
-        members.json("factor", self.factor)
+        best = self.best
+        members.json(
+            "calibration",
+            {"factor": self.factor, "best": best and [best.intercept, best.of_score, best.of_lead]},
+        )
 
     @classmethod
     def load(cls, members: MemberReader) -> Self:
         """Inverse of :meth:`save`."""
-        return cls(NgramFeatures.load(members), LinearModel.load(members), members.json("factor"))
+        calibration = members.json("calibration")
+        best = BestAnswer(*calibration["best"]) if calibration["best"] else None
+        return cls(NgramFeatures.load(members), LinearModel.load(members), calibration["factor"], best)
 
 
-def _held_out_factor(rows: SparseRows, labels: Sequence[str], seed: int, split: LabelSplit | None) -> float:
-    """Judge models on sentences they have not seen: :data:`_JUDGED` of them where there are so many."""
+def _judged(
+    rows: SparseRows, labels: Sequence[str], seed: int, split: LabelSplit | None
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
+    """Judge models on sentences they have not seen, :data:`_JUDGED` of them where there are so many.
+
+    Returns their scores, ``-inf`` for labels a model did not know, and where the highest one is that of the truth.
+    """
     count = len(labels)
     shuffled = np.random.default_rng(seed).permutation(count)
     if count <= _JUDGED:
@@ -88,7 +108,7 @@ def _held_out_factor(rows: SparseRows, labels: Sequence[str], seed: int, split: 
         of_piece[:, [column[name] for name in model.names]] = model.scores(rows.take(piece))
         scores.append(of_piece)
         right.append(of_piece.argmax(axis=1) == [column[labels[int(row)]] for row in piece])
-    return fit_factor(np.concatenate(scores), np.concatenate(right)) if scores else UNCALIBRATED
+    return (np.concatenate(scores), np.concatenate(right)) if scores else None
 
 
 def out_of_fold_labels(
