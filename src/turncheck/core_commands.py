@@ -66,6 +66,7 @@ class CoreTestOptions:
     end_to_end: bool = False
     fail_on_prediction_errors: bool = False
     seed: int = 42
+    allow_custom_code: bool = False
     rasa: Settings | None = None
     """Where a real Rasa is asked instead of the embedded engine."""
 
@@ -224,7 +225,8 @@ def _subject(options: CoreTestOptions, project: Project, screen: Screen) -> Subj
     if options.models:
         return subject_of(load_model(named_model(options.models[0])), options, screen)
     parts = ("core", "nlu") if options.end_to_end and project.nlu.examples else ("core",)
-    fitting = fitting_model(options.project / DEFAULT_MODELS, project, parts)
+    custom = options.allow_custom_code
+    fitting = fitting_model(options.project / DEFAULT_MODELS, project, parts, allow_custom_code=custom)
     if fitting is not None:
         screen.detail(f"Using the model {fitting.path}")
         return subject_of(fitting, options, screen)
@@ -239,7 +241,7 @@ def _subject(options: CoreTestOptions, project: Project, screen: Screen) -> Subj
         if options.end_to_end and project.nlu.examples:
             from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - heavy
 
-            nlu = EmbeddedNluTrainer(options.seed).fit(project)
+            nlu = EmbeddedNluTrainer(options.seed, custom).fit(project)
     return Subject(ensemble, nlu, _info(ensemble, nlu))
 
 

@@ -54,7 +54,8 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
     Args:
         given: the settings from flags or from the action's inputs.
         environment: the variables of the process.
-        in_action: addresses that the project's files name are only called if loopback or allowed.
+        in_action: addresses that the project's files name are only called if loopback or allowed; elsewhere so where
+            ``allow-hosts`` names some.
 
     Raises:
         UserError: no such project, or settings that are wrong.
@@ -74,7 +75,7 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
         name=context.repository.partition("/")[2] if context is not None and not root else None,
         ignored=file.ignored,
         rules=file.rules,
-        hosts=settings.allow_hosts if in_action else None,
+        hosts=settings.allow_hosts if in_action or settings.allow_hosts else None,
         environment=environment,
     )
     return Prepared(settings, given, inputs, links_of(context), context)

@@ -93,6 +93,13 @@ class LoadedModel:
             )
 
 
+def has_custom_components(project: Project) -> bool:
+    """Whether the pipeline names classes of the project's own."""
+    from turncheck.engines.embedded.nlu.catalogue import is_custom  # noqa: PLC0415 - where a model is chosen
+
+    return any(is_custom(component) for component in project.config.pipeline or ())
+
+
 def load_model(path: Path) -> LoadedModel:
     """Read a model.
 
@@ -104,8 +111,15 @@ def load_model(path: Path) -> LoadedModel:
     return LoadedModel(path, read_model(path))
 
 
-def fitting_model(folder: Path, project: Project, parts: Iterable[str]) -> LoadedModel | None:
-    """Return the newest model of a folder, if the project's files have not changed since and it has these parts."""
+def fitting_model(
+    folder: Path, project: Project, parts: Iterable[str], *, allow_custom_code: bool = False
+) -> LoadedModel | None:
+    """Return the newest model of a folder, if the project's files have not changed since and it has these parts.
+
+    A model holds none of the project's own code: where such components are to run, none fits.
+    """
+    if allow_custom_code and "nlu" in parts and has_custom_components(project):
+        return None
     from turncheck.engines.embedded.fingerprint import project_fingerprint  # noqa: PLC0415 - only for this
 
     path = newest_model(folder)

@@ -74,6 +74,7 @@ class NluTestOptions:
     seed: int = 42
     workers: int = 0
     pretrained: bool = False
+    allow_custom_code: bool = False
     rasa: Settings | None = None
     """Where a real Rasa is asked instead of the embedded engine."""
 
@@ -148,7 +149,9 @@ def _measured(
     with screen.step("nlu", f"Judging {len(data.examples)} sentences in {options.folds} folds"):
         return cross_validate(
             replace(project, nlu=data),
-            trainer_for(options.seed) if rasa is None else rasa.nlu_trainer,
+            trainer_for(options.seed, allow_custom_code=options.allow_custom_code)
+            if rasa is None
+            else rasa.nlu_trainer,
             folds=options.folds,
             seed=options.seed,
             workers=options.workers if rasa is None else 1,
@@ -192,11 +195,11 @@ def read_training_and_test(options: NluTestOptions, screen: Screen) -> tuple[Pro
     return project, data
 
 
-def trainer_for(seed: int) -> EmbeddedNluTrainer:
+def trainer_for(seed: int, *, allow_custom_code: bool) -> EmbeddedNluTrainer:
     """Return the trainer of the embedded engine."""
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - imports scikit-learn
 
-    return EmbeddedNluTrainer(seed)
+    return EmbeddedNluTrainer(seed, allow_custom_code)
 
 
 def engine_for(project: Project, options: NluTestOptions, screen: Screen) -> EmbeddedNluEngine:
@@ -207,12 +210,13 @@ def engine_for(project: Project, options: NluTestOptions, screen: Screen) -> Emb
     """
     if options.model is not None:
         return load_model(named_model(options.model)).nlu()
-    fitting = fitting_model(options.project / DEFAULT_MODELS, project, ("nlu",))
+    custom = options.allow_custom_code
+    fitting = fitting_model(options.project / DEFAULT_MODELS, project, ("nlu",), allow_custom_code=custom)
     if fitting is not None:
         screen.note(f"The model {fitting.path} fits the project's files and is used.")
         return fitting.nlu()
     with screen.step("train", "No model fits the project's files: training"):
-        return trainer_for(options.seed).fit(project)
+        return trainer_for(options.seed, allow_custom_code=custom).fit(project)
 
 
 def write_test_files(report: Report, measured: NluMeasurement, output: NluOutput, screen: Screen) -> None:

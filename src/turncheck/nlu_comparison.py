@@ -23,7 +23,7 @@ from turncheck.errors import EXIT_OK, UserError
 from turncheck.evaluation.nlu import evaluate_held_out
 from turncheck.evaluation.pipelines import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
 from turncheck.files import write_all, write_file
-from turncheck.model_choice import SUFFIX
+from turncheck.model_choice import SUFFIX, has_custom_components
 from turncheck.nlu_commands import NluOutput, NluTestOptions, needed_responses, read_training_and_test, trainer_for
 from turncheck.project.model import NluData
 from turncheck.project.nlu_writer import write_nlu_yaml, write_responses_yaml
@@ -56,6 +56,7 @@ class Task:
     seed: int
     key: str
     output: NluOutput
+    allow_custom_code: bool
 
     @property
     def model(self) -> str:
@@ -107,7 +108,7 @@ def run_compare_nlu(
         )
     _write_data(data, responses, plans, output.folder)
     tasks = [
-        _task(replace(project, config=config), data, name, plan, percentage, seed=options.seed, output=output)
+        _task(replace(project, config=config), data, name, plan, percentage, options=options, output=output)
         for plan in plans
         for percentage in steps
         for name, config in pipelines.items()
@@ -153,7 +154,14 @@ def _write_data(data: NluData, responses: Mapping[str, Response], plans: Sequenc
 
 
 def _task(
-    project: Project, data: NluData, pipeline: str, plan: RunPlan, percentage: int, *, seed: int, output: NluOutput
+    project: Project,
+    data: NluData,
+    pipeline: str,
+    plan: RunPlan,
+    percentage: int,
+    *,
+    options: NluTestOptions,
+    output: NluOutput,
 ) -> Task:
     """The project goes to other processes: without its stories and without the text of its files."""
     trained = replace(data, examples=tuple(replace(one, origin=None) for one in plan.included[percentage]))
@@ -161,16 +169,17 @@ def _task(
     light = replace(project, nlu=trained, stories=(), rules=(), findings=(), files=())
     pieces = (
         __version__,
-        str(seed),
+        str(options.seed),
         repr([(component.name, dict(component.parameters)) for component in project.config.pipeline or ()]),
         repr(project.config.language),
         write_nlu_yaml(trained),
         write_nlu_yaml(test),
         write_responses_yaml(project.domain.responses.values()),
-        repr((output.plots, output.errors, output.successes)),
+        repr((output.plots, output.errors, output.successes, options.allow_custom_code)),
     )
     key = sha256("\0".join(pieces).encode("utf-8", "surrogatepass")).hexdigest()
-    return Task(pipeline, plan.number, percentage, light, test, seed, key, output)
+    custom = options.allow_custom_code
+    return Task(pipeline, plan.number, percentage, light, test, options.seed, key, output, custom)
 
 
 # --- running ---------------------------------------------------------------------------------------------------------
@@ -255,7 +264,7 @@ def fit_and_judge(task: Task) -> Outcome:
 
     with threadpool_limits(limits=1):
         try:
-            engine = trainer_for(task.seed).fit(task.project)
+            engine = trainer_for(task.seed, allow_custom_code=task.allow_custom_code).fit(task.project)
         except UserError as error:
             return Outcome(Score(task.pipeline, task.run, task.percentage, 0.0, (), str(error)), ())
         measured = evaluate_held_out(task.project, engine, task.test)
@@ -274,10 +283,13 @@ def fit_and_judge(task: Task) -> Outcome:
     correct = tuple(prediction.correct for prediction in section.predictions)
     score = Score(task.pipeline, task.run, task.percentage, section.intents.f1 if section.intents else 0.0, correct)
     report_files = (replace(file, name=f"{task.folder}/{file.name}") for file in files)
-    return Outcome(score, (_model(engine, task), *report_files))
+    return Outcome(score, (*_model(engine, task), *report_files))
 
 
-def _model(engine: EmbeddedNluEngine, task: Task) -> Rendered:
+def _model(engine: EmbeddedNluEngine, task: Task) -> tuple[Rendered, ...]:
+    """Return the model file; none where the project's own code takes part, which a model cannot hold."""
+    if task.allow_custom_code and has_custom_components(task.project):
+        return ()
     from turncheck.engines.embedded.nlu.persistence import write_nlu  # noqa: PLC0415 - heavy
 
     writer = MemberWriter()
@@ -285,7 +297,7 @@ def _model(engine: EmbeddedNluEngine, task: Task) -> Rendered:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         write_model(path, writer, fingerprint=task.key, parts=("nlu",))
-        return Rendered(task.model, "application/gzip", path.read_bytes())
+        return (Rendered(task.model, "application/gzip", path.read_bytes()),)
 
 
 # --- results ---------------------------------------------------------------------------------------------------------
@@ -368,7 +380,9 @@ def _advice_text(advice: Advice) -> list[str]:
             f"it understands {advice.better} sentences more often and {advice.worse} less often "
             f"(sign test, p {'< 0.001' if advice.p_value < 0.001 else f'= {advice.p_value:.3f}'})"
         )
-        if advice.is_noise:
+        if advice.mean_f1[best] == advice.mean_f1[second]:
+            lines.append(f"{best} and {second} are equally good: {counts}. Take the simpler one.")
+        elif advice.is_noise:
             lines.append(f"{best} is ahead of {second}, but that may be noise: {counts}. Take the simpler one.")
         else:
             lines.append(f"Take {best}. Its lead over {second} is not noise: {counts}.")

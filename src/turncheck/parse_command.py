@@ -66,7 +66,8 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine:
     project = read_project(
         options.project, domain=options.domain, config=options.config, data=[options.nlu] if options.nlu else None
     )
-    fitting = fitting_model(options.project / DEFAULT_MODELS, project, ("nlu",))
+    custom = options.allow_custom_code
+    fitting = fitting_model(options.project / DEFAULT_MODELS, project, ("nlu",), allow_custom_code=custom)
     if fitting is not None:
         screen.detail(f"Using {fitting.path}")
         return fitting.nlu()
@@ -76,7 +77,7 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine:
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - heavy
 
     with screen.step("train", f"No model fits: training on {len(project.nlu.examples)} sentences"):
-        return EmbeddedNluTrainer(seed=options.seed, allow_custom_code=options.allow_custom_code).fit(project)
+        return EmbeddedNluTrainer(seed=options.seed, allow_custom_code=custom).fit(project)
 
 
 def _batches(sentences: Iterable[str]) -> Iterator[list[str]]:
@@ -92,7 +93,9 @@ def _batches(sentences: Iterable[str]) -> Iterator[list[str]]:
 
 def _shown(parse: Parse) -> str:
     lines = [text(parse.text, 400)]
-    ranking = parse.ranking[:RANKED] or (parse.intent,)
+    ranking = parse.ranking[:RANKED]
+    if not ranking or ranking[0].name != parse.intent.name:  # a component may have set the intent alone
+        ranking = (parse.intent, *ranking)[:RANKED]
     lines += [f"  {text(str(intent.name))} {intent.confidence:.2f}" for intent in ranking]
     lines += [f"  {_entity(parse.text, entity)}" for entity in parse.entities]
     for selected in parse.responses.values():

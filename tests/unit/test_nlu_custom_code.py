@@ -102,3 +102,21 @@ def test_code_is_never_put_into_a_model(tmp_path: Path) -> None:
     engine = EmbeddedNluTrainer(allow_custom_code=True).fit(project(tmp_path, "shouting.Shouting"))
     with pytest.raises(UserError, match="a model cannot hold"):
         write_nlu(MemberWriter(), engine)
+
+
+def test_each_project_has_its_own_module_of_a_name(tmp_path: Path) -> None:
+    for answer in ("now", "before"):
+        (tmp_path / answer).mkdir()
+        bot = project(tmp_path / answer, "shouting.Shouting")
+        code = CODE.replace('{"intent": "shout"', f'{{"intent": "{answer}"')
+        (tmp_path / answer / "shouting.py").write_text(code, encoding="utf-8")
+        (loud,) = EmbeddedNluTrainer(allow_custom_code=True).fit(bot).parse(["WHERE"])
+        assert loud.intent.name == answer
+
+
+@pytest.mark.parametrize("code", ["raise RuntimeError('broken')", "raise SystemExit(3)"])
+def test_a_module_that_fails_while_it_is_imported_is_named(tmp_path: Path, code: str) -> None:
+    bot = project(tmp_path, "shouting.Shouting")
+    (tmp_path / "shouting.py").write_text(code, encoding="utf-8")
+    with pytest.raises(UserError, match=r"shouting\.Shouting failed"):
+        EmbeddedNluTrainer(allow_custom_code=True).fit(bot)

@@ -146,6 +146,7 @@ def _test_both(namespace: argparse.Namespace) -> int:
             end_to_end=True,
             fail_on_prediction_errors=namespace.fail_on_prediction_errors,
             seed=namespace.seed,
+            allow_custom_code=namespace.allow_custom_code,
             rasa=rasa_settings(namespace, workers=namespace.workers),
         )
         output = CoreOutput(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.nlu import workers
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
-from turncheck.commands.run import add_verbosity
+from turncheck.commands.run import add_custom_code_flag, add_verbosity
 
 if TYPE_CHECKING:
     from turncheck.assistants import AssistantOptions
@@ -109,6 +109,7 @@ def _add_assistant(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     )
     group.add_argument("--action-server", metavar="COMMAND", help="start the action server with this command")
     group.add_argument("--seed", type=int, default=42, metavar="N", help="of training and of variations (default: 42)")
+    add_custom_code_flag(group)
     return group
 
 
@@ -124,6 +125,7 @@ def _assistant(namespace: argparse.Namespace) -> AssistantOptions:
         model=namespace.model,
         remote_storage=namespace.remote_storage,
         seed=namespace.seed,
+        allow_custom_code=namespace.allow_custom_code,
         action_endpoint=namespace.action_endpoint,
         action_server=namespace.action_server,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
-from turncheck.commands.run import add_verbosity
+from turncheck.commands.run import add_custom_code_flag, add_verbosity
 
 if TYPE_CHECKING:
     from turncheck.core_commands import CoreOutput, CoreTestOptions
@@ -100,6 +100,7 @@ def add_test_core_flags(parser: argparse.ArgumentParser) -> None:
     read.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
     read.add_argument("-c", "--config", type=Path, metavar="PATH", help="the configuration (default: config.yml)")
     read.add_argument("--seed", type=int, default=42, metavar="N", help="of training in memory (default: 42)")
+    add_custom_code_flag(read)
 
 
 def add_story_flags(parser: argparse.ArgumentParser) -> None:
@@ -201,6 +202,7 @@ def test_core_options(namespace: argparse.Namespace) -> CoreTestOptions:
         end_to_end=namespace.e2e,
         fail_on_prediction_errors=namespace.fail_on_prediction_errors,
         seed=namespace.seed,
+        allow_custom_code=namespace.allow_custom_code,
         rasa=rasa_settings(namespace),
     )
 

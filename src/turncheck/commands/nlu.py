@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
-from turncheck.commands.run import add_verbosity
+from turncheck.commands.run import add_custom_code_flag, add_verbosity
 
 if TYPE_CHECKING:
     from turncheck.nlu_commands import NluOutput, NluTestOptions
@@ -49,6 +49,7 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     measure.add_argument(
         "--workers", type=workers, default=0, metavar="N", help="processes (default: 0, one a processor)"
     )
+    add_custom_code_flag(measure)
     measure.add_argument("--pretrained", action="store_true", help="score spaCy's and Duckling's entities too")
     compare = parser.add_argument_group("comparing pipelines")
     compare.add_argument("-r", "--runs", type=int, default=3, metavar="N", help="repetitions (default: 3)")
@@ -162,6 +163,7 @@ def _options(namespace: argparse.Namespace, config: Path | None) -> NluTestOptio
         seed=namespace.seed,
         workers=namespace.workers,
         pretrained=namespace.pretrained,
+        allow_custom_code=namespace.allow_custom_code,
         rasa=rasa_settings(namespace, workers=namespace.workers),
     )
 

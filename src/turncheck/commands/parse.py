@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.run import add_verbosity
+from turncheck.commands.run import add_custom_code_flag, add_verbosity
 
 if TYPE_CHECKING:
     import argparse
@@ -29,9 +29,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data to learn from (default: data)")
     parser.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
     parser.add_argument("--seed", type=int, default=42, metavar="N", help="seed of the training (default: 42)")
-    parser.add_argument(
-        "--allow-custom-code", action="store_true", help="load components of the project's own modules: runs its code"
-    )
+    add_custom_code_flag(parser)
     parser.add_argument(
         "--format", choices=("text", "jsonl"), default="text", help="jsonl: a line each, as Rasa's /model/parse answers"
     )

@@ -72,6 +72,13 @@ def add_setting(group: argparse._ArgumentGroup | argparse.ArgumentParser, name: 
         group.add_argument(*names, metavar=metavar, help=text)
 
 
+def add_custom_code_flag(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """Add ``--allow-custom-code`` to a command that trains without writing a model: a model holds no code."""
+    parser.add_argument(
+        "--allow-custom-code", action="store_true", help="load components of the project's own modules: runs its code"
+    )
+
+
 def add_verbosity(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
     """Add what every command takes to say more or less; ``-vv`` and ``--debug`` as Rasa has them."""
     group.add_argument("-q", "--quiet", action="store_true", help="only results and errors")

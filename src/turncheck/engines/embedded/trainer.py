@@ -26,6 +26,7 @@ class EmbeddedTrainer:
     seed: int = 0
     nlu: bool = True
     core: bool = True
+    allow_custom_code: bool = False
     server: ActionServer = NoActionServer()  # noqa: RUF009 - frozen, without state
 
     def fit(self, project: Project) -> EmbeddedEngine:
@@ -42,7 +43,7 @@ class EmbeddedTrainer:
             EmbeddedNluTrainer,
         )
 
-        return EmbeddedNluTrainer(seed=self.seed).fit(project)
+        return EmbeddedNluTrainer(seed=self.seed, allow_custom_code=self.allow_custom_code).fit(project)
 
     def _fit_core(self, project: Project, nlu: NluEngine | None) -> Assistant:
         from turncheck.engines.embedded.policies.trainer import train_ensemble  # noqa: PLC0415 - as above

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -106,12 +107,12 @@ class CustomComponent:
             UserError: its code fails.
         """
         name = step.component.name
-        try:
-            kind = _load(name, training.project.root)
-        except (ImportError, AttributeError, SyntaxError) as error:
-            training.leave_out(name, f"it cannot be imported here: {error}")
-            return None
         with _told(name):
+            try:
+                kind = _load(name, training.project.root)
+            except (ImportError, AttributeError, SyntaxError) as error:
+                training.leave_out(name, f"it cannot be imported here: {error}")
+                return None
             defaults = kind.get_default_config() if hasattr(kind, "get_default_config") else {}
             config = {**defaults, **step.parameters}
             instance = kind.create(config, None, None, None) if hasattr(kind, "create") else kind(config)
@@ -140,19 +141,32 @@ class CustomComponent:
         del members
         raise UserError(
             f"{self.name} is code of the project, which a model cannot hold",
-            remedy="Train without --allow-custom-code, or test without saving a model.",
+            remedy="Test without saving a model.",
         )
+
+
+_MODULES: dict[str, str] = {}
+"""Modules of projects that were imported here, and the folder of each one's project."""
+
+
+def _stands_in(folder: str, module: str) -> bool:
+    return (getattr(sys.modules.get(module), "__file__", None) or "").startswith(folder + os.sep)
 
 
 def _load(name: str, root: Path) -> Any:
     module, _, attribute = name.rpartition(".")
     folder = str(root.resolve())
+    for other in [known for known, owner in _MODULES.items() if owner != folder]:
+        sys.modules.pop(other, None)  # another commit's module of this name is not this one's
+        del _MODULES[other]
+    before = set(sys.modules)
     sys.path.insert(0, folder)
     try:
         importlib.invalidate_caches()
         kind = getattr(importlib.import_module(module), attribute)
     finally:
         sys.path.remove(folder)
+        _MODULES.update((new, folder) for new in sys.modules.keys() - before if _stands_in(folder, new))
     if not inspect.isclass(kind) or not hasattr(kind, "process"):
         raise ImportError(f"{name} is no class with a method 'process'")
     return kind
@@ -163,7 +177,7 @@ def _told(name: str) -> Iterator[None]:
     """Turn any fault of foreign code into an error that names it."""
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(
             f"the project's component {name} failed: {type(error).__name__}: {error}",
             remedy="Mend it, or leave out --allow-custom-code.",
