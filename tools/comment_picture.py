@@ -21,7 +21,7 @@ PAGE = """<!doctype html><meta charset=utf-8>
 <article class=markdown-body>{body}</article>"""
 
 
-def draw(style: Path, picture: Path, size: str = "928,1620") -> None:
+def draw(style: Path, picture: Path, size: str = "928,1566") -> None:
     """Render the golden comment to HTML as GitHub does, and take a picture of its beginning."""
     from github_markdown import to_html  # noqa: PLC0415 - of the tests, found by the path above
 

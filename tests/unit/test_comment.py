@@ -210,7 +210,7 @@ def test_different_sentences_on_both_sides_are_said_and_compared_on_the_shared_o
     text = comment_of(head, base)
 
     assert "Both sides judged 18 sentences: F1 of the intents 1.000 → 1.000 (±0, unchanged); 4 new, 2 gone." in text
-    assert "| Intents, accuracy | 1.000 | 0.818 | unchanged on the sentences of both |" in text
+    assert "| Intents, accuracy | 1.000 | 0.818 | same on the sentences of both |" in text
 
 
 def test_where_no_sentence_is_the_same_nothing_is_said_to_be_better_or_worse() -> None:
@@ -229,7 +229,7 @@ STORIES = [story(f"story {i}", f"utter_{i}", line=i) for i in range(1, 11)]
 def test_stories_that_are_gone_are_no_drop_but_said_and_named() -> None:
     text = comment_of(report(stories=STORIES[:3]), report(stories=STORIES, commit=BASE_COMMIT))
 
-    assert "| Stories passed | 10/10 | 3/3 | unchanged; 7 gone |" in text
+    assert "| Stories passed | 10/10 | 3/3 | same; 7 gone |" in text
     assert "7 stories gone" in headline_of(text)
     assert "#### Tests that are gone (7)\n\n- story `story 4`, passed on the base" in text
 
@@ -239,7 +239,7 @@ def test_a_new_failing_story_is_counted_as_new_not_as_one_that_broke() -> None:
 
     text = comment_of(head, report(stories=STORIES, commit=BASE_COMMIT))
 
-    assert "| Stories passed | 10/10 | 10/11 | unchanged; 1 new (1 fails) |" in text
+    assert "| Stories passed | 10/10 | 10/11 | same; 1 new (1 fails) |" in text
     assert "1 new case wrong from the start" in headline_of(text)
     assert "newly wrong" not in headline_of(text)
 

@@ -112,9 +112,12 @@ def _any(name: str, current: dict[str, Metric], deltas: dict[str, MetricDelta]) 
 
 def _named(report: Report) -> list[tuple[str, str, str]]:
     rows = [("Intents, F1", "", "nlu.intents.f1"), ("Intents, accuracy", "", "nlu.intents.accuracy")]
-    if report.nlu:
-        rows += [("Entities, F1", name, f"nlu.entities.{name}.f1") for name in report.nlu.entities]
-        rows += [("Responses, F1", name, f"nlu.responses.{name}.f1") for name in report.nlu.responses]
+    for label, kind, scores in (
+        ("Entities, F1", "entities", report.nlu.entities if report.nlu else {}),
+        ("Responses, F1", "responses", report.nlu.responses if report.nlu else {}),
+    ):
+        # One alone needs no name.
+        rows += [(label, name if len(scores) > 1 else "", f"nlu.{kind}.{name}.f1") for name in scores]
     rows += [
         ("Stories passed", "", "core.passed"),
         ("End-to-end cases passed", "", "e2e.passed"),

@@ -20,10 +20,11 @@ _PREFIX, _SUFFIX = "nlu.intents[", "].f1"
 
 
 def marked(change: str, mark: Mark, note: str = "") -> Markdown:
-    """A difference, its worth and what to know about it, in one cell: a fifth column would not show on a phone."""
-    if mark == "unchanged" and change == "±0":
-        change = ""
-    told = " ".join(part for part in (change, MARKS.get(mark, ""), mark) if part)
+    """A difference, its worth and what to know about it, in one cell and short words: all must show on a phone."""
+    if mark == "unchanged":
+        told = "same" if change == "±0" else f"{change} same"
+    else:
+        told = " ".join(part for part in (change, MARKS.get(mark, ""), mark) if part)
     return trusted(f"{told}{note}".removeprefix("; "))
 
 
