@@ -1,0 +1,169 @@
+"""The parts of the report about conversations: stories, end-to-end cases, batch suites."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from turncheck.location import Location
+from turncheck.report.part import Part
+
+# --- dialogue --------------------------------------------------------------------------------------------------------
+
+
+class Alternative(Part, frozen=True, kw_only=True):
+    """Another action the policies considered."""
+
+    action: str
+    confidence: float
+
+
+class StoryStep(Part, frozen=True, kw_only=True):
+    """One prediction within a test story: an action, or what was understood (``kind``)."""
+
+    kind: Literal["action", "intent", "entities"]
+    expected: str
+    predicted: str
+    passed: bool
+    policy: str | None = None
+    confidence: float | None = None
+    location: Location | None = None
+    text: str | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    slots: dict[str, Any] = {}
+    active_loop: str | None = None
+    warning: bool = False
+
+
+class WrittenStep(Part, frozen=True, kw_only=True):
+    """One step of a judged story as it is written back into a story file.
+
+    ``step`` has the shape of the YAML (``{"action": "utter_greet"}``); ``comment`` stands behind its first key, and
+    each of ``entity_comments`` behind the entity with that index.
+    """
+
+    step: dict[str, Any]
+    comment: str | None = None
+    entity_comments: dict[str, str] = {}
+
+
+class StoryResult(Part, frozen=True, kw_only=True):
+    """A test story. ``duplicate``: Rasa would drop it silently, since an earlier one is the same.
+
+    ``written`` is the story with what was predicted instead, as Rasa writes it into its story files.
+    """
+
+    name: str
+    location: Location
+    passed: bool
+    warned: bool = False
+    severity: float | None = None
+    steps: tuple[StoryStep, ...] = ()
+    written: tuple[WrittenStep, ...] = ()
+    duplicate: bool = False
+
+
+class Core(Part, frozen=True, kw_only=True):
+    """The evaluation of the dialogue. ``report`` has the keys of Rasa's ``story_report.json``."""
+
+    stories: tuple[StoryResult, ...]
+    report: dict[str, Any]
+    accuracy: float
+    conversation_accuracy: float
+    precision: float = 0.0
+    recall: float = 0.0
+    f1: float = 0.0
+    in_training_data_fraction: float | None = None
+    remarks: tuple[str, ...] = ()
+
+
+# --- end-to-end cases ------------------------------------------------------------------------------------------------
+
+Outcome = Literal["passed", "failed", "skipped", "error"]
+
+
+class CaseStep(Part, frozen=True, kw_only=True):
+    """One expectation of an end-to-end case, as written, and what came of it."""
+
+    kind: str
+    expected: str
+    outcome: Outcome
+    actual: str | None = None
+    location: Location | None = None
+    reason: str | None = None
+
+
+class Attempt(Part, frozen=True, kw_only=True):
+    """How a case that was repeated fared."""
+
+    passed: int
+    of: int
+
+
+class CaseResult(Part, frozen=True, kw_only=True):
+    """An end-to-end test case. ``difference`` holds lines that begin with ``+`` expected, ``-`` actual, or a space."""
+
+    name: str
+    location: Location
+    passed: bool
+    outcome: Outcome
+    fixtures: tuple[str, ...] = ()
+    steps: tuple[CaseStep, ...] = ()
+    difference: tuple[str, ...] = ()
+    reason: str | None = None
+    attempts: Attempt | None = None
+    actions: dict[str, str] = {}
+    """How each custom action of the case was run: ``real``, ``stubbed`` or ``assumed``."""
+
+
+class EndToEnd(Part, frozen=True, kw_only=True):
+    """The end-to-end test cases."""
+
+    cases: tuple[CaseResult, ...]
+    passed: int
+    failed: int
+    skipped: int = 0
+    remarks: tuple[str, ...] = ()
+    exercised: dict[str, tuple[str, ...]] = {}
+    """What of the project the cases came by, by kind (``intents``, ``actions``, ``slots`` …), sorted."""
+
+
+# --- batch suites ----------------------------------------------------------------------------------------------------
+
+
+class BatchCounts(Part, frozen=True, kw_only=True):
+    """True and false positives and negatives, counted as the platform counts assertions."""
+
+    tp: int
+    tn: int
+    fp: int
+    fn: int
+
+
+class BatchCase(Part, frozen=True, kw_only=True):
+    """One utterance of a batch suite."""
+
+    text: str
+    location: Location
+    passed: bool
+    expected: dict[str, Any]
+    predicted: dict[str, Any]
+
+
+class BatchSuite(Part, frozen=True, kw_only=True):
+    """One batch suite and its outcome in the platform's own words."""
+
+    name: str
+    outcome: str
+    counts: BatchCounts
+    precision: float
+    recall: float
+    f1: float
+    intent_success: float
+    entity_success: float
+    cases: tuple[BatchCase, ...] = ()
+
+
+class Batch(Part, frozen=True, kw_only=True):
+    """The batch suites."""
+
+    suites: tuple[BatchSuite, ...]
