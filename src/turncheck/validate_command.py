@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from turncheck.project.model import Example, Project, Story
+    from turncheck.render.findings import Notes
     from turncheck.render.sarif import RuleText
 
 DEFAULT_DOMAIN: Final = "domain.yml"
@@ -59,7 +60,12 @@ class Checked:
 
 
 def run_data_validate(
-    request: Request, *, output_format: Format = "text", explain_code: str | None = None, output: TextIO | None = None
+    request: Request,
+    *,
+    output_format: Format = "text",
+    notes: Notes = "some",
+    explain_code: str | None = None,
+    output: TextIO | None = None,
 ) -> int:
     """Validate a project, print what was found, and return the exit code: 0 or 1, as ``rasa data validate`` would end.
 
@@ -67,6 +73,7 @@ def run_data_validate(
         request: what to validate, and how strictly.
         output_format: ``text`` as a compiler writes; ``json`` always ``{"findings": …, "counts": …}``; ``github``
             workflow commands; ``sarif`` a SARIF 2.1.0 log.
+        notes: how much ``text`` shows of what is ``info``.
         explain_code: print the manual's section about this code instead, and validate nothing.
         output: where to print; standard output if not given.
 
@@ -78,7 +85,10 @@ def run_data_validate(
         stream.write(explain(explain_code))
         return EXIT_OK
     checked = check_project(request)
-    stream.write(_rendered(checked, output_format, request.project, coloured=_is_colour_terminal(stream)))
+    if output_format == "text":
+        stream.write(_text(checked, notes, coloured=_is_colour_terminal(stream)))
+    else:
+        stream.write(_rendered(checked, output_format, request.project))
     return checked.validated.exit_code(fail_on_warnings=request.fail_on_warnings)
 
 
@@ -157,20 +167,26 @@ def _history(given: str | int | None) -> str | int | None:
     return int(given) if re.fullmatch(r"\s*[+-]?\d{1,9}\s*", given) else given
 
 
-def _rendered(checked: Checked, output_format: Format, folder: Path, *, coloured: bool) -> str:
-    # Start-up is half of the time that a small project takes: only what the format needs is imported.
+# Start-up is half of the time that a small project takes: only what the format needs is imported.
+
+
+def _text(checked: Checked, notes: Notes, *, coloured: bool) -> str:
+    from turncheck.render.findings import findings_text  # noqa: PLC0415 - see above
+
+    validated = checked.validated
+    lines = source_lines(checked.project)
+    return findings_text(validated.findings, validated.counts, lines, notes=notes, coloured=coloured)
+
+
+def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"], folder: Path) -> str:
     if output_format == "sarif":
         return _sarif(checked, folder)
-    from turncheck.render.findings import findings_commands, findings_json, findings_text  # noqa: PLC0415
+    from turncheck.render.findings import findings_commands, findings_json  # noqa: PLC0415 - see above
 
     findings, counts = checked.validated.findings, checked.validated.counts
-    match output_format:
-        case "json":
-            return findings_json(findings, counts)
-        case "github":
-            return findings_commands(findings, repository_root(folder))
-        case "text":
-            return findings_text(findings, counts, source_lines(checked.project), coloured=coloured)
+    if output_format == "json":
+        return findings_json(findings, counts)
+    return findings_commands(findings, repository_root(folder))
 
 
 def _sarif(checked: Checked, folder: Path) -> str:

@@ -187,6 +187,11 @@ def test_a_slot_that_a_form_lacks_is_named_at_its_entry(tmp_path: Path) -> None:
     assert places(found, "form-slot-undefined") == ["domain.yml:26:7"]
 
 
+def test_a_default_slot_that_the_domain_lists_is_used_by_rasa(tmp_path: Path) -> None:
+    listed = "slots:\n  requested_slot:\n    type: any\n    mappings:\n    - type: custom\n"
+    assert checked(tmp_path, (D, "slots:\n", listed)).findings == ()
+
+
 def test_names_near_ones_are_suggested(tmp_path: Path) -> None:
     edits: list[Edit] = [(S, "utter_greet", "utter_gret")]
     messages = [f.message for f in checked(tmp_path, *edits).findings if f.code == "response-undefined"]

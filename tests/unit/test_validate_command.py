@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from small_project import write_project
 
+from turncheck.cli import run_command_line
 from turncheck.errors import UserError
 from turncheck.validate_command import FORMATS, Format, Request, run_data_validate
 
@@ -40,6 +41,35 @@ def test_text_shows_file_place_source_line_caret_and_advice(tmp_path: Path) -> N
 
 def test_text_of_a_faultless_project_says_so(tmp_path: Path) -> None:
     assert printed(write_project(tmp_path), "text") == (0, "Nothing was found.\n")
+
+
+NOTES = (N, "    - hello there\n", "    - hello there\n" * 6)
+FIRST_NOTE = "  6:7  info[example-duplicate]  The example 'hello there' stands more than once in 'greet'.\n"
+
+
+def test_notes_take_a_line_each_and_many_of_a_kind_are_counted(tmp_path: Path) -> None:
+    code, text = printed(write_project(tmp_path, NOTES), "text")
+    assert code == 0
+    assert text.startswith(f"data/nlu.yml\n{FIRST_NOTE}  7:7  info")
+    assert text.count("info[") == 3
+    assert text.endswith(
+        "\n\nNot shown: 2 example-duplicate.\n\n"
+        "0 errors, 0 warnings, 5 notes; -v shows every note with its line and what to do\n"
+    )
+
+
+def test_notes_have_line_and_advice_if_more_is_asked_for_and_none_are_shown_if_less(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(write_project(tmp_path, NOTES))
+    assert run_command_line(["data", "validate", "--project", folder, "-v"]) == 0
+    text = capsys.readouterr().out
+    shown = "    6 |     - hello there\n      |       ^\n    = Rasa keeps one. Remove the other.\n"
+    assert text.startswith(f"data/nlu.yml\n{FIRST_NOTE}{shown}")
+    assert text.count("info[") == text.count("^") == 5
+    assert text.endswith("0 errors, 0 warnings, 5 notes\n")
+    assert run_command_line(["data", "validate", "--project", folder, "--quiet"]) == 0
+    assert capsys.readouterr().out.startswith("Not shown: 5 example-duplicate.\n")
 
 
 def test_json_has_findings_and_counts_also_when_nothing_can_be_read(tmp_path: Path) -> None:

@@ -60,4 +60,9 @@ def _validate(namespace: argparse.Namespace) -> int:
         fail_on_warnings=namespace.fail_on_warnings,
         strict=namespace.strict,
     )
-    return run_data_validate(request, output_format=namespace.format, explain_code=namespace.explain)
+    return run_data_validate(
+        request,
+        output_format=namespace.format,
+        notes="all" if namespace.verbose else "none" if namespace.quiet else "some",
+        explain_code=namespace.explain,
+    )

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.commands.run import add_setting
 from turncheck.errors import UserError
-from turncheck.settings import options
 
 if TYPE_CHECKING:
     import argparse
@@ -19,6 +18,8 @@ _PATHS: Final = ("config", "domain", "model")
 
 def add_rasa_flags(parser: argparse.ArgumentParser) -> None:
     """Add them as a group of their own."""
+    from turncheck.settings import options  # noqa: PLC0415 - not for the commands beside this one
+
     group = parser.add_argument_group("the team's own assistant")
     for name in FLAGS:
         add_setting(group, name, options()[name])

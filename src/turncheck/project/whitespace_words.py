@@ -21,11 +21,12 @@ _SEPARATORS: Final = (
 
 _ASCII_SEPARATORS: Final = re.compile(_SEPARATORS)
 
-_EMOJI: Final = re.compile(
+_EMOJI: Final = (
     "[\U0001f600-\U0001f64f\U0001f300-\U0001f5ff\U0001f680-\U0001f6ff\U0001f1e0-\U0001f1ff"
     "\u2702-\u27b0\u24c2-\U0001f251\u200d\u200c]+"
 )
-"""The characters Rasa takes for emoji; one of its ranges holds Chinese, Japanese and Korean script as well."""
+"""The characters Rasa takes for emoji; one of its ranges holds Chinese, Japanese and Korean script as well.
+Not compiled here: that takes milliseconds, and is for texts beyond ASCII alone."""
 
 
 @lru_cache(maxsize=1)
@@ -42,7 +43,7 @@ def whitespace_words(text: str) -> list[str]:
     separators = _ASCII_SEPARATORS if plain else _unicode_separators()
     words: list[str] = separators.sub(" ", text).split()
     if not plain:
-        words = [word for word in words if not _EMOJI.fullmatch(word)]
+        words = [word for word in words if not re.fullmatch(_EMOJI, word)]
     return words or [text]
 
 

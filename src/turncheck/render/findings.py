@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.finding import SEVERITIES, Finding, Severity
 from turncheck.render.links import repository_path
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from turncheck.location import Location
 
     SourceLine = Callable[[Location], str | None]
+
+Notes = Literal["none", "some", "all"]
+"""How much is shown of the findings that are ``info``."""
+_NOTES_OF_A_CODE: Final[Mapping[Notes, int | None]] = {"none": 0, "some": 3, "all": None}
 
 _COLOURS: Final[Mapping[Severity, str]] = {"error": "31", "warning": "33", "info": "36"}
 _COMMANDS: Final[Mapping[Severity, str]] = {"error": "error", "warning": "warning", "info": "notice"}
@@ -49,30 +54,55 @@ def findings_text(
     counts: Mapping[Severity, int],
     source_line: SourceLine,
     *,
+    notes: Notes = "some",
     coloured: bool = False,
 ) -> str:
     """Return the findings grouped by file, as a compiler shows them: place, source line with a caret, what to do.
 
-    Those that are ``info`` take one line each. ``source_line`` gives the line of a place, ``None`` where there is none.
+    Of those that are ``info``, ``some`` are shown in one line each, the first three of a code, and the others counted;
+    ``all`` shows each as it shows the others, ``none`` counts them. ``source_line`` gives the line of a place, ``None``
+    where there is none.
     """
     lines: list[str] = []
-    for path, group in groupby(findings, key=lambda finding: finding.location.path):
+    shown, left_out = _selected(findings, notes)
+    for path, group in groupby(shown, key=lambda finding: finding.location.path):
         lines.append(_styled(terminal.text(path or "(project)"), "1", coloured=coloured))
         for finding in group:
-            lines += _finding_lines(finding, source_line, coloured=coloured)
+            is_short = finding.severity == "info" and notes != "all"
+            lines += _finding_lines(finding, source_line, is_short=is_short, coloured=coloured)
         lines.append("")
-    if findings:
-        lines.append(", ".join(_counted(counts[severity], severity) for severity in SEVERITIES))
-    else:
-        lines.append("Nothing was found.")
+    if left_out:
+        more = ", ".join(f"{number} {code}" for code, number in left_out.items())
+        lines += [f"Not shown: {more}.", ""]
+    lines.append(
+        ", ".join(_counted(counts[severity], severity) for severity in SEVERITIES) if findings else "Nothing was found."
+    )
+    if counts["info"] and notes != "all":
+        lines[-1] += "; -v shows every note with its line and what to do"
     return "\n".join(lines) + "\n"
 
 
-def _finding_lines(finding: Finding, source_line: SourceLine, *, coloured: bool) -> list[str]:
+def _selected(findings: Sequence[Finding], notes: Notes) -> tuple[list[Finding], Counter[str]]:
+    """What is shown, and by code how many notes are not."""
+    most = _NOTES_OF_A_CODE[notes]
+    shown: list[Finding] = []
+    met: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
+    for finding in findings:
+        if finding.severity == "info":
+            met[finding.code] += 1
+            if most is not None and met[finding.code] > most:
+                left_out[finding.code] += 1
+                continue
+        shown.append(finding)
+    return shown, left_out
+
+
+def _finding_lines(finding: Finding, source_line: SourceLine, *, is_short: bool, coloured: bool) -> list[str]:
     place = ":".join(str(part) for part in (finding.location.line, finding.location.column) if part is not None)
     severity = _styled(finding.severity, _COLOURS[finding.severity], coloured=coloured)
     lines = [f"  {place or '-'}  {severity}[{finding.code}]  {terminal.text(finding.message, _MESSAGE_WIDTH)}"]
-    if finding.severity == "info":
+    if is_short:
         return lines
     source = source_line(finding.location)
     if source is not None and finding.location.line is not None:

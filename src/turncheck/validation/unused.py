@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from turncheck.dialogue.defaults import ACTION_VALIDATE_SLOT_MAPPINGS, DEFAULT_ACTIONS
+from turncheck.dialogue.defaults import ACTION_VALIDATE_SLOT_MAPPINGS, DEFAULT_ACTIONS, DEFAULT_SLOTS
 from turncheck.dialogue.slots import influences
 from turncheck.dialogue.story_steps import entities_of_command
 from turncheck.project.python_code import CodeNames, names_in_code
@@ -87,7 +87,7 @@ def _slots(facts: Facts) -> Iterator[Slot]:
             used.update(_PLACEHOLDER.findall(str(dict(variation.content))))
             used.update(str(condition.get("name")) for condition in variation.conditions if isinstance(condition, dict))
     for slot in facts.domain.slots.values():
-        if slot.name not in used and not _influences_by_itself(slot):
+        if slot.name not in used and slot.name not in DEFAULT_SLOTS and not _influences_by_itself(slot):
             yield slot
 
 
