@@ -53,6 +53,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/validation.py
 	$(BIN)/python benchmarks/nlu.py
 	$(BIN)/python benchmarks/cross_validation.py
+	$(BIN)/python benchmarks/dialogue.py
 
 fuzz: $(VENV)/.installed
 	$(BIN)/python tools/fuzz.py

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -155,7 +154,9 @@ def read_test_stories(options: CoreTestOptions) -> list[Story]:
         UserError: a path is missing, a file cannot be read, or there are none.
     """
     if options.url is not None:
-        with tempfile.TemporaryDirectory() as folder:
+        from tempfile import TemporaryDirectory  # noqa: PLC0415 - only for --url
+
+        with TemporaryDirectory() as folder:
             path = Path(folder) / "test_stories_from_url.yml"
             path.write_bytes(download(options.url))
             return _stories([path], options.project, end_to_end=False)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -313,6 +312,8 @@ def from_file(values: Mapping[str, Any], locate: Callable[[str], Location]) -> d
     known = options()
     for name in values:
         if name not in known:
+            from difflib import get_close_matches  # noqa: PLC0415 - only for a name that is wrong
+
             near = get_close_matches(name, known, 1)
             hint = f"Did you mean '{near[0]}'?" if near else f"Known keys: {', '.join(_file_keys())}."
             raise UserError(f"unknown key '{name}'", location=locate(name), remedy=hint)

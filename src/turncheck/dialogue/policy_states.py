@@ -25,10 +25,10 @@ class RuleOnly:
 
 def by_intent(states: Sequence[State]) -> list[State]:
     """Return the states with the text left out wherever there is an intent, and in the newest message anyway."""
-    result = [_without_text_beside_intent(state) for state in states]
+    result = [state.by_intent for state in states]
     last = result[-1]
     if s.TEXT in last.get(s.USER, s.NO_PART) and follows_listen(last):
-        result[-1] = _with_user(last, {key: value for key, value in last[s.USER].items() if key != s.TEXT})
+        result[-1] = last.with_user(last[s.USER].without_text)
     return result
 
 
@@ -37,27 +37,14 @@ def by_text(states: Sequence[State]) -> list[State]:
     result = [*states[:-1]]
     last = states[-1]
     if s.USER in last and follows_listen(last):
-        last = _with_user(last, {key: value for key, value in last[s.USER].items() if key == s.TEXT})
+        last = last.with_user(Part({key: value for key, value in last[s.USER].items() if key == s.TEXT}))
     result.append(last)
-    return [_without_text_beside_intent(state) for state in result]
+    return [state.by_intent for state in result]
 
 
 def learnt(states: Sequence[State]) -> list[State]:
     """Return the states to learn from: the text left out wherever there is an intent."""
-    return [_without_text_beside_intent(state) for state in states]
-
-
-def _without_text_beside_intent(state: State) -> State:
-    user = state.get(s.USER)
-    if user is None or s.TEXT not in user or not user.get(s.INTENT):
-        return state
-    return _with_user(state, {key: value for key, value in user.items() if key != s.TEXT})
-
-
-def _with_user(state: State, user: dict[str, object]) -> State:
-    changed = State(state)
-    changed[s.USER] = Part(user)
-    return changed
+    return [state.by_intent for state in states]
 
 
 def learner_states(tracker: Tracker, rule_only: RuleOnly, *, text: bool = False) -> list[State]:

@@ -78,12 +78,16 @@ class RuleSettings:
         )
 
 
+_SHORTEST_REACH: Final = 100
+
+
 class RuleTable(Generic[Outcome]):
     """What follows after which states, to be looked up backwards from now. ``key`` is the states as JSON."""
 
     def __init__(self, outcomes: Mapping[str, Outcome]) -> None:
         self.outcomes = dict(outcomes)
         self._states = {key: _states_of(key) for key in self.outcomes}
+        self.longest = max(map(len, self._states.values()), default=0)
         self._by_last: dict[tuple[str | None, str | None], list[str]] = {}
         for key, states in self._states.items():
             self._by_last.setdefault(_signature(states[-1]), []).append(key)
@@ -215,7 +219,7 @@ class RuleBook:
 
     def decide(self, tracker: Tracker) -> RuleDecision:
         """Decide in Rasa's order: default actions, the loop, rules by text, rules by intent."""
-        states = tracker.states()
+        states = tracker.states()[-self._reach() :]
         by_message = RuleDecision(None, None)
         if tracker.latest_action_name == ACTION_LISTEN:
             by_message = self._by_rules(tracker, by_text(states), uses_text=True)
@@ -231,6 +235,10 @@ class RuleBook:
         if by_message.returns_from_detour and not decision.returns_from_detour:
             return RuleDecision(decision.action, decision.source, returns_from_detour=True)
         return decision
+
+    def _reach(self) -> int:
+        """How many states back rules can matter, generously: what is longer is no key that is known."""
+        return max(_SHORTEST_REACH, self.rules.longest + 1, self.detours.longest + 1)
 
     def _by_rules(self, tracker: Tracker, states: Sequence[State], *, uses_text: bool) -> RuleDecision:
         # Of several rules that fit one is a part of the other: the longest says the most.

@@ -22,9 +22,19 @@ if TYPE_CHECKING:
 class Part(dict[str, Any]):
     """A part of a state. Shared between states: nobody changes one once it is made, so its text is made only once."""
 
-    __slots__ = ("_text",)
+    __slots__ = ("_text", "_untold")
 
     _text: str
+    _untold: Part
+
+    @property
+    def without_text(self) -> Part:
+        """The part without a message's text, the same object each time."""
+        try:
+            return self._untold
+        except AttributeError:
+            self._untold = Part({key: value for key, value in self.items() if key != TEXT})
+            return self._untold
 
     @property
     def text(self) -> str:
@@ -39,9 +49,28 @@ class Part(dict[str, Any]):
 class State(dict[str, Part]):
     """One state. Shared between trackers and policies: nobody changes one once it is made."""
 
-    __slots__ = ("_text",)
+    __slots__ = ("_by_intent", "_text")
 
+    _by_intent: State
     _text: str
+
+    @property
+    def by_intent(self) -> State:
+        """The state with the text left out where there is an intent, the same object each time."""
+        user = self.get(USER)
+        if user is None or TEXT not in user or not user.get(INTENT):
+            return self
+        try:
+            return self._by_intent
+        except AttributeError:
+            self._by_intent = self.with_user(user.without_text)
+            return self._by_intent
+
+    def with_user(self, user: Part) -> State:
+        """Return the state with another message."""
+        changed = State(self)
+        changed[USER] = user
+        return changed
 
     @property
     def text(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import TYPE_CHECKING, TypeVar
 
@@ -37,6 +36,8 @@ def ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question], at
     if at_once <= 1:
         answers = [one(question) for question in questions]
     else:
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - the embedded engine is asked one by one
+
         with ThreadPoolExecutor(at_once) as pool:
             try:
                 answers = list(pool.map(one, questions))

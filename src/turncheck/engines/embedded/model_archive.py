@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
-from turncheck.engines.embedded.stable_skops import dump
 from turncheck.errors import UserError
 
 if TYPE_CHECKING:
@@ -53,11 +52,16 @@ class MemberWriter:
 
     def arrays(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Add NumPy arrays as ``name.skops``, without pickle."""
-        self.content(f"{name}.skops", dump(dict(arrays)))
+        self._skops(name, dict(arrays))
 
     def estimator(self, name: str, estimator: Any) -> None:
         """Add a fitted scikit-learn estimator as ``name.skops``, without pickle."""
-        self.content(f"{name}.skops", dump(estimator))
+        self._skops(name, estimator)
+
+    def _skops(self, name: str, value: Any) -> None:
+        from turncheck.engines.embedded.stable_skops import dump
+
+        self.content(f"{name}.skops", dump(value))
 
 
 @dataclass(frozen=True, slots=True)
