@@ -4,7 +4,8 @@
     python benchmarks/dialogue.py --rasa rasa       `train core` and `test core` beside real Rasa 3.6.21 as well
 
 Every row is a whole process, cold start included, with byte code compiled on both sides (ours runs once before it is
-measured). The best round counts, since other work on the machine can only make a round slower. Ends with 1 beyond a limit.
+measured). The best round counts, since other work on the machine can only make a round slower. Ends with 1
+beyond a limit.
 """
 
 from __future__ import annotations
