@@ -50,6 +50,16 @@ def test_a_report_is_never_compared_with_itself() -> None:
     assert comparison.baseline.reason == "the baseline is this very report"
 
 
+def test_a_baseline_that_was_named_and_repeats_this_commit_is_none() -> None:
+    head = msgspec.structs.replace(head_report(), timings={"nlu": 1.0})
+    again = msgspec.structs.replace(head, timings={"nlu": 2.0})
+
+    named, found = compare(head, Present(again, "file")), compare(head, Present(again, "artifact"))
+
+    assert (named.baseline.status, found.baseline.status) == ("missing", "present")
+    assert "of this very commit" in named.baseline.reason
+
+
 def test_two_equal_reports_of_different_commits_differ_in_nothing() -> None:
     head = head_report()
     base = msgspec.structs.replace(head, source=msgspec.structs.replace(head.source, commit=BASE_COMMIT))

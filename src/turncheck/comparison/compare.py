@@ -55,6 +55,9 @@ def compare(report: Report, baseline: Baseline) -> Comparison:
             if _is_itself(base, report):
                 reason = "the baseline is this very report"
                 return _alone(report, BaselineUsed(status="missing", reason=reason))
+            if baseline.way in {"file", "url"} and _is_repeated(base, report):
+                reason = "the baseline is a report of this very commit, and says the same"
+                return _alone(report, BaselineUsed(status="missing", reason=reason))
             return _compare(report, base, _used(baseline))
 
 
@@ -77,6 +80,14 @@ def _is_itself(base: Report, head: Report) -> bool:
     """
     known = base.source.run_id is not None and base.source.commit is not None
     return base == head and (known or bool(head.timings))
+
+
+def _is_repeated(base: Report, head: Report) -> bool:
+    """Whether one commit was measured twice with one result. Who names such a baseline meant another one."""
+    same = base.source.commit is not None and base.source.commit == head.source.commit
+    return same and msgspec.structs.replace(base, timings={}, source=head.source) == msgspec.structs.replace(
+        head, timings={}
+    )
 
 
 def _alone(report: Report, used: BaselineUsed) -> Comparison:
