@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import tarfile
 from pathlib import Path
@@ -58,6 +59,24 @@ def test_a_bomb_is_put_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(tarball, "MOST_FILES", 10)
     with pytest.raises(GitHubError, match="more than 10 files"):
         unpack(archive(*[(f"a/{n}", b"x") for n in range(20)]), tmp_path)
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_SPARSE, b"7"])
+def test_a_bomb_in_what_is_no_file_is_put_out_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: bytes
+) -> None:
+    monkeypatch.setattr(tarball, "MOST_UNPACKED", 1_000_000)
+    member = tarfile.TarInfo("a/b")
+    member.type, member.size = kind, 50_000_000
+    packed = gzip.compress(member.tobuf() + bytes(member.size))
+
+    with pytest.raises(GitHubError, match="larger"):
+        unpack(io.BytesIO(packed), tmp_path)
+
+
+def test_a_file_that_is_a_folder_too_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(GitHubError, match="cannot be unpacked"):
+        unpack(archive(("a/b", b"x"), ("a/b/c", b"y")), tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", archive(("a/b", b"x" * 99)).getvalue()[:60]])

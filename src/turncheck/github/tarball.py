@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import tarfile
 import tempfile
 import zlib
@@ -50,7 +51,7 @@ def unpack(file: IO[bytes], folder: Path) -> None:
     """
     left = MOST_UNPACKED
     try:
-        with tarfile.open(fileobj=file, mode="r|gz") as archive:
+        with _Bounded(fileobj=file) as unzipped, tarfile.open(fileobj=unzipped, mode="r|") as archive:
             for number, member in enumerate(archive):
                 if number >= MOST_FILES:
                     raise GitHubError(f"the archive of the base holds more than {MOST_FILES} files")
@@ -63,6 +64,19 @@ def unpack(file: IO[bytes], folder: Path) -> None:
                 left -= _write(content, folder.joinpath(*path.parts[1:]), left)
     except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError) as error:
         raise GitHubError(f"the archive of the base cannot be unpacked ({type(error).__name__})") from None
+
+
+class _Bounded(gzip.GzipFile):
+    """As much of a stream as is taken: headers count as well, which :mod:`tarfile` reads whole into memory."""
+
+    _read = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        chunk = super().read(size)
+        self._read += len(chunk)
+        if self._read > MOST_UNPACKED:
+            raise GitHubError(f"the archive of the base is larger than {MOST_UNPACKED // 2**20} MiB")
+        return chunk
 
 
 def _write(content: IO[bytes], path: Path, limit: int) -> int:
