@@ -1,7 +1,7 @@
 """Examples of different intents that are nearly the same, or differ in entity values alone.
 
-Linear in the number of examples: sentences meet in buckets (the same words; the same words but one; the same template),
-and within a bucket each meets one sentence of each other intent.
+Linear in the number of examples: sentences meet in buckets (the same words in any order; the same words but one; the
+same template), and within a bucket each meets one sentence of each other intent.
 """
 
 from __future__ import annotations
@@ -33,17 +33,19 @@ _TURNING: Final = frozenset(
 )
 """Words that make the opposite of a sentence: sentences that differ by them alone are meant to differ."""
 _BESIDE_TURNING: Final = frozenset({"do", "does", "did"})
+_BEARING: Final = _TURNING - {"can", "in", "out", "up", "down"}
+"""Words that mean something else beside another word: their order counts."""
 
 
 def check_similar_examples(examples: Sequence[Example], threshold: float = SIMILARITY) -> Iterator[Finding]:
-    """Near-duplicates over two intents: the same but for case and punctuation, or similar by ``threshold``."""
+    """Near-duplicates over two intents: the same but for case, punctuation, accents and order, or similar enough."""
     shared = _SharedSignatures(examples)
     buckets: dict[tuple[str, ...], dict[str, Example]] = {}
     reported: set[str] = set()
     for example in examples:
         if not example.base_intent:
             continue
-        words = normalised(example.text)
+        words = _plain_words(example.text)
         keys = [key for key in _signatures(words) if key in shared]
         rival = _near(example, words, keys, buckets, threshold)
         if rival is not None and example.text not in reported:
@@ -75,7 +77,7 @@ class _SharedSignatures:
         for example in examples:
             if example.base_intent:
                 owner = 1 + numbers.setdefault(example.base_intent, len(numbers)) % (self._SEVERAL - 1)
-                for key in _signatures(normalised(example.text)):
+                for key in _signatures(_plain_words(example.text)):
                     self._add(key, owner)
 
     def _add(self, key: tuple[str, ...], owner: int) -> None:
@@ -107,17 +109,41 @@ def _near(
                 break
             if intent == example.base_intent or rival.text == example.text:
                 continue  # the very same text has a check of its own
-            other = normalised(rival.text)
-            if _are_opposites(words, other):
-                continue
-            if words == other or _ratio(" ".join(words), " ".join(other), threshold) >= threshold:
+            other = _plain_words(rival.text)
+            if not _are_opposites(words, other) and _are_alike(words, other, threshold):
                 return rival
     return None
 
 
+def _plain_words(text: str) -> tuple[str, ...]:
+    """The words without case, punctuation and accents: ``naïve`` is ``naive``."""
+    if not text.isascii():
+        import unicodedata  # noqa: PLC0415 - only for texts beyond ASCII
+
+        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return normalised(text)
+
+
 def _are_opposites(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     apart = set(one) ^ set(other)
-    return bool(apart & _TURNING) and apart <= _TURNING | _BESIDE_TURNING
+    if apart:
+        return bool(apart & _TURNING) and apart <= _TURNING | _BESIDE_TURNING
+    return _borne(one) != _borne(other)
+
+
+def _borne(words: tuple[str, ...]) -> list[tuple[str, str, str]]:
+    """Each negation, on and off between its neighbours; ``""`` for begin and end."""
+    around = zip(("", *words[:-1]), words, (*words[1:], ""), strict=True)
+    return sorted(three for three in around if three[1] in _BEARING)
+
+
+def _are_alike(one: tuple[str, ...], other: tuple[str, ...], threshold: float) -> bool:
+    ordered, other_ordered = sorted(one), sorted(other)
+    return (
+        ordered == other_ordered
+        or _ratio(" ".join(one), " ".join(other), threshold) >= threshold
+        or _ratio(" ".join(ordered), " ".join(other_ordered), threshold) >= threshold
+    )
 
 
 def _ratio(one: str, other: str, threshold: float) -> float:
@@ -132,16 +158,17 @@ def _ratio(one: str, other: str, threshold: float) -> float:
 
 
 def _signatures(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The words themselves and, for sentences of middling length, without each one of them.
+    """The words in the order of the alphabet and, for sentences of middling length, without each one of them.
 
-    Two sentences of which one has a word more, or another word in one place, share a signature.
+    Two sentences of which one has a word more, or another word, or the same words in another order, share a signature.
     """
     if not words:
         return
-    yield words
+    ordered = tuple(sorted(words))
+    yield ordered
     if _FEWEST_WORDS <= len(words) <= _MOST_WORDS:
         for position in range(len(words)):
-            yield words[:position] + words[position + 1 :]
+            yield ordered[:position] + ordered[position + 1 :]
 
 
 def check_templates(examples: Sequence[Example]) -> Iterator[Finding]:
