@@ -153,6 +153,7 @@ ELSEWHERE = {
     "hidden-by-load-error",
     "file-without-data",
     "file-is-folder",
+    "format-deprecated",  # test_read_nlu_json.py
     "format-not-read",  # test_read_project.py
     "data-not-found",
     "test-story-in-training",

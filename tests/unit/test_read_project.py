@@ -406,7 +406,16 @@ def test_thousands_of_keys_that_stand_twice_end_the_reading_of_a_file(root: Path
     assert len(found) == 201
 
 
-def test_nlu_data_in_json_are_named_since_rasa_would_read_them(root: Path) -> None:
-    (root / "data" / "old.json").write_text('{"rasa_nlu_data": {"common_examples": []}}', encoding="utf-8")
-    (root / "data" / "other.json").write_text("{}", encoding="utf-8")
-    assert codes(read_project(root)) == [("format-not-read", "data/old.json", "error")]
+def test_json_that_is_no_nlu_data_is_passed_by_or_named(root: Path) -> None:
+    data = root / "data"
+    (data / "broken.json").write_text('{"rasa_nlu_data": {\n "common_examples": [],}}', encoding="utf-8")
+    (data / "deep.json").write_text('{"rasa_nlu_data": ' + "[" * 100_000, encoding="utf-8")
+    (data / "mentions.json").write_text('["rasa_nlu_data"]', encoding="utf-8")
+    (data / "other.json").write_text("{}", encoding="utf-8")
+    findings = read_project(root).findings
+    assert [(one.code, one.location.path) for one in findings] == [
+        ("format-not-read", "data/broken.json"),
+        ("format-not-read", "data/deep.json"),
+        ("format-not-read", "data/mentions.json"),
+    ]
+    assert findings[0].location.line == 2

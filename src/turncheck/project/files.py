@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.finding import Finding
 from turncheck.location import Location
+from turncheck.project.folder import YAML_SUFFIXES
+from turncheck.project.nlu_json import TOP_KEY, why_not_json
 from turncheck.project.yaml_positions import YamlDocument, YamlMapping, parse_yaml
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ Role = Literal["domain", "data", "config", "endpoints"]
 class ProjectFile:
     """A file that belongs to the project. ``document`` is ``None`` where its text could not even be got.
 
-    ``kinds``: which of the keys ``nlu``, ``responses``, ``stories``, ``rules`` … Rasa would see in it (data files).
+    ``kinds``: which of the keys ``nlu``, ``responses``, ``stories``, ``rules`` … Rasa would see in it (data files);
+    of JSON its own key.
     """
 
     path: str
@@ -52,7 +55,12 @@ class ProjectFile:
     @property
     def has_nlu(self) -> bool:
         """Whether Rasa reads NLU data or responses from it."""
-        return self.role == "data" and not self.kinds.isdisjoint(NLU_KEYS)
+        return self.role == "data" and not self.kinds.isdisjoint((*NLU_KEYS, TOP_KEY))
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it is NLU data in Rasa's JSON format, to which nothing applies that is said of YAML files."""
+        return TOP_KEY in self.kinds
 
     @property
     def has_stories(self) -> bool:
@@ -95,7 +103,8 @@ def parse_file(folder: ProjectFolder, path: Path, role: Role, *, fence: Path | N
 def data_files(folder: ProjectFolder, paths: Iterable[Path]) -> list[ProjectFile]:
     """Read the files below the data paths that hold what Rasa reads; the others are not even parsed."""
     already_closed = len(folder.closed)
-    read = [_data_file(folder, path, fence) for path, fence in folder.yaml_files(paths)]
+    found = folder.yaml_files(paths, json_with=f'"{TOP_KEY}"'.encode())
+    read = [_data_file(folder, path, fence) for path, fence in found]
     unknown = [ProjectFile(name, "data", None, _ANY_KIND) for name in folder.closed[already_closed:]]
     return [*(file for file in read if file is not None), *unknown]
 
@@ -108,10 +117,19 @@ def _data_file(folder: ProjectFolder, path: Path, fence: Path) -> ProjectFile | 
     content = folder.read_bytes(path, fence=fence)
     if content is None:
         return ProjectFile(folder.name(path), "data", None, _ANY_KIND)
-    source = folder.decode(path, content)
+    is_json = path.suffix not in YAML_SUFFIXES
+    source = folder.decode(path, content, is_json=is_json)
     if source is None:
         kinds = frozenset(_KEY_LINE.findall(content.decode("latin-1")))
         return ProjectFile(folder.name(path), "data", None, kinds or _ANY_KIND)
+    if is_json:
+        refusal = why_not_json(source)
+        if refusal is not None:
+            folder.findings.append(refusal)
+            return None
+        document = parse_yaml(source)
+        folder.findings.extend(document.findings)
+        return ProjectFile(source.path, "data", document, frozenset({TOP_KEY}))
     if not has_key_line(source):
         if not any(f"{key}:" in source.text for key in DOMAIN_KEYS):
             folder.findings.append(_without_data(source))

@@ -49,31 +49,35 @@ class ProjectFolder:
         return _leads_into(path, self._absolute)
 
     def yaml_files(
-        self, paths: Iterable[Path], *, skip: Callable[[Path], bool] | None = None
+        self,
+        paths: Iterable[Path],
+        *,
+        skip: Callable[[Path], bool] | None = None,
+        json_with: bytes | None = None,
     ) -> list[tuple[Path, Path]]:
         """Return the YAML files at and below the paths, each with its fence, in the order in which Rasa merges them.
 
-        Folders for which ``skip`` says so are left out. Noted is a path to a file that is no YAML, and in folders NLU
-        data in Rasa's JSON format, which Rasa would read.
+        Folders for which ``skip`` says so are left out. ``.json`` files that contain ``json_with`` are among them. A
+        path to any other file is noted.
         """
         found: dict[str, tuple[Path, Path]] = {}
         for path in paths:
             fence = self._fence(path)
             for file in self._walk(path, fence, skip) if path.is_dir() else [path]:
-                if file.suffix in YAML_SUFFIXES:
+                if file.suffix in YAML_SUFFIXES or (json_with and self._is_json(file, fence, json_with)):
                     found.setdefault(str(_absolute(file)), (file, fence))
-                elif file == path or self._is_json_nlu(file, fence):
+                elif file == path:
                     name = self.name(file)
-                    message = f"'{name}' is not read: it is no YAML (.yml or .yaml)."
+                    message = f"'{name}' is not read: it is no YAML (.yml or .yaml), and no NLU data in Rasa's JSON."
                     self._note("format-not-read", Location(name), message, "Convert it to Rasa's YAML format.")
         return [found[key] for key in sorted(found)]
 
-    def _is_json_nlu(self, file: Path, fence: Path) -> bool:
+    def _is_json(self, file: Path, fence: Path, wanted: bytes) -> bool:
         if file.suffix != ".json" or not file.is_file() or not _leads_into(file, fence):
             return False
         if file.stat().st_size > MAX_FILE_BYTES:
             return False
-        return b'"rasa_nlu_data"' in (self.read_bytes(file, fence=fence) or b"")
+        return wanted in (self.read_bytes(file, fence=fence) or b"")
 
     def read(self, path: Path, *, fence: Path | None = None) -> YamlSource | None:
         """Return the text of a file, or ``None`` after noting the finding that says why not."""
@@ -104,11 +108,11 @@ class ProjectFolder:
             self._note_refusal(name, error)
         return None
 
-    def decode(self, path: Path, content: bytes) -> YamlSource | None:
+    def decode(self, path: Path, content: bytes, *, is_json: bool = False) -> YamlSource | None:
         """Return a file's bytes as text, or ``None`` after noting the finding that says why not."""
         name = self.name(path)
         try:
-            return YamlSource(name, content.decode("utf-8"))
+            return YamlSource(name, content.decode("utf-8"), is_json=is_json)
         except UnicodeDecodeError as error:
             before = content[: error.start]
             byte = content[error.start]

@@ -1,4 +1,4 @@
-"""NLU data: files with the key ``nlu`` → :class:`~turncheck.project.model.NluData`.
+"""NLU data: files with the key ``nlu`` → :class:`~turncheck.project.model.NluData`. JSON: :mod:`.nlu_json`.
 
 Mirrors what Rasa 3.x does when it loads these files. Findings made here, each where Rasa warns or refuses while
 loading: ``intent-name-empty``, ``intent-block-empty``, ``example-without-dash``, ``annotation-not-json``,
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.finding import Finding, Severity
 from turncheck.project.annotations import AnnotationError, parse_annotations
 from turncheck.project.model import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
-from turncheck.project.scalar_offsets import ScalarLines, text_location
+from turncheck.project.nlu_json import read_rasa_json
+from turncheck.project.scalar_offsets import ListedTexts, ScalarLines
 from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
@@ -31,25 +32,13 @@ MAX_FAULTY_LINES: Final = 50
 _STRIPPED: Final = "\n\r "
 
 
-class _ListedTexts:
-    """Says where the examples of a list stand."""
-
-    __slots__ = ("_texts",)
-
-    def __init__(self, texts: list[YamlScalar]) -> None:
-        self._texts = texts
-
-    def locate(self, index: int) -> Location:
-        return text_location(self._texts[index])
-
-
 @dataclass(frozen=True, slots=True)
 class _Block:
     """What the examples of one block share."""
 
     intent: str
     metadata: Mapping[str, Any] | None
-    origin: ScalarLines | _ListedTexts
+    origin: ScalarLines | ListedTexts
 
 
 @dataclass(slots=True)
@@ -71,11 +60,22 @@ def nlu_from_files(folder: ProjectFolder, files: Iterable[ProjectFile]) -> tuple
     """Read the NLU data of parsed files, in their order."""
     collected = _Collected(folder)
     for file in files:
-        if file.has_nlu and file.mapping is not None:
+        if file.mapping is not None and file.is_json:
+            _read_json(collected, file.mapping)
+        elif file.has_nlu and file.mapping is not None:
             _read_file(collected, file.mapping)
     examples, duplicates = _without_duplicates(collected.examples)
     data = NluData(examples, tuple(collected.synonyms), tuple(collected.regexes), tuple(collected.lookups), duplicates)
     return data, tuple(collected.findings)
+
+
+def _read_json(collected: _Collected, root: YamlMapping) -> None:
+    data, findings = read_rasa_json(collected.folder, root)
+    collected.examples += data.examples
+    collected.synonyms += data.synonyms
+    collected.regexes += data.regexes
+    collected.lookups += data.lookups
+    collected.findings += findings
 
 
 def _read_file(collected: _Collected, root: YamlMapping) -> None:
@@ -166,7 +166,7 @@ def _read_block(
 
 def _read_list(collected: _Collected, sequence: YamlSequence, intent: str, shared: Mapping[str, Any] | None) -> None:
     texts: list[YamlScalar] = []
-    origin = _ListedTexts(texts)
+    origin = ListedTexts(texts)
     for item in sequence.items:
         if isinstance(item, YamlScalar) and item.value is None:
             continue

@@ -48,6 +48,19 @@ class ScalarLines:
         return Location(source.path, number, _sentence_start(source.line(number)) + 1)
 
 
+class ListedTexts:
+    """Says where the sentences of a list stand, each a scalar of its own; the list may still grow."""
+
+    __slots__ = ("_texts",)
+
+    def __init__(self, texts: list[YamlScalar]) -> None:
+        self._texts = texts
+
+    def locate(self, index: int) -> Location:
+        """Return where the sentence with this index (from 0) begins."""
+        return text_location(self._texts[index])
+
+
 def text_location(scalar: YamlScalar) -> Location:
     """Return where the text of a scalar begins: its first character that is no white space, behind quotes and marks."""
     value = str(scalar.value)

@@ -9,6 +9,7 @@ from turncheck.location import Location
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 # A run of backslashes and, behind it, what may be a `\u` escape. Only an odd number of backslashes makes one.
 _ESCAPE: Final = re.compile(r"(\\+)(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|u|U)")
+_PAIR: Final = re.compile(r"(\\+)(u[dD][89abAB][0-9a-fA-F]{2})(?=\\u[dD][c-fC-F][0-9a-fA-F]{2})")
 _HEX_START: Final = 1
 
 
@@ -25,12 +26,14 @@ class YamlSource:
 
     Lines end with ``\\n``, ``\\r\\n`` or ``\\r``, as in editors. A byte order mark is not part of the text. In a file
     of pure ASCII ``\\u00e9`` and ``\\U0001f600`` are decoded everywhere, also outside of quotes, before YAML is parsed:
-    Rasa does so (``rasa.shared.utils.io.read_yaml``). Locations are those of the file all the same.
+    Rasa does so (``rasa.shared.utils.io.read_yaml``). In JSON two escapes that make one character together are decoded,
+    since YAML knows no such pairs, and tabs, which stand there between tokens only, are spaces. Locations
+    are those of the file all the same.
     """
 
     __slots__ = ("_escapes", "_file_text", "_line_starts", "has_byte_order_mark", "path", "text")
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, *, is_json: bool = False) -> None:
         """Take the decoded file; raises :class:`EscapeError`."""
         self.path = path
         self.has_byte_order_mark = text.startswith("\ufeff")
@@ -39,7 +42,9 @@ class YamlSource:
         self._line_starts: list[int] | None = None
         self._escapes: list[tuple[int, int]] = []
         self.text = text
-        if "\\" in text and text.isascii() and not self.has_byte_order_mark and ("\\u" in text or "\\U" in text):
+        if is_json:
+            self.text, self._escapes = _decode_escapes(text.replace("\t", " "), only=_PAIR)
+        elif "\\" in text and text.isascii() and not self.has_byte_order_mark and ("\\u" in text or "\\U" in text):
             self.text, self._escapes = _decode_escapes(text)
 
     @property
@@ -48,6 +53,11 @@ class YamlSource:
         if self._line_starts is None:
             self._line_starts = [0, *(match.end() for match in _LINE_BREAK.finditer(self._file_text))]
         return self._line_starts
+
+    @property
+    def file_text(self) -> str:
+        """The file's own text, without a byte order mark."""
+        return self._file_text
 
     @property
     def has_escapes(self) -> bool:
@@ -73,12 +83,12 @@ class YamlSource:
         return offset if position < 0 else offset + self._escapes[position][1]
 
 
-def _decode_escapes(text: str) -> tuple[str, list[tuple[int, int]]]:
+def _decode_escapes(text: str, only: re.Pattern[str] = _ESCAPE) -> tuple[str, list[tuple[int, int]]]:
     """Decode ``\\u`` escapes; return the text and pairs (offset behind an escape, how far the file is ahead there)."""
     parts: list[str] = []
     shifts: list[tuple[int, int]] = []
     done = length = 0
-    for match in _ESCAPE.finditer(text):
+    for match in only.finditer(text):
         if len(match[1]) % 2 == 0:
             continue
         start = match.end(1) - 1

@@ -257,8 +257,17 @@ UNUSED = (
         "error",
         "A file of training data is no YAML",
         "Nothing is read from it. Convert it to Rasa's YAML format.",
-        "data/nlu.json",
+        "data/nlu.md",
         "data/nlu.yml",
+        matters_always=True,
+    ),
+    _check(
+        "format-deprecated",
+        "warning",
+        "NLU data are in Rasa's old JSON format",
+        "They are read, as by Rasa 3, which is the last version to do so. `rasa data convert nlu` writes YAML.",
+        '{"rasa_nlu_data": {"common_examples": [{"text": "hello", "intent": "greet"}]}}',
+        "nlu:\n- intent: greet\n  examples: |\n    - hello",
         matters_always=True,
     ),
     _check(

@@ -1,0 +1,111 @@
+"""NLU data in Rasa's JSON format."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turncheck.finding import Finding
+from turncheck.location import Location
+from turncheck.project.model import EntityAnnotation, Lookup, NluData, Regex, Synonym
+from turncheck.project.reader import read_nlu, read_project
+from turncheck.project.yaml_positions import YamlMapping, parse_yaml
+from turncheck.project.yaml_source import YamlSource
+
+WRITTEN = """{
+\t"rasa_nlu_data": {
+\t\t"common_examples": [
+\t\t\t{"text": "hello \\"there\\"", "intent": "greet"},
+\t\t\t{"intent":"travel","text":"to LA \\ud83d\\ude00 or NYC","entities":[
+\t\t\t\t{"start":3,"end":5,"entity":"city","value":"Los Angeles","role":"to"},
+\t\t\t\t{"start":11,"end":14,"entity":"city"}]},
+\t\t\t{"text": "when do you open", "intent": "faq/hours", "entities": []}
+\t\t],
+\t\t"entity_synonyms": [{"value": "New York", "synonyms": ["NYC", "big apple"]}, {"value": "alone"}],
+\t\t"regex_features": [{"name": "zip", "pattern": "[0-9]{5}"}],
+\t\t"lookup_tables": [{"name": "plate", "elements": ["red", "blue"]}, {"name": "town", "elements": "towns.txt"}]
+\t}
+}
+"""
+
+
+def read(root: Path, document: object) -> tuple[NluData, tuple[Finding, ...]]:
+    path = root / "nlu.json"
+    path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
+    return read_nlu([path], root)
+
+
+def test_everything_in_the_file_is_read_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "towns.txt").write_text("Rome\nOslo\n", encoding="utf-8")
+    nlu, findings = read(tmp_path, WRITTEN)
+    assert [(one.code, one.severity) for one in findings] == [("format-deprecated", "warning")]
+    assert [(one.text, one.intent, str(one.location)) for one in nlu.examples] == [
+        ('hello "there"', "greet", "nlu.json:4:14"),
+        ("to LA \N{GRINNING FACE} or NYC", "travel", "nlu.json:5:31"),
+        ("when do you open", "faq/hours", "nlu.json:8:14"),
+    ]
+    assert nlu.examples[1].entities == (
+        EntityAnnotation(3, 5, "city", "Los Angeles", role="to"),
+        EntityAnnotation(11, 14, "city", "NYC"),
+    )
+    place = Location("nlu.json", 10, 23)
+    assert nlu.synonyms[:2] == (Synonym("New York", "NYC", place), Synonym("New York", "big apple", place))
+    assert (nlu.synonyms[2].value, nlu.synonyms[2].synonym) == ("Los Angeles", "LA")
+    assert nlu.regexes == (Regex("zip", "[0-9]{5}", Location("nlu.json", 11, 22)),)
+    assert nlu.lookups == (
+        Lookup("plate", ("red", "blue"), Location("nlu.json", 12, 21)),
+        Lookup("town", ("Rome", "Oslo"), Location("nlu.json", 12, 69), "towns.txt"),
+    )
+
+
+def test_a_project_is_trained_and_checked_on_it(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "nlu.json").write_text(WRITTEN, encoding="utf-8")
+    (tmp_path / "data" / "more.yml").write_text("nlu:\n- intent: bye\n  examples: |\n    - bye\n", encoding="utf-8")
+    project = read_project(tmp_path)
+    assert [one.intent for one in project.nlu.examples] == ["bye", "greet", "travel", "faq/hours"]
+    assert not project.unreadable
+
+
+@pytest.mark.parametrize(
+    ("section", "code"),
+    [
+        ([], "schema-violation"),
+        ({"common_examples": {}}, "schema-violation"),
+        ({"common_examples": ["hello"]}, "schema-violation"),
+        ({"common_examples": [{"text": "", "intent": "a"}]}, "schema-violation"),
+        ({"common_examples": [{"text": "x", "intent": 5}]}, "schema-violation"),
+        ({"common_examples": [{"text": "x", "entities": [{"start": 0, "end": 1}]}]}, "schema-violation"),
+        (
+            {"common_examples": [{"text": "x", "entities": [{"start": 0, "end": 9, "entity": "e"}]}]},
+            "annotation-invalid",
+        ),
+        (
+            {"common_examples": [{"text": "x", "entities": [{"start": 1, "end": 1, "entity": "e"}]}]},
+            "annotation-invalid",
+        ),
+        ({"regex_features": [{"name": "a", "pattern": 5}]}, "schema-violation"),
+        ({"lookup_tables": [{"name": "a", "elements": [5]}]}, "schema-violation"),
+    ],
+)
+def test_what_rasa_refuses_is_an_error_with_its_place(tmp_path: Path, section: Any, code: str) -> None:
+    _, findings = read(tmp_path, {"rasa_nlu_data": section})
+    (fault,) = [one for one in findings if one.severity == "error"]
+    assert fault.code == code
+    assert fault.location.line == 1
+    assert fault.location.column is not None
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1), max_size=4), st.booleans()
+)
+def test_texts_are_those_that_python_reads(texts: list[str], ascii_only: bool) -> None:
+    written = json.dumps({"rasa_nlu_data": texts}, ensure_ascii=ascii_only)
+    root = parse_yaml(YamlSource("a.json", written, is_json=True)).root
+    assert isinstance(root, YamlMapping)
+    assert root.data == json.loads(written)
