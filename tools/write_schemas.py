@@ -1,4 +1,7 @@
-"""Write the JSON Schemas under docs/ from the types of report, comparison and verdict. Run after changing these."""
+"""Write the JSON Schemas under docs/: report, comparison, verdict from their types, test cases from their shapes.
+
+Run after changing these.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from turncheck.comparison.model import json_schemas
+from turncheck.project.e2e_shapes import schema as schema_of_cases
 from turncheck.report.codec import json_schema
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -14,7 +18,11 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def documents() -> dict[str, str]:
     """Return the schemas as they are committed, by file name."""
-    schemas: dict[str, dict[str, Any]] = {"report": json_schema(), **json_schemas()}
+    schemas: dict[str, dict[str, Any]] = {
+        "report": json_schema(),
+        **json_schemas(),
+        "e2e_test_cases": schema_of_cases(),
+    }
     return {
         f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         for name, schema in schemas.items()

@@ -16,19 +16,20 @@ from turncheck.engines.base import CutShortError
 from turncheck.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.evaluation.e2e import INTERRUPTED, CaseRun, evaluate_cases
 from turncheck.files import write_file
-from turncheck.finding import Finding
 from turncheck.project.e2e_cases import DEFAULT_PATH, read_cases
 from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import text
 from turncheck.report.codec import encode
 from turncheck.report.model import ProjectInfo, Report, Source, Tool
 from turncheck.validation.coverage import coverage, reached_by_conversations
+from turncheck.validation.test_case_names import check_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from turncheck.engines.base import ConversationEngine
+    from turncheck.finding import Finding
     from turncheck.project.e2e_model import E2ECase, E2ECases
     from turncheck.project.model import Project
     from turncheck.report.model import CaseResult, EndToEnd
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from turncheck.settings import Settings
 
 DEFAULT_RESULTS: Final = "e2e_results.yml"
-MOCKED_TIME: Final = "mocked_datetime"
-"""The slot by which newer Rasa Pro versions fix the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def run_test_e2e(
     """
     project = read_assistant(assistant)
     read = read_cases(assistant.project, options.paths or (assistant.project / DEFAULT_PATH,))
-    checked = [] if project.domain.is_empty else check_cases(read.cases, DialogueDomain.of(project))
+    checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project))
     _refuse_faulty(read, checked, screen)
     stopped: CutShortError | None = None
     with _talking_to(options.rasa, assistant, project, environment, screen) as engine:
@@ -125,28 +124,6 @@ def _talking_to(
     with given_rasa(rasa, project) as engines, running_server(assistant, project, environment) as server:
         if engines is not None:
             yield engines.assistant(server)
-
-
-def check_cases(cases: Sequence[E2ECase], domain: DialogueDomain) -> list[Finding]:
-    """Hold the cases against the domain: a slot that it does not have can neither be filled nor set."""
-    findings: list[Finding] = []
-    for case in cases:
-        unknown = [slot for slot in case.slots if slot not in domain.slots and slot != MOCKED_TIME]
-        findings += [_unknown("slot", slot, f"a fixture of '{case.name}'", case.location) for slot in unknown]
-        if MOCKED_TIME in case.slots and MOCKED_TIME not in domain.slots:
-            message = f"'{MOCKED_TIME}' has no effect: custom actions have the clock of their server."
-            findings.append(Finding("e2e-doubtful", "warning", message, case.location))
-        for turn in case.turns:
-            for step in turn.expectations:
-                if step.kind == "slot_was_set" and step.name not in domain.slots:
-                    findings.append(_unknown("slot", step.name, "a step", step.location))
-                elif step.kind == "utter" and step.name not in domain.domain.responses:
-                    findings.append(_unknown("response", step.name, "a step", step.location, "warning"))
-    return findings
-
-
-def _unknown(kind: str, name: str, where: str, location: Any, severity: Any = "error") -> Finding:
-    return Finding("e2e-unknown-name", severity, f"The domain has no {kind} '{name}', which {where} names.", location)
 
 
 def _refuse_faulty(read: E2ECases, checked: Sequence[Finding], screen: Screen) -> None:

@@ -240,8 +240,8 @@ class _Run:
         """The end-to-end test cases, custom actions by the action server that the settings or the project name."""
         from turncheck.assistants import running_server  # noqa: PLC0415 - see `nlu`
         from turncheck.dialogue.domain import DialogueDomain  # noqa: PLC0415
-        from turncheck.e2e_command import check_cases  # noqa: PLC0415
         from turncheck.evaluation.e2e import CaseRun, evaluate_cases  # noqa: PLC0415
+        from turncheck.validation.test_case_names import check_cases  # noqa: PLC0415
 
         reason = self._why_not("e2e")
         if reason is None and not self.tests.e2e:
@@ -250,7 +250,7 @@ class _Run:
             self._skip("e2e", reason)
             return None
         read = read_cases(self.project.root, [Path(path) for path in self.tests.e2e])
-        faults = (*read.findings, *check_cases(read.cases, DialogueDomain.of(self.project)))
+        faults = (*read.findings, *check_cases(read, DialogueDomain.of(self.project)))
         self.case_findings = faults
         if any(fault.severity == "error" for fault in faults) or not read.cases:
             self._skip("e2e", "the end-to-end cases are faulty (see the findings)" if faults else "there are no cases")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.project.e2e_cases import read_cases
-from turncheck.project.e2e_model import Expectation
+from turncheck.project.e2e_model import Expectation, MessageAsserted, SlotAsserted
 
 if TYPE_CHECKING:
     from turncheck.project.e2e_model import E2ECases
@@ -139,12 +139,15 @@ def test_shared_fixtures_are_found_and_the_nearest_wins(tmp_path: Path) -> None:
     [
         ("test_cases:\n- test_case: x\n  step: []", "3 error 'step' is no key of a test case. Allowed: test_case"),
         ("test_case: []", "1 error 'cases.yml' has no key 'test_cases'."),
-        ("test_cases:\n- steps: [{user: a}]", "2 error A test case needs a name"),
-        ("test_cases:\n- test_case: x", "2 error The test case 'x' has no steps."),
+        ("test_cases:\n- steps: [{user: a}]", "2 error A test case needs the key 'test_case'."),
+        ("test_cases:\n- test_case: x", "2 error A test case needs the key 'steps'."),
         ("test_cases:\n- test_case: x\n  steps:\n  - usr: a", "4 error 'usr' is no key of a step. Allowed: user, bot"),
         ("test_cases:\n- test_case: x\n  fixtures: y\n  steps: [{user: a}, {bot: b}]", "3 error There is no entry 'y'"),
         ("test_cases:\n- test_case: x\n  steps:\n  - user: a\n  - bot: [b]", "5 error 'bot' must be a text."),
-        ("test_cases:\n- test_case: x\n  steps:\n  - user: a\n  - slot_was_set:", "5 error 'slot_was_set' must list"),
+        (
+            "test_cases:\n- test_case: x\n  steps:\n  - user: a\n  - slot_was_set:",
+            "5 error 'slot_was_set' must be a list of slots",
+        ),
         (
             "test_cases:\n- test_case: x\n  steps:\n  - user: a\n    assertions: [{flow_begun: x}]",
             "'flow_begun' is no key",
@@ -155,13 +158,160 @@ def test_shared_fixtures_are_found_and_the_nearest_wins(tmp_path: Path) -> None:
         ),
         ("test_cases:\n- test_case: x\n  steps: [{user: a}, {user: b}, {bot: c}]", "3 warning Nothing is expected"),
         ("test_cases:\n- test_case: x\n  steps: [{user: a}]", "2 warning The test case 'x' expects nothing."),
-        ("test_cases:\n- 5", "2 error A test case must be a map"),
+        ("test_cases:\n- 5", "2 error An entry of 'test_cases' must be a map. Allowed: test_case"),
         ("test_cases:\n  a: b", "2 error 'test_cases' must be a list."),
-        ("stub_custom_actions: {a: 1}\ntest_cases: []", "1 error The stub of 'a' must be a map."),
+        ("stub_custom_actions: {a: 1}\ntest_cases: []", "1 error 'a' must be a map. Allowed: events"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, fault: str) -> None:
     assert any(fault in found for found in faults(read(tmp_path, text))), faults(read(tmp_path, text))
+
+
+ASSERTED = "test_cases:\n- test_case: x\n  steps:\n  - user: a\n    assertions:\n    - "
+
+
+@pytest.mark.parametrize(
+    ("assertion", "fault"),
+    [
+        (
+            "bot_uttered: {text_matchs: b}",
+            "'text_matchs' is no key of the assertion 'bot_uttered'. Allowed: utter_name, text_matches, bu",
+        ),
+        ("bot_uttered: {text_matchs: b}", "Did you mean 'text_matches'?"),
+        ("bot_uttered:", "'bot_uttered' must be a map. Allowed: utter_name"),
+        ("bot_uttered: {}", "The assertion 'bot_uttered' must not be empty. Allowed: utter_name"),
+        ("bot_uttered: hello", "Allowed: utter_name, text_matches, buttons."),
+        (
+            "bot_uttered: {utter_name: b, buttons: null}",
+            "'buttons' must be a list of buttons. Allowed: title, payload.",
+        ),
+        ("bot_uttered: {utter_name: b, buttons: []}", "'buttons' must have an entry."),
+        ("bot_uttered: {buttons: [{titel: b}]}", "'titel' is no key of a button. Allowed: title, payload. Did you"),
+        ("bot_uttered: {text_matches: [b]}", "'text_matches' must be a text."),
+        ("bot_uttered: {text_matches: ''}", "'text_matches' must not be empty."),
+        ('bot_uttered: {text_matches: "You (have"}', "'text_matches' is no regular expression: missing ), unter"),
+        ('bot_uttered: {text_matches: "*C"}', r"The text itself is searched for by: \*C"),
+        ("bot_uttered: {text_matches: '((a{999}){999}){999}'}", "it repeats more than can be searched for."),
+        ("bot_did_not_utter: {uter_name: b}", "'uter_name' is no key of the assertion 'bot_did_not_utter'."),
+        ("slot_was_set: [{name: tier, valu: 1}]", "'valu' is no key of a slot of an assertion. Allowed: name, value."),
+        ("slot_was_set: [{value: 1}]", "A slot of an assertion needs the key 'name'."),
+        ("slot_was_set: [{tier: gold}]", "'tier' is no key of a slot of an assertion."),
+        ("slot_was_set: [tier]", "An entry of 'slot_was_set' must be a map. Allowed: name, value."),
+        ("slot_was_set: []", "'slot_was_set' must have an entry."),
+        ("slot_was_not_set:", "'slot_was_not_set' must be a list of slots"),
+        ("action_executed: [a]", "'action_executed' must be a name."),
+        ("action_executed:", "'action_executed' must be a name."),
+        (
+            "flow_completed: {flow: a}",
+            "'flow' is no key of the assertion 'flow_completed'. Allowed: flow_id, flow_step_id.",
+        ),
+        ("flow_started: {operator: any}", "The assertion 'flow_started' needs the key 'flow_ids'."),
+        ("pattern_clarification_contains: a", "'pattern_clarification_contains' must be a list of the flows' names."),
+        ("generative_response_is_relevant: {threshold: 2}", "'threshold' must be a number from 0 to 1."),
+        ("generative_response_is_relevant: {threshold: true}", "'threshold' must be a number from 0 to 1."),
+        ("generative_response_is_grounded: {treshold: 1}", "Did you mean 'threshold'?"),
+        ("{action_executed: a, bot_uttered: {utter_name: b}}", "An assertion has one key alone."),
+    ],
+)
+def test_a_mistake_in_an_assertion_is_named_with_its_line(tmp_path: Path, assertion: str, fault: str) -> None:
+    found = faults(read(tmp_path, ASSERTED + assertion))
+    assert any(fault in one for one in found), found
+    assert all(one.startswith("6 error") for one in found)
+
+
+@pytest.mark.parametrize(
+    ("step", "fault"),
+    [
+        ("user: a\n    metadata: {a: 1}", "'metadata' must be a name, or a list of names."),
+        ("user: a\n    assertions: []", "'assertions' must have an entry."),
+        ("user: a\n    assertion_order_enabled: yes please", "'assertion_order_enabled' must be true or false."),
+        ("user: a\n    assertion_order_enabled: 5", "'assertion_order_enabled' must be true or false."),
+        ("user:", "'user' must be a text."),
+        ("{}", "A step must not be empty."),
+        ("slot_was_not_set: []", "'slot_was_not_set' must have an entry."),
+        ("slot_was_set: [null]", "An entry of 'slot_was_set' must be a slot, or a slot and its value."),
+        ("slot_was_set: [{}]", "An entry of 'slot_was_set' must be a slot with its value."),
+        ("utter: ''", "'utter' must not be empty."),
+        ("[a]", "An entry of 'steps' must be a map, such as"),
+    ],
+)
+def test_a_mistake_in_a_step_is_named_with_its_line(tmp_path: Path, step: str, fault: str) -> None:
+    found = faults(read(tmp_path, f"test_cases:\n- test_case: x\n  steps:\n  - {step}"))
+    assert any(fault in one for one in found), found
+
+
+@pytest.mark.parametrize("word", ["true", "True", "TRUE"])
+def test_every_way_to_write_true_is_true(tmp_path: Path, word: str) -> None:
+    text = f"{ASSERTED}action_executed: a\n    assertion_order_enabled: {word}"
+    cases = read(tmp_path, text)
+    assert faults(cases) == []
+    assert cases.cases[0].turns[0].ordered
+
+
+def test_a_name_is_what_stands_in_the_file(tmp_path: Path) -> None:
+    case = "- test_case: {}\n  steps: [{{user: a}}, {{bot: b}}]\n"
+    cases = read(tmp_path, f"test_cases:\n{case.format('1.50')}{case.format('1.5')}{case.format('yes')}")
+    assert faults(cases) == []
+    assert [one.name for one in cases.cases] == ["1.50", "1.5", "yes"]
+
+
+def test_all_mistakes_are_named_at_once_and_good_cases_still_count(tmp_path: Path) -> None:
+    text = """
+fixtures: [{f: {s: 1}}]
+test_cases:
+- test_case: a
+  steps: [{usr: a}]
+- test_case: b
+  fixtures: g
+  steps: [{user: a}, {bott: b}]
+- test_case: c
+  steps: [{user: a}, {bot: b}]
+"""
+    cases = read(tmp_path, text)
+    assert [fault.partition(". ")[0] for fault in faults(cases)] == [
+        "5 error 'usr' is no key of a step",
+        "8 error 'bott' is no key of a step",
+    ]
+    assert [case.name for case in cases.cases] == ["c"]
+
+
+def test_what_an_assertion_asks_for_is_typed(tmp_path: Path) -> None:
+    text = f"""{ASSERTED}slot_was_set: {{name: a, value: null}}
+    - slot_was_not_set: [{{name: 5}}]
+    - bot_uttered: {{text_matches: 1.50, buttons: [{{title: 7}}]}}
+    - action_executed: yes
+"""
+    cases = read(tmp_path, text)
+    assert faults(cases) == []
+    assert [assertion.wanted for assertion in cases.cases[0].turns[0].assertions] == [
+        (SlotAsserted("a", None, has_value=True),),
+        (SlotAsserted("5"),),
+        MessageAsserted(None, "1.50", ({"title": "7"},)),
+        "yes",
+    ]
+
+
+def test_a_stub_for_a_case_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    text = "stub_custom_actions: {ther::action_a: {}}\ntest_cases: [{test_case: other, steps: [{user: a}, {bot: b}]}]"
+    assert faults(read(tmp_path, text)) == [
+        "1 error There is no test case 'ther', which a stub is for. Did you mean 'other'?"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stub", "fault"),
+    [
+        ("{event: []}", "'event' is no key of a stub. Allowed: events, responses."),
+        ("{events: {}}", "'events' must be a list of events."),
+        ("{events: [{name: a}]}", "An event needs the key 'event'."),
+        ("{responses: [hello]}", "An entry of 'responses' must be a message."),
+        ("", "'a' must be a map. Allowed: events"),
+    ],
+)
+def test_a_mistake_in_a_stub_is_named(tmp_path: Path, stub: str, fault: str) -> None:
+    text = f"stub_custom_actions:\n  a: {stub}\ntest_cases: [{{test_case: x, steps: [{{user: a}}, {{bot: b}}]}}]"
+    found = faults(read(tmp_path, text))
+    assert any(fault in one for one in found), found
 
 
 def test_two_cases_of_one_name_are_an_error(tmp_path: Path) -> None:

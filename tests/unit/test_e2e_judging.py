@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import random
 import time
 from typing import TYPE_CHECKING, Any
@@ -162,7 +163,7 @@ def test_values_of_different_types_are_not_the_same(one: Any, other: Any) -> Non
 
 
 def asserted(happened: Turn, *assertions: tuple[str, Any], ordered: bool = False) -> list[tuple[str, str | None]]:
-    written = [Assertion(kind, value, PLACE) for kind, value in assertions]
+    written = [Assertion.of(kind, value, PLACE) for kind, value in assertions]
     return [(j.step.outcome, j.step.reason) for j in judge_assertions(written, happened, ordered=ordered)]
 
 
@@ -186,7 +187,6 @@ HAPPENED = turn(
         ("slot_was_not_set", [{"name": "y", "value": None}], "failed"),
         ("bot_uttered", {"utter_name": "utter_left", "text_matches": "1,250.00"}, "passed"),
         ("bot_uttered", {"text_matches": r"\d,\d{3}"}, "passed"),
-        ("bot_uttered", {"text_matches": "(("}, "failed"),
         ("bot_uttered", {"buttons": [{"title": "A", "payload": "/a"}]}, "passed"),
         ("bot_uttered", {"buttons": [{"title": "A"}, {"title": "B"}]}, "failed"),
         ("bot_did_not_utter", {"utter_name": "utter_other"}, "passed"),
@@ -208,6 +208,63 @@ def test_ordered_assertions_look_behind_the_one_before() -> None:
     expected = (("slot_was_set", [{"name": "x"}]), ("action_executed", "action_a"))
     assert [outcome for outcome, _ in asserted(HAPPENED, *expected)] == ["passed", "passed"]
     assert [outcome for outcome, _ in asserted(HAPPENED, *expected, ordered=True)] == ["passed", "failed"]
+
+
+def difference(happened: Turn, *assertions: tuple[str, Any], ordered: bool = False) -> list[str]:
+    written = [Assertion.of(kind, value, PLACE) for kind, value in assertions]
+    return [line for j in judge_assertions(written, happened, ordered=ordered) for line in j.lines]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "actual"),
+    [
+        ("action_executed", "action_b", ["- action_executed: action_a"]),
+        ("slot_was_set", [{"name": "x", "value": 6}], ["- slot_was_set: x: 5"]),
+        ("slot_was_set", [{"name": "z"}], []),
+        ("slot_was_not_set", [{"name": "x"}], ["- slot_was_set: x: 5"]),
+        (
+            "bot_uttered",
+            {"text_matches": "nothing"},
+            ['- bot_uttered: {"utter_name": "utter_left", "text": "You have 1,250.00 left"}'],
+        ),
+        (
+            "bot_uttered",
+            {"buttons": [{"title": "B"}]},
+            [
+                (
+                    '- bot_uttered: {"utter_name": "utter_left", "text": "You have 1,250.00 left", '
+                    '"buttons": [{"title": "A", "payload": "/a"}]}'
+                )
+            ],
+        ),
+        (
+            "bot_did_not_utter",
+            {"utter_name": "utter_left"},
+            ['- bot_uttered: {"utter_name": "utter_left", "text": "You have 1,250.00 left"}'],
+        ),
+    ],
+)
+def test_a_failed_assertion_shows_what_was_there_above_what_is_asserted(
+    kind: str, value: Any, actual: list[str]
+) -> None:
+    assert difference(HAPPENED, (kind, value)) == [*actual, f"+ {kind}: {json.dumps(value)}"]
+
+
+def test_what_came_before_its_turn_in_the_order_is_said_to_have_come_too_early() -> None:
+    first = ("bot_uttered", {"utter_name": "utter_left"})
+    for late in (("action_executed", "action_a"), ("slot_was_set", [{"name": "x", "value": 5}])):
+        (_, found) = asserted(HAPPENED, first, late, ordered=True)
+        assert found[0] == "failed"
+        assert "but before what is asserted before it" in str(found[1])
+
+
+@pytest.mark.parametrize("kind", ["bot_uttered", "bot_did_not_utter"])
+def test_a_pattern_that_would_be_searched_for_ever_fails_its_assertion(kind: str) -> None:
+    begin = time.monotonic()
+    ((outcome, why),) = asserted(turn(bot("a" * 60 + "!")), (kind, {"text_matches": "(a|aa)+$"}))
+    assert outcome == "failed"
+    assert "took longer than 1 seconds to be searched for" in str(why)
+    assert time.monotonic() - begin < 20
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------
@@ -342,7 +399,7 @@ def test_an_engine_that_fails_is_an_error_of_that_case_alone() -> None:
 
 
 def test_a_case_with_assertions_that_cannot_be_judged_is_skipped() -> None:
-    judged = CaseTurn("a", PLACE, assertions=(Assertion("flow_started", "f", PLACE),))
+    judged = CaseTurn("a", PLACE, assertions=(Assertion.of("flow_started", "f", PLACE),))
     found = only(run(Script({"a": turn()}), case("n", judged)))
     assert found.outcome == "skipped"
     assert found.reason is not None

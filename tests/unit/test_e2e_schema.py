@@ -8,9 +8,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
-from turncheck.project.e2e_cases import ASSERTIONS, CASE_KEYS, FILE_KEYS, USER_KEYS, read_cases
+from turncheck.evaluation.e2e_assertions import NEEDS_FLOWS, NEEDS_JUDGE
+from turncheck.project.e2e_cases import read_cases
 from turncheck.project.e2e_model import STEP_KINDS
+from turncheck.project.e2e_shapes import ASSERTIONS, EXPECTATION, schema
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "e2e_test_cases.schema.json").read_text())
 VALID = [
@@ -37,6 +41,10 @@ INVALID = [
     "test_cases: [{test_case: a, steps: [a]}]",
     "test_cases: [{test_case: a, steps: [{user: a, assertions: [{flow_begun: b}]}]}]",
     "test_cases: [{test_case: a, steps: [{user: a, bots: b}]}]",
+    "test_cases: [{test_case: a, steps: [{user: a, assertions: []}]}]",
+    "test_cases: [{test_case: a, steps: [{user: a, assertions: [{bot_uttered: {text_matchs: b}}]}]}]",
+    "test_cases: [{test_case: a, steps: [{user: a, assertions: [{slot_was_set: [{name: a, valu: b}]}]}]}]",
+    "test_cases: [{test_case: a, steps: [{user: a, assertion_order_enabled: 'yes'}]}]",
     "stub_custom_actions: {a: {event: []}}\ntest_cases: [{test_case: a, steps: [{user: a}, {bot: b}]}]",
     "fixtures: {f: 1}\ntest_cases: [{test_case: a, steps: [{user: a}, {bot: b}]}]",
 ]
@@ -65,10 +73,34 @@ def test_what_is_wrong_is_wrong_for_both(tmp_path: Path, text: str) -> None:
     assert errors_of_reader(tmp_path, text)
 
 
-def test_both_know_the_same_keys() -> None:
-    definitions = SCHEMA["$defs"]
-    assert set(SCHEMA["properties"]) == set(FILE_KEYS)
-    assert set(definitions["case"]["properties"]) == set(CASE_KEYS)
-    assert set(definitions["user"]["properties"]) == set(USER_KEYS)
-    assert set(definitions["expectation"]["properties"]) == set(STEP_KINDS)
-    assert set(definitions["assertion"]["properties"]) == set(ASSERTIONS)
+def test_the_committed_schema_is_the_one_of_the_shapes() -> None:
+    """Write the new one with: python tools/write_schemas.py"""
+    assert json.loads(json.dumps(schema())) == SCHEMA
+
+
+def test_the_shapes_have_all_kinds_of_steps() -> None:
+    assert set(EXPECTATION.keys) == set(STEP_KINDS)
+    assert set(ASSERTIONS) >= {*NEEDS_FLOWS, *NEEDS_JUDGE}
+
+
+ASSERTION = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["a", "", "(", "1.50"]),
+    lambda below: (
+        st.lists(below, max_size=2)
+        | st.dictionaries(st.sampled_from(["name", "value", "utter_name", "buttons", "title", "x"]), below, max_size=2)
+    ),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from(sorted(ASSERTIONS)), ASSERTION)
+def test_reader_and_schema_agree_on_whatever_is_asserted(folder: Path, kind: str, value: object) -> None:
+    document = {"test_cases": [{"test_case": "a", "steps": [{"user": "a", "assertions": [{kind: value}]}]}]}
+    is_valid = jsonschema.Draft202012Validator(SCHEMA).is_valid(document)
+    faults = [fault for fault in errors_of_reader(folder, json.dumps(document)) if "regular expression" not in fault]
+    assert is_valid == (not faults), faults
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cases")

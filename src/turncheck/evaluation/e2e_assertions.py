@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.evaluation.e2e_steps import Judged, json_text, response_name, same
+from turncheck.project.e2e_model import MessageAsserted
+from turncheck.project.patterns import SEARCH_SECONDS, EndlessSearchError, is_found
 from turncheck.report.model import CaseStep, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.engines.base import Turn
-    from turncheck.project.e2e_model import Assertion
+    from turncheck.project.e2e_model import Assertion, SlotAsserted
 
-Event = "Mapping[str, Any]"
+    Events = Sequence[Mapping[str, Any]]
+
 NEEDS_FLOWS: Final = ("flow_started", "flow_completed", "flow_cancelled", "pattern_clarification_contains")
 NEEDS_JUDGE: Final = ("generative_response_is_relevant", "generative_response_is_grounded")
 NO_FLOWS: Final = "it needs an assistant with flows, which this engine does not run"
 NO_JUDGE: Final = "it needs a language model as judge, and none is asked here"
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """The assertion was met, the last time by the event at ``place``."""
+
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _NotMet:
+    """It was not: in words, and what was there instead, as lines of the difference without their sign."""
+
+    reason: str
+    actual: tuple[str, ...] = ()
 
 
 def judge_assertions(assertions: Sequence[Assertion], turn: Turn, *, ordered: bool) -> list[Judged]:
@@ -31,134 +49,170 @@ def judge_assertions(assertions: Sequence[Assertion], turn: Turn, *, ordered: bo
     failed = False
     for assertion in assertions:
         if failed:
-            judged.append(_judged(assertion, "skipped", "not run, since an assertion before it failed"))
-            continue
-        if assertion.kind in NEEDS_FLOWS or assertion.kind in NEEDS_JUDGE:
-            reason = NO_FLOWS if assertion.kind in NEEDS_FLOWS else NO_JUDGE
-            judged.append(_judged(assertion, "skipped", reason))
-            continue
-        fault, place = _check(assertion, turn.events, position)
-        if fault is None and ordered and place is not None:
-            position = place + 1
-        failed = fault is not None
-        judged.append(_judged(assertion, "failed" if failed else "passed", fault))
+            judged.append(_not_run(assertion, "not run, since an assertion before it failed"))
+        elif assertion.kind in NEEDS_FLOWS or assertion.kind in NEEDS_JUDGE:
+            judged.append(_not_run(assertion, NO_FLOWS if assertion.kind in NEEDS_FLOWS else NO_JUDGE))
+        else:
+            found = _check(assertion, turn.events, position)
+            if isinstance(found, _Met):
+                judged.append(_judged(assertion, "passed", None))
+                position = found.place + 1 if ordered and found.place is not None else position
+            else:
+                judged.append(_judged(assertion, "failed", found.reason, found.actual))
+                failed = True
     return judged
 
 
-def _judged(assertion: Assertion, outcome: Outcome, reason: str | None) -> Judged:
+def _not_run(assertion: Assertion, reason: str) -> Judged:
+    return _judged(assertion, "skipped", reason)
+
+
+def _judged(assertion: Assertion, outcome: Outcome, reason: str | None, actual: tuple[str, ...] = ()) -> Judged:
     expected = json_text(assertion.value)
-    step = CaseStep(kind=assertion.kind, expected=expected, outcome=outcome, location=assertion.location, reason=reason)
-    mark = {"failed": "+ ", "passed": "  "}.get(outcome)
-    return Judged(step, () if mark is None else (f"{mark}{assertion.kind}: {expected}",))
-
-
-def _check(assertion: Assertion, events: Sequence[Mapping[str, Any]], position: int) -> tuple[str | None, int | None]:
-    """Return what is wrong (``None``: nothing) and the place of the last event that met it."""
-    match assertion.kind:
-        case "action_executed":
-            return _action_executed(str(assertion.value), events, position)
-        case "slot_was_set":
-            return _slots_set(assertion.value, events, position)
-        case "slot_was_not_set":
-            return _slots_not_set(assertion.value, events), None
-        case "bot_uttered":
-            return _bot_uttered(assertion.value, events, position)
+    step = CaseStep(
+        kind=assertion.kind,
+        expected=expected,
+        outcome=outcome,
+        actual="; ".join(actual) or None,
+        location=assertion.location,
+        reason=reason,
+    )
+    line = f"{assertion.kind}: {expected}"
+    match outcome:
+        case "passed":
+            return Judged(step, (f"  {line}",))
+        case "failed":
+            return Judged(step, (*(f"- {one}" for one in actual), f"+ {line}"))
         case _:
-            return _bot_did_not_utter(assertion.value, events), None
+            return Judged(step, ())
 
 
-def _find(events: Sequence[Mapping[str, Any]], position: int, fits: Callable[[Mapping[str, Any]], bool]) -> int | None:
+def _check(assertion: Assertion, events: Events, position: int) -> _Met | _NotMet:
+    wanted = assertion.wanted
+    if isinstance(wanted, str):
+        return _action_executed(wanted, events, position)
+    if isinstance(wanted, MessageAsserted):
+        try:
+            if assertion.kind == "bot_uttered":
+                return _bot_uttered(wanted, events, position)
+            return _bot_did_not_utter(wanted, events)
+        except EndlessSearchError:
+            taken = f"the pattern {json_text(wanted.text_matches)} took longer than {SEARCH_SECONDS:g} seconds"
+            return _NotMet(f"{taken} to be searched for: it can be matched in too many ways")
+    if assertion.kind == "slot_was_set":
+        return _slots_set(wanted or (), events, position)
+    return _slots_not_set(wanted or (), events)
+
+
+def _find(events: Events, position: int, fits: Callable[[Mapping[str, Any]], bool]) -> int | None:
     return next((place for place in range(position, len(events)) if fits(events[place])), None)
 
 
-def _action_executed(name: str, events: Sequence[Mapping[str, Any]], position: int) -> tuple[str | None, int | None]:
-    place = _find(events, position, lambda event: event["event"] == "action" and event["name"] == name)
+def _too_early(what: str) -> str:
+    return f"{what}, but before what is asserted before it"
+
+
+# --- actions and slots ------------------------------------------------------------------------------------------------
+
+
+def _action_executed(name: str, events: Events, position: int) -> _Met | _NotMet:
+    def fits(event: Mapping[str, Any]) -> bool:
+        return bool(event["event"] == "action" and event["name"] == name)
+
+    place = _find(events, position, fits)
     if place is not None:
-        return None, place
+        return _Met(place)
     ran = [event["name"] for event in events if event["event"] == "action" and event["name"]]
-    return f"the action '{name}' did not run; these did: {', '.join(ran) or 'none'}", None
+    actual = (f"action_executed: {', '.join(ran) or 'none'}",)
+    if _find(events, 0, fits) is not None:
+        return _NotMet(_too_early(f"the action '{name}' ran"), actual)
+    return _NotMet(f"the action '{name}' did not run", actual)
 
 
-def _slots_set(expected: Any, events: Sequence[Mapping[str, Any]], position: int) -> tuple[str | None, int | None]:
+def _slots_set(wanted: Sequence[SlotAsserted], events: Events, position: int) -> _Met | _NotMet:
     places = []
-    for name, has_value, value in _named_slots(expected):
-        place = _find(events, position, lambda event: _is_set(event, name, has_value, value))  # noqa: B023 - used at once
+    for slot in wanted:
+        place = _find(events, position, lambda event: _is_set(event, slot))  # noqa: B023 - used at once
         if place is None:
-            values = [json_text(e["value"]) for e in events if e["event"] == "slot" and e["name"] == name]
-            wanted = f" to {json_text(value)}" if has_value else ""
-            return f"the slot '{name}' was not set{wanted}; values in this turn: {', '.join(values) or 'none'}", None
+            set_to = [json_text(event["value"]) for event in events if _is_of(event, slot)]
+            actual = tuple(f"slot_was_set: {slot.name}: {value}" for value in set_to)
+            value = f" to {json_text(slot.value)}" if slot.has_value else ""
+            if any(_is_set(event, slot) for event in events):
+                return _NotMet(_too_early(f"the slot '{slot.name}' was set{value}"), actual)
+            values = f"; its values in this turn: {', '.join(set_to)}" if set_to else " in this turn"
+            return _NotMet(f"the slot '{slot.name}' was not set{value}{values}", actual)
         places.append(place)
-    return None, max(places, default=None)
+    return _Met(max(places, default=None))
 
 
-def _slots_not_set(expected: Any, events: Sequence[Mapping[str, Any]]) -> str | None:
+def _slots_not_set(wanted: Sequence[SlotAsserted], events: Events) -> _Met | _NotMet:
     """A slot that was set to nothing was not set, where only its name is given."""
-    for name, has_value, value in _named_slots(expected):
+    for slot in wanted:
         for event in events:
-            if _is_set(event, name, has_value, value) and (has_value or event["value"] is not None):
-                return f"the slot '{name}' was set to {json_text(event['value'])}"
-    return None
+            if _is_set(event, slot) and (slot.has_value or event["value"] is not None):
+                value = json_text(event["value"])
+                return _NotMet(f"the slot '{slot.name}' was set to {value}", (f"slot_was_set: {slot.name}: {value}",))
+    return _Met()
 
 
-def _named_slots(expected: Any) -> list[tuple[str, bool, Any]]:
-    items = expected if isinstance(expected, list) else [expected]
-    return [
-        (str(item.get("name")), "value" in item, item.get("value"))
-        if isinstance(item, dict)
-        else (str(item), False, None)
-        for item in items
-    ]
+def _is_of(event: Mapping[str, Any], slot: SlotAsserted) -> bool:
+    return bool(event["event"] == "slot" and event["name"] == slot.name)
 
 
-def _is_set(event: Mapping[str, Any], name: str, has_value: bool, value: Any) -> bool:
-    return event["event"] == "slot" and event["name"] == name and (not has_value or same(value, event["value"]))
+def _is_set(event: Mapping[str, Any], slot: SlotAsserted) -> bool:
+    return _is_of(event, slot) and (not slot.has_value or same(slot.value, event["value"]))
 
 
-def _bot_uttered(expected: Any, events: Sequence[Mapping[str, Any]], position: int) -> tuple[str | None, int | None]:
-    place = _find(events, position, lambda event: event["event"] == "bot" and _is_said(event, expected))
+# --- messages ---------------------------------------------------------------------------------------------------------
+
+
+def _bot_uttered(wanted: MessageAsserted, events: Events, position: int) -> _Met | _NotMet:
+    place = _find(events, position, lambda event: _is_said(event, wanted))
     if place is not None:
-        return None, place
-    said = [_described(event) for event in events if event["event"] == "bot"]
-    return f"no message is {_wanted(expected)}; said: {'; '.join(said) or 'nothing'}", None
+        return _Met(place)
+    actual = tuple(_shown(event, wanted) for event in events if event["event"] == "bot")
+    if _find(events, 0, lambda event: _is_said(event, wanted)) is not None:
+        return _NotMet(_too_early("such a message was said"), actual)
+    return _NotMet("no message meets it" if actual else "nothing was said", actual)
 
 
-def _bot_did_not_utter(expected: Any, events: Sequence[Mapping[str, Any]]) -> str | None:
-    for event in events:
-        if event["event"] == "bot" and _is_said(event, expected):
-            return f"it was said: {_described(event)}"
-    return None
+def _bot_did_not_utter(wanted: MessageAsserted, events: Events) -> _Met | _NotMet:
+    place = _find(events, 0, lambda event: _is_said(event, wanted))
+    return _Met() if place is None else _NotMet("it was said", (_shown(events[place], wanted),))
 
 
-def _is_said(event: Mapping[str, Any], expected: Any) -> bool:
-    """Whether one message meets all that is given: response, text (anywhere in it, or a pattern), buttons in order."""
-    wanted = expected if isinstance(expected, dict) else {"utter_name": expected}
-    if "utter_name" in wanted and response_name(event) != wanted["utter_name"]:
+def _is_said(event: Mapping[str, Any], wanted: MessageAsserted) -> bool:
+    """Whether this is a message and meets all that is given: response, text, buttons in order."""
+    if event["event"] != "bot":
         return False
-    if "text_matches" in wanted and not _matches(str(wanted["text_matches"]), event["text"] or ""):
+    if wanted.utter_name is not None and response_name(event) != wanted.utter_name:
         return False
-    if "buttons" in wanted:
-        buttons = (event.get("data") or {}).get("buttons") or []
-        shown = [
-            {key: button.get(key) for key in asked} for asked, button in zip(wanted["buttons"], buttons, strict=False)
+    if wanted.buttons is not None and not _has_buttons(event, wanted.buttons):
+        return False
+    return wanted.text_matches is None or is_found(wanted.text_matches, event["text"] or "")
+
+
+def _buttons(event: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return (event.get("data") or {}).get("buttons") or ()
+
+
+def _has_buttons(event: Mapping[str, Any], wanted: Sequence[Mapping[str, str]]) -> bool:
+    buttons = _buttons(event)
+    return len(buttons) == len(wanted) and all(
+        str(button.get(key)) == text
+        for button, asked in zip(buttons, wanted, strict=True)
+        for key, text in asked.items()
+    )
+
+
+def _shown(event: Mapping[str, Any], wanted: MessageAsserted) -> str:
+    """Return a message as a line of the difference: its text and response, and its buttons where some are asked for."""
+    message: dict[str, Any] = {}
+    if (name := response_name(event)) is not None:
+        message["utter_name"] = name
+    message["text"] = event["text"]
+    if wanted.buttons is not None:
+        message["buttons"] = [
+            {key: button.get(key) for key in ("title", "payload") if key in button} for button in _buttons(event)
         ]
-        return len(buttons) == len(wanted["buttons"]) and shown == wanted["buttons"]
-    return True
-
-
-def _matches(pattern: str, text: str) -> bool:
-    if pattern in text:
-        return True
-    try:
-        return re.search(pattern, text) is not None
-    except re.error:
-        return False
-
-
-def _described(event: Mapping[str, Any]) -> str:
-    name = response_name(event)
-    return f"{json_text(event['text'])}{f' ({name})' if name else ''}"
-
-
-def _wanted(expected: Any) -> str:
-    wanted = expected if isinstance(expected, dict) else {"utter_name": expected}
-    return ", ".join(f"{key} {json_text(value)}" for key, value in wanted.items())
+    return f"bot_uttered: {json_text(message)}"

@@ -30,12 +30,48 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
+class SlotAsserted:
+    """A slot of an assertion. ``has_value`` tells ``value: null`` from no value."""
+
+    name: str
+    value: Any = None
+    has_value: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAsserted:
+    """What one message has to meet: its response, a pattern found in it, its buttons (those keys that are given)."""
+
+    utter_name: str | None = None
+    text_matches: str | None = None
+    buttons: tuple[Mapping[str, str], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Assertion:
-    """One assertion of a user step: its type and what stands there, as written."""
+    """One assertion of a user step: its type, what stands there (texts as in the file), and that typed.
+
+    ``wanted`` is an action's name, slots, or a message; ``None`` for the types that are not judged here.
+    """
 
     kind: str
     value: Any
     location: Location
+    wanted: str | tuple[SlotAsserted, ...] | MessageAsserted | None = None
+
+    @classmethod
+    def of(cls, kind: str, value: Any, location: Location) -> Assertion:
+        """Make an assertion from what stands under its type, in the shape of :mod:`turncheck.project.e2e_shapes`."""
+        wanted: str | tuple[SlotAsserted, ...] | MessageAsserted | None = None
+        if kind == "action_executed":
+            wanted = value
+        elif kind in {"slot_was_set", "slot_was_not_set"}:
+            wanted = tuple(SlotAsserted(slot["name"], slot.get("value"), "value" in slot) for slot in value)
+        elif kind in {"bot_uttered", "bot_did_not_utter"}:
+            buttons = value.get("buttons")
+            shown = None if buttons is None else tuple(buttons)
+            wanted = MessageAsserted(value.get("utter_name"), value.get("text_matches"), shown)
+        return cls(kind, value, location, wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +113,21 @@ class E2ECase:
 
 
 @dataclass(frozen=True, slots=True)
+class Stub:
+    """What stands for a custom action in a file's cases, or in the one ``case`` alone, and where that is written."""
+
+    action: str
+    location: Location
+    events: tuple[Mapping[str, Any], ...] = ()
+    responses: tuple[Mapping[str, Any], ...] = ()
+    case: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class E2ECases:
-    """The cases of some files, in the files' order, and what is wrong with the files."""
+    """The cases and stubs of some files, in the files' order, and what is wrong with the files."""
 
     cases: tuple[E2ECase, ...] = ()
+    stubs: tuple[Stub, ...] = ()
     findings: tuple[Finding, ...] = ()
     files: tuple[str, ...] = ()
