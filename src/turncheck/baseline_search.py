@@ -83,8 +83,7 @@ class BaselineSearch:
         base = self._base()
         found = base if isinstance(base, str) else self._search(report, base, wanted)
         if isinstance(found, Present):
-            told = "; ".join(part for part in (found.passed_over, *self._troubles) if part)
-            return replace(found, passed_over=told, warnings=tuple(self._warnings))
+            return replace(found, warnings=(*self._warnings, *self._troubles))
         return Missing(found, tuple(self._warnings))
 
     def _search(self, report: Report, base: Base, wanted: str) -> Present | str:
@@ -101,7 +100,7 @@ class BaselineSearch:
         ):
             return Present(left.report, "ancestor", left.commit, left.run_id, reports.told())
         if reports is not None and (told := reports.told()):
-            self._troubles.append(f"passed over: {told}")
+            self._troubles.append(f"artifacts passed over: {told}")
         return self._why_none(base, wanted)
 
     def _why_none(self, base: Base, wanted: str) -> str:

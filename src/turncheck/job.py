@@ -11,8 +11,11 @@ from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
+from turncheck.github.artifacts import BASELINE_NAME
 from turncheck.measure import measure
 from turncheck.outputs import render_outputs
+from turncheck.render.rendered import Rendered
+from turncheck.report.codec import encode
 
 if TYPE_CHECKING:
     from turncheck.comparison.baseline import Baseline
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison, Verdict
     from turncheck.measure import Inputs
     from turncheck.render.links import Links
-    from turncheck.render.rendered import Rendered
     from turncheck.report.model import Report
     from turncheck.screen import Screen
 
@@ -70,6 +72,9 @@ def conclude(report: Report, baseline: Baseline, links: Links, places: Places = 
     verdict = judge(report, comparison, report.settings, places)
     links = replace(links, base_commit=_commit_found(baseline))
     renderings = render_outputs(report, comparison, verdict, links)
+    if isinstance(baseline, Present):
+        # So that whoever publishes later, with a token that may write, can compare the same two again.
+        renderings += (Rendered(BASELINE_NAME, "application/json", encode(baseline.report)),)
     return Outcome(report, baseline, comparison, verdict, links, renderings)
 
 

@@ -10,10 +10,9 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from turncheck.comparison.baseline import Present
 from turncheck.errors import UserError
 from turncheck.files import write_all
-from turncheck.github.artifacts import BASELINE_NAME, PLOTS_SUFFIX
+from turncheck.github.artifacts import PLOTS_SUFFIX
 from turncheck.github.checks import MOST, CheckAnnotation, CheckRun, post_check_run
 from turncheck.github.comment import Stamp, StickyComment
 from turncheck.github.errors import MissingPermissionError
@@ -23,7 +22,6 @@ from turncheck.render.annotations import find_annotations, within_limit, workflo
 from turncheck.render.markdown import comment_key, render_comment, render_summary
 from turncheck.render.sinks.markdown import marker, prose, trusted
 from turncheck.render.sinks.workflow_command import command
-from turncheck.report.codec import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -141,9 +139,6 @@ class Publishing:
             return
         outcome = self.outcome
         files = [(rendering.name, rendering.encoded) for rendering in outcome.renderings]
-        if isinstance(outcome.baseline, Present):
-            # So that a second workflow, which may write, can compare the same two again.
-            files.append((BASELINE_NAME, encode(outcome.baseline.report)))
         days, cut = self.service.retention(self.settings.retention_days)
         if cut:
             self._warn(cut)

@@ -12,8 +12,10 @@ import msgspec
 
 from turncheck.baselines import read_baseline
 from turncheck.comparison.baseline import Missing, Present
+from turncheck.comparison.model import Comparison
 from turncheck.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.files import write_all
+from turncheck.github.artifacts import BASELINE_NAME
 from turncheck.github.client import GitHubClient
 from turncheck.github.comment import Stamp
 from turncheck.github.context import read_context
@@ -167,11 +169,25 @@ def _given(request: PublishRequest, client: GitHubClient, context: GitHubContext
             f"the report is of {measured}, the head of pull request {target.number} is {target.head_sha[:12]}",
             remedy="Measure the commit that the pull request is at.",
         )
-    baseline = read_baseline(request.baseline) if request.baseline else Missing("none was given")
+    baseline = read_baseline(request.baseline) if request.baseline else _baseline_beside(request.report)
     links = Links(repository_url=context.repository_url, commit=target.head_sha)
     # Other CIs have no run ids of GitHub's: the clock tells later from earlier.
     stamp = Stamp(int(time.time()))
     return FoundRun(stamp, target, (FoundResult(conclude(report, baseline, links), ""),))
+
+
+def _baseline_beside(path: Path) -> Baseline:
+    """What the run compared with that wrote this folder; a file alone tells nothing of it."""
+    compared, beside = path / "comparison.json", path / BASELINE_NAME
+    if not compared.is_file():
+        return Missing("none was given")
+    try:
+        used = msgspec.json.decode(compared.read_bytes(), type=Comparison).baseline
+    except msgspec.DecodeError as error:
+        raise UserError(f"{compared} is no comparison of turncheck: {error}") from None
+    if used.status != "present":
+        return Missing(used.reason)
+    return Present(read_report(beside), used.way or "file", used.commit, used.run_id, used.passed_over)
 
 
 def _outcome(report: Report, baseline: Baseline) -> Outcome:

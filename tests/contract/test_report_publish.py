@@ -11,6 +11,10 @@ import pytest
 from fake_github import ACTIONS_TOKEN, PERSON_TOKEN, READ_ONLY_TOKEN, FakeGitHub
 
 from turncheck.cli import run_command_line
+from turncheck.comparison.baseline import Missing, Present
+from turncheck.files import write_all
+from turncheck.job import conclude
+from turncheck.render.links import Links
 from turncheck.report.codec import encode
 from turncheck.report.model import GateSettings, ProjectInfo, Report, Source, Tool
 
@@ -53,6 +57,28 @@ def test_a_report_is_posted_on_the_pull_request_of_its_commit(
     (body,) = github.bodies(7)
     assert body.startswith("<!-- turncheck:report id=bot -->")
     assert (tmp_path / "results" / "comment.md").exists()
+
+
+def test_the_folder_of_a_run_brings_what_it_was_compared_with(
+    github: FakeGitHub, publish: Publish, tmp_path: Path
+) -> None:
+    outcome = conclude(report("bot"), Present(report("bot", commit="1" * 40), "git", "1" * 40), Links())
+    write_all(tmp_path / "measured", outcome.renderings)
+
+    assert publish("measured", "--pull-request", "7") == 0
+
+    (body,) = github.bodies(7)
+    assert "Compared with [commit `11111111`](" in body
+    assert "evaluated here, from git" in body
+
+
+def test_a_run_that_was_compared_with_nothing_says_so(github: FakeGitHub, publish: Publish, tmp_path: Path) -> None:
+    write_all(tmp_path / "measured", conclude(report("bot"), Missing("it is the base itself"), Links()).renderings)
+    (tmp_path / "measured" / "baseline.json").write_bytes(encode(report("bot", commit="1" * 40)))  # of a run before
+
+    assert publish("measured", "--pull-request", "7") == 0
+
+    assert "it is the base itself" in github.bodies(7)[0]
 
 
 def test_the_token_may_come_by_a_variable(

@@ -27,7 +27,7 @@ class Present:
     """A report to compare with.
 
     ``commit`` is the state it was found for, by whoever found it; ``run_id`` the workflow run that left it;
-    ``passed_over`` says in one line what else was looked at ("2 expired artifacts, 1 from a fork"); ``warnings`` are
+    ``passed_over`` says in one line what else was looked at of artifacts ("2 expired, 1 of a fork"); ``warnings`` are
     sentences about what kept a better one from being found.
     """
 

@@ -69,8 +69,10 @@ def _changed(comparison: Comparison) -> str:
         *(comparison.stories, comparison.e2e, comparison.batch),
     )
     worse, better = sum(len(c.became_wrong) for c in cases), sum(len(c.better) for c in cases)
-    if worse or better:
-        told.append(f"{count(worse, 'case')} newly wrong, {better:,} newly right")
+    if worse:
+        told.append(f"{count(worse, 'case')} newly wrong")
+    if better:
+        told.append(f"{better:,} newly right" if worse else f"{count(better, 'case')} newly right")
     if added := sum(len(c.added_failing) for c in cases):
         told.append(f"{count(added, 'new case')} wrong from the start")
     serious = [finding for finding in comparison.new_findings if finding.severity != "info"]

@@ -51,7 +51,7 @@ def unpack(file: IO[bytes], folder: Path) -> None:
     """
     left = MOST_UNPACKED
     try:
-        with _Bounded(fileobj=file) as unzipped, tarfile.open(fileobj=unzipped, mode="r|") as archive:
+        with _Bounded(fileobj=file, mode="rb") as unzipped, tarfile.open(fileobj=unzipped, mode="r|") as archive:
             for number, member in enumerate(archive):
                 if number >= MOST_FILES:
                     raise GitHubError(f"the archive of the base holds more than {MOST_FILES} files")

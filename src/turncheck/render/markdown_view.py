@@ -63,7 +63,7 @@ def _baseline(used: BaselineUsed, links: Links) -> Markdown:
         run = link(join([trusted("run "), code(used.run_id, 20)]), links.run_page(used.run_id))
         parts += [trusted(" ("), run, trusted(")")]
     if used.passed_over:
-        parts += [trusted("; passed over: "), prose(used.passed_over)]
+        parts += [trusted("; artifacts passed over: "), prose(used.passed_over)]
     return join([*parts, trusted("."), *_warnings(used)])
 
 
