@@ -7,8 +7,9 @@ run goes on: the verdict stands, whoever hears of it, and the results lie in the
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.errors import UserError
 from turncheck.files import write_all
@@ -32,11 +33,15 @@ if TYPE_CHECKING:
     from turncheck.github.pull_request import Target
     from turncheck.github.results_service import ResultsService, Uploaded
     from turncheck.job import Outcome
-    from turncheck.render.annotations import Annotation
+    from turncheck.render.annotations import Annotation, Level
     from turncheck.render.rendered import Rendered
     from turncheck.settings import Settings
 
 RESOLVED = trusted("> ✅ **Resolved:** what an earlier run reported here no longer holds.\n\n")
+
+
+_STILL_TO_COME: Final = 1
+"""Warnings that may follow the annotations: the summary, the outputs, the plots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,8 @@ class Publishing:
     comment_url: str = ""
     notes: list[str] = field(default_factory=list)
     _uploaded: Uploaded | None = None
+    _said: Counter[Level] = field(default_factory=Counter)
+    """What the log has been told already: each takes the place of an annotation of its level."""
 
     def publish(self) -> list[str]:
         """Upload, comment, annotate, summarize, set the outputs: in this order, since each links to those before.
@@ -108,6 +115,7 @@ class Publishing:
         """
         for warning in self.outcome.comparison.baseline.warnings:
             self.place.say("warning", f"baseline: {warning}")  # the summary has it where it names the baseline
+            self._said["warning"] += 1
         steps = [Publisher("artifact", self._upload), Publisher("comment", self._comment)]
         if self.settings.annotations:
             steps.append(Publisher("annotations", self._annotate))
@@ -218,11 +226,13 @@ class Publishing:
             expected = isinstance(error, MissingPermissionError) and self._reads_only()
             (self._note if expected else self._warn)(f"check run: {error}")
             in_check_run = False
-        for gate in self.outcome.verdict.gates:
-            if gate.outcome == "failed":
-                self.place.annotate(command("error", f"{gate.name}: {gate.reason}", title="turncheck"))
+        # One for all gates: GitHub shows ten of a level, and what stands at a line helps more.
+        failed = [f"{gate.name}: {gate.reason}" for gate in self.outcome.verdict.gates if gate.outcome == "failed"]
+        if failed:
+            self.place.annotate(command("error", "\n".join(failed), title="turncheck"))
         if not in_check_run:
-            for line in workflow_commands(within_limit(found)[0]):
+            self._said.update({"error": int(bool(failed)), "warning": _STILL_TO_COME})
+            for line in workflow_commands(within_limit(found, self._said)[0]):
                 self.place.annotate(line)
 
     def _check(self, found: Sequence[Annotation]) -> bool:
@@ -300,8 +310,9 @@ class Publishing:
     def _warn(self, text: str) -> None:
         self._say("warning", text)
 
-    def _say(self, level: str, text: str) -> None:
+    def _say(self, level: Level, text: str) -> None:
         self.notes.append(text)
+        self._said[level] += 1
         self.place.say(level, text)
 
 

@@ -75,6 +75,15 @@ def test_at_most_ten_of_a_level_are_shown_and_the_last_says_how_many_more() -> N
     assert (len(left), shown[10].message) == (38, "m0")
 
 
+def test_what_was_said_before_takes_places() -> None:
+    found = find_annotations(report(findings=[finding("e", f"m{i}", line=i + 1) for i in range(9)]), None)
+
+    shown, left = within_limit(found, {"error": 2})
+
+    assert [one.message for one in shown[-2:]] == ["m6", "and 2 more, see the job summary"]
+    assert (len(shown), len(left)) == (8, 2)
+
+
 def test_a_place_outside_the_repository_is_an_annotation_of_the_run() -> None:
     (found,) = find_annotations(report(stories=[story("s", "a!b", path="/tmp/elsewhere.yml")]), None)  # noqa: S108
 

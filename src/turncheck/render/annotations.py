@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.render.links import repository_path
@@ -11,7 +12,7 @@ from turncheck.render.sinks.workflow_command import command
 from turncheck.render.wrong_cases import wrong_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.comparison.model import CaseChange, Comparison
     from turncheck.location import Location
@@ -57,16 +58,17 @@ def find_annotations(report: Report, comparison: Comparison | None) -> tuple[Ann
 
 
 def within_limit(
-    found: Sequence[Annotation], per_level: int = PER_LEVEL
+    found: Sequence[Annotation], taken: Mapping[Level, int] = MappingProxyType({})
 ) -> tuple[tuple[Annotation, ...], tuple[Annotation, ...]]:
     """Part annotations into those that are shown where only some of each level are, and those that are not.
 
-    The last place of a level that has too many says how many more there are.
+    The last place of a level that has too many says how many more there are. ``taken``: places that are gone already.
     """
     shown: list[Annotation] = []
     left: list[Annotation] = []
     for level in LEVELS:
         same = [one for one in found if one.level == level]
+        per_level = max(PER_LEVEL - taken.get(level, 0), 1)
         if len(same) <= per_level:
             shown += same
             continue
