@@ -87,6 +87,7 @@ def _measure(
     write(terminal_summary(outcome, prepared.links))
     publishing = publish(prepared, outcome, variables, write)
     publishing.publish_plots(lambda: draw_plots(outcome, folder, screen))
+    publishing.confirm()
     return outcome.exit_code
 
 
@@ -162,13 +163,18 @@ def _publish_run(
     )
     found = reader.read(run_id)
     folder = Path(settings.out)
+    published = []
     for number, result in enumerate(found.results):
         below = folder if len(found.results) == 1 else folder / str(number + 1)
         write_all(below, result.outcome.renderings)
         # Annotations by workflow command would stand at this run's commit, which is the default branch's.
         place = _place(context, client, variables, write)
         place = replace(place, target=lambda: found.target, stamp=found.stamp, annotate=lambda _: None)
-        Publishing(result.outcome, below, settings, place, artifact_url=result.artifact_url).publish()
+        publishing = Publishing(result.outcome, below, settings, place, artifact_url=result.artifact_url)
+        publishing.publish()
+        published.append(publishing)
+    for publishing in published:
+        publishing.confirm()
     return EXIT_OK
 
 

@@ -104,6 +104,7 @@ class Publishing:
     comment_url: str = ""
     notes: list[str] = field(default_factory=list)
     _uploaded: Uploaded | None = None
+    _sticky: StickyComment | None = None
     _said: Counter[Level] = field(default_factory=Counter)
     """What the log has been told already: each takes the place of an annotation of its level."""
 
@@ -136,6 +137,11 @@ class Publishing:
             self.service.upload(f"{self._uploaded.name}{PLOTS_SUFFIX}", files, self.settings.retention_days)
 
         publish_all([Publisher("plots", send)], self._warn)
+
+    def confirm(self) -> None:
+        """Make sure that the comment is still ours, now that everything else is done: runs may have raced."""
+        if self._sticky is not None:
+            publish_all([Publisher("comment", self._sticky.confirm)], self._warn)
 
     # --- the artifact ------------------------------------------------------------------------------------------------
 
@@ -196,6 +202,7 @@ class Publishing:
                 "from the workflow that publishes on `workflow_run`, where the repository has one"
             )
             return
+        self._sticky = comment
         self.comment_url = posted.url or ""
         if posted.note and posted.url:
             self._note(posted.note)

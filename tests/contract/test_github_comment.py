@@ -171,6 +171,20 @@ def test_an_older_run_that_writes_in_between_is_put_right(fake: FakeGitHub) -> N
     assert fake.bodies(7) == [with_stamp("ours", 5)]
 
 
+def test_a_newer_run_looks_again_and_puts_right_what_an_older_one_wrote_after_it(fake: FakeGitHub) -> None:
+    fake.add_pull(7)
+    made = fake.add_comment(7, with_stamp("first", 1))
+    newer = sticky(fake)
+    newer.write(body("new"), Stamp(9))
+    made["body"] = with_stamp("old, written late", 5)
+
+    newer.confirm()
+    newer.confirm()
+
+    assert fake.bodies(7) == [with_stamp("new", 9)]
+    assert [seen.method for seen in fake.log].count("PATCH") == 2
+
+
 def test_a_comment_deleted_meanwhile_is_posted_again(fake: FakeGitHub) -> None:
     fake.add_pull(7)
     fake.add_comment(7, with_stamp("old", 1))

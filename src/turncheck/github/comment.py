@@ -77,6 +77,7 @@ class StickyComment:
         self._of_pull_request = f"/repos/{repository}/issues/{number}/comments"
         self._of_repository = f"/repos/{repository}/issues/comments"
         self._marker = marker
+        self._settled: tuple[str, Stamp, str] | None = None
 
     def write(self, body: str, stamp: Stamp) -> Posted:
         """Write it: into the comment that is there, else into a new one.
@@ -107,6 +108,19 @@ class StickyComment:
             return Posted(None, "there was no comment to update")
         return self._settle(mine, stamped(body, self._marker, stamp), stamp, author)
 
+    def confirm(self) -> None:
+        """Look once more, some time after writing: an older run that had read before may have written meanwhile.
+
+        Raises:
+            GitHubError: it could not be looked at, or not be written again.
+        """
+        if self._settled is None:
+            return
+        body, stamp, author = self._settled
+        mine = self._mine(author)
+        if mine and max(comment.stamp for comment in mine) < stamp:
+            self._settle(mine, body, stamp, author)
+
     def _create(self, body: str, stamp: Stamp, author: str) -> Posted:
         try:
             made = self._post(body)
@@ -123,6 +137,7 @@ class StickyComment:
 
     def _settle(self, mine: list[_Comment], body: str, stamp: Stamp, author: str) -> Posted:
         """Bring the newest content into the oldest comment, and delete our own newer ones."""
+        self._settled = body, stamp, author
         posted = Posted(mine[0].url)
         for _ in range(_MOST_ROUNDS):
             oldest, newer = mine[0], mine[1:]
