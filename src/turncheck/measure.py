@@ -274,15 +274,15 @@ class _Run:
             self._skip("validate", self._not_asked())
             return None
         with self.screen.step("validate", "Checking the data"):
+            strict, stories = self.settings.strict, self.tests.stories
+            examples = self.tests.nlu.examples if self.tests.nlu else ()
+            history = smallest_max_history(self.project.config)
             found = validate(
-                self.project,
-                max_history=smallest_max_history(self.project.config),
-                strict=self.settings.strict,
-                tests=self.tests.stories,
-                test_examples=self.tests.nlu.examples if self.tests.nlu else (),
-            )
-            kept = suppress(found, self.project, self.inputs.ignored, strict=self.settings.strict)
-        findings = tuple(sorted({*kept.findings, *self.tests.findings, *self.case_findings}, key=_by_place))
+                self.project, max_history=history, strict=strict, tests=stories, test_examples=examples
+            ).without((), (*self.tests.findings, *self.case_findings))
+            ignored = self.inputs.ignored
+            kept = suppress(found, self.project, ignored, tests=stories, test_examples=examples, strict=strict)
+        findings = tuple(sorted({*kept.findings}, key=_by_place))
         severities = [finding.severity for finding in findings]
         return Validation(
             findings=findings,

@@ -8,12 +8,14 @@ import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TextIO
 
 from turncheck import __version__
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.location import Location
+from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
 from turncheck.validation.findings import found
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from turncheck.project.model import Example, Project, Story
+    from turncheck.project.yaml_source import YamlSource
     from turncheck.render.findings import Notes
     from turncheck.render.sarif import RuleText
 
@@ -123,7 +126,15 @@ def check_project(request: Request) -> Checked:
             tests=stories,
             test_examples=examples,
         )
-        kept = suppress(validated, project, ignored, strict=request.strict, stories_only=request.stories_only)
+        kept = suppress(
+            validated,
+            project,
+            ignored,
+            tests=stories,
+            test_examples=examples,
+            strict=request.strict,
+            stories_only=request.stories_only,
+        )
         return Checked(kept, project)
 
 
@@ -207,11 +218,18 @@ def rule_texts() -> Mapping[str, RuleText]:
 
 
 def source_lines(project: Project | None) -> Callable[[Location], str | None]:
-    """Return a function that gives the line of a place in the project's files."""
-    sources = {f.path: f.document.source for f in project.files if f.document is not None} if project else {}
+    """Return a function that gives the line of a place in the files of the project and its tests."""
+    if project is None:
+        return lambda _place: None
+    sources = {file.path: file.document.source for file in project.files if file.document is not None}
+    folder = ProjectFolder(project.root)
+
+    @cache
+    def source_of(path: str) -> YamlSource | None:
+        return sources.get(path) or folder.read(project.root / path)
 
     def line_of(place: Location) -> str | None:
-        source = sources.get(place.path)
+        source = source_of(place.path) if place.path else None
         if source is None or place.line is None or not 0 < place.line <= len(source.line_starts):
             return None
         return source.line(place.line)

@@ -102,3 +102,23 @@ def test_what_rasa_does_not_get_to_see_is_suppressed_by_its_own_code(tmp_path: P
     found = _ignoring(tmp_path, code, *edits)
     assert not any(f.message.startswith(f"{code}: ") for f in found.findings)
     assert places(found, "suppression-unused") == []
+
+
+def test_a_comment_in_a_test_file_counts_too(tmp_path: Path) -> None:
+    story = """\
+version: "3.1"
+stories:
+- story: ordered
+  steps:
+  # turncheck: ignore test-sentence-in-training
+  - user: hello there
+    intent: greet
+  - action: utter_greet
+  - user: good morning to you
+    intent: greet
+  - action: utter_greet  # turncheck: ignore action-unused
+"""
+    write_project(tmp_path, **{"tests/test_stories.yml": story})
+    found = check_project(Request(project=tmp_path, strict=True)).validated
+    assert places(found, "test-sentence-in-training") == ["tests/test_stories.yml:9:5"]
+    assert places(found, "suppression-unused") == ["tests/test_stories.yml:11:26"]

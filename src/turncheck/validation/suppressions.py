@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.finding import Finding
 from turncheck.location import Location
-from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
+from turncheck.project.folder import ProjectFolder
+from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence, parse_yaml
 from turncheck.validation.facts import suggestion
 from turncheck.validation.findings import found
 from turncheck.validation.incomplete import missing_parts
@@ -22,10 +23,11 @@ from turncheck.validation.load_order import EMPTYING, HIDDEN, STOPPING
 from turncheck.validation.registry import CHECKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from turncheck.finding import Severity
-    from turncheck.project.model import Project
+    from turncheck.project.model import Example, Project, Story
     from turncheck.project.yaml_positions import YamlDocument, YamlNode
     from turncheck.validation.pipeline import Validated
 
@@ -58,15 +60,19 @@ def suppress(
     project: Project,
     ignored: Sequence[tuple[str, Location]] = (),
     *,
+    tests: Sequence[Story] = (),
+    test_examples: Sequence[Example] = (),
     strict: bool = False,
     stories_only: bool = False,
 ) -> Validated:
-    """Leave out what comments in the project's files and ``ignored`` (code, where it stands) name.
+    """Leave out what comments in the files of the project and its tests, and ``ignored`` (code, its place) name.
 
     Unused suppressions are added, at their true severity if ``strict``. ``stories_only``: the checks were those of
     ``data validate stories``, so that other codes could not come up.
     """
-    suppressions = [*_comments(project), *(Suppression(code, place) for code, place in ignored)]
+    documents = {file.path: file.document for file in project.files if file.document is not None}
+    documents |= _documents_of_tests(project.root, (*tests, *test_examples))
+    suppressions = [*_comments(documents), *(Suppression(code, place) for code, place in ignored)]
     if not suppressions:
         return validated
     used: set[int] = set()
@@ -114,10 +120,17 @@ def _unused(suppression: Suppression, severity: Severity) -> Finding:
     return Finding(finding.code, severity, finding.message, finding.location, finding.hint)
 
 
-def _comments(project: Project) -> Iterator[Suppression]:
-    for file in project.files:
-        if file.document is not None and _MARK in file.document.source.text:
-            yield from _comments_of(file.path, file.document)
+def _documents_of_tests(root: Path, tests: Iterable[Story | Example]) -> dict[str, YamlDocument]:
+    """The test files that hold such a comment; they are read again, for that alone."""
+    folder = ProjectFolder(root)
+    sources = {path: folder.read(root / path) for path in sorted({test.location.path for test in tests})}
+    return {path: parse_yaml(source) for path, source in sources.items() if source and _MARK in source.text}
+
+
+def _comments(documents: Mapping[str, YamlDocument]) -> Iterator[Suppression]:
+    for path, document in documents.items():
+        if _MARK in document.source.text:
+            yield from _comments_of(path, document)
 
 
 def _comments_of(path: str, document: YamlDocument) -> Iterator[Suppression]:
