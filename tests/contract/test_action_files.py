@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -35,6 +37,35 @@ def test_the_linters_of_the_field_find_nothing(command: list[str]) -> None:
     done = subprocess.run([BIN / command[0], *command[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def uses_of_the_action() -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Each step of an example or of our own workflows that uses the action, with its job and its file."""
+    jobs = [(path, job) for path in WORKFLOWS for job in yaml.safe_load((ROOT / path).read_text())["jobs"].values()]
+    return [
+        (path, step, job)
+        for path, job in jobs
+        for step in job.get("steps", ())
+        if step.get("uses", "").startswith(("turncheck/turncheck@", "./"))
+    ]
+
+
+def test_the_workflows_use_the_action_as_it_is() -> None:
+    used = uses_of_the_action()
+    assert len({path for path, _, _ in used}) >= 8
+
+    for path, step, job in used:
+        unknown = set(step.get("with", {})) - set(ACTION["inputs"])
+        asked = set(re.findall(rf"steps\.{step.get('id', '-')}\.outputs\.([a-z-]+)", yaml.safe_dump(job)))
+        brackets = re.findall(rf"steps\.{step.get('id', '-')}\.outputs\['([a-z-]+)'\]", yaml.safe_dump(job))
+        assert not unknown, path
+        assert {*asked, *brackets} <= set(ACTION["outputs"]), path
+
+
+def test_every_example_is_spoken_of() -> None:
+    docs = "".join(page.read_text("utf-8") for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")])
+
+    assert [path for path in WORKFLOWS if path.startswith("examples/") and Path(path).name not in docs] == []
 
 
 def test_every_input_is_a_setting_and_every_setting_an_input() -> None:
