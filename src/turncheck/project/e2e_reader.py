@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.finding import Finding, Severity
 from turncheck.project.e2e_model import STEP_KINDS, Assertion, CaseTurn, E2ECase, E2ECases, Expectation, Stub
-from turncheck.project.e2e_shapes import CASE, FILE, NAMED, STUBS
+from turncheck.project.e2e_shapes import CASE, FILE, NAMED, STEP, STUBS, USER
 from turncheck.project.shapes import Anything, Fault, Key, ListOf, Record, Shape, is_nothing, read, text_of
 from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlSequence
 
@@ -34,7 +34,7 @@ class FileReader:
     used: set[str] = field(default_factory=set)
 
     def read(self, root: YamlMapping) -> E2ECases:
-        """Read the file. A case with a fault is left out: the fault is an error, and nothing is run."""
+        """Read the file. Where it has a fault nothing is run: what is doubtful beside it is not told."""
         self._held(root, _KEYS, "the file")
         if "test_cases" in root.items:
             self._held(root.items["test_cases"], _CASES, "'test_cases'")
@@ -45,9 +45,10 @@ class FileReader:
         nodes = _items(root.at("test_cases"))
         cases = [case for node in nodes if (case := self._case(node, fixtures, metadata, stubs)) is not None]
         self._check_names(cases)
-        if len(cases) == len(nodes):
-            self._check_stubs(stubs, cases)
-            self._check_unused(root, own)
+        self._check_stubs(stubs, cases)
+        self._check_unused(root, own)
+        if any(finding.severity == "error" for finding in self.findings):
+            self.findings = [finding for finding in self.findings if finding.severity == "error"]
         return E2ECases(tuple(cases), tuple(stubs or ()), tuple(self.findings), (root.source.path,))
 
     # --- faults -------------------------------------------------------------------------------------------------------
@@ -123,20 +124,22 @@ class FileReader:
     # --- cases --------------------------------------------------------------------------------------------------------
 
     def _case(self, node: YamlNode, fixtures: Named, metadata: Named, stubs: Sequence[Stub] | None) -> E2ECase | None:
-        data, is_right = self._held(node, CASE, "An entry of 'test_cases'")
-        if not is_right or not isinstance(node, YamlMapping):
+        _, is_right = self._held(node, CASE, "An entry of 'test_cases'")
+        name = text_of(node.at("test_case"))
+        if not isinstance(node, YamlMapping) or not name:
             return None
-        steps = _items(node.items["steps"])
+        # Of a case with a fault, which is never run, what is right is read too: all mistakes are told at once.
+        steps = [step for step in _items(node.at("steps")) if is_right or _is_right(step)]
         used = self._names(node, "fixtures", fixtures)
         self.used.update(used)
         case_metadata = self._metadata(node, metadata)
         case = E2ECase(
-            name=data["test_case"],
+            name=name,
             location=node.location,
-            turns=self._turns(steps, data["steps"], metadata, case_metadata),
+            turns=self._turns(steps, metadata, case_metadata),
             fixtures=tuple(used),
             slots={slot: value for fixture in used for slot, value in fixtures[fixture].items()},
-            stubs=None if stubs is None else _stubs_of(data["test_case"], stubs),
+            stubs=None if stubs is None else _stubs_of(name, stubs),
             source=[step.data for step in steps],
         )
         if case.expects_nothing:
@@ -153,6 +156,7 @@ class FileReader:
             name = text_of(item)
             if name in known:
                 names.append(name)
+            if name in known or not name:  # what is no name is a fault of another kind
                 continue
             close = get_close_matches(name, known, 1)
             hint = f"Did you mean '{close[0]}'?" if close else f"There are: {', '.join(known) or 'none'}."
@@ -163,22 +167,18 @@ class FileReader:
         return {key: value for name in self._names(node, "metadata", known) for key, value in known[name].items()}
 
     def _turns(
-        self,
-        steps: Sequence[YamlNode],
-        data: Sequence[Mapping[str, Any]],
-        metadata: Named,
-        case_metadata: Mapping[str, Any],
+        self, steps: Sequence[YamlNode], metadata: Named, case_metadata: Mapping[str, Any]
     ) -> tuple[CaseTurn, ...]:
         begun: list[tuple[CaseTurn, list[Expectation]]] = []
-        for step, content in zip(steps, data, strict=True):
+        for step in steps:
             if not isinstance(step, YamlMapping):  # its shape says it is one
                 continue
-            if "user" in content:
+            if "user" in step.items:
                 if begun and begun[-1][0].user is not None and not (begun[-1][1] or begun[-1][0].assertions):
                     self._fault(
                         "Nothing is expected of the user step before this one.", step.location, severity="warning"
                     )
-                begun.append((self._user(step, content, metadata, case_metadata), []))
+                begun.append((self._user(step, metadata, case_metadata), []))
             else:
                 if not begun:
                     begun.append((CaseTurn(None, step.location), []))
@@ -193,9 +193,8 @@ class FileReader:
             expectations = ()
         return CaseTurn(turn.user, turn.location, tuple(expectations), turn.assertions, turn.ordered, turn.metadata)
 
-    def _user(
-        self, step: YamlMapping, content: Mapping[str, Any], metadata: Named, case_metadata: Mapping[str, Any]
-    ) -> CaseTurn:
+    def _user(self, step: YamlMapping, metadata: Named, case_metadata: Mapping[str, Any]) -> CaseTurn:
+        content = read(step, USER, [])
         nodes = _items(step.items.get("assertions"))
         return CaseTurn(
             user=content["user"],
@@ -208,6 +207,12 @@ class FileReader:
             ordered=content.get("assertion_order_enabled", False),
             metadata={**case_metadata, **self._metadata(step, metadata)},
         )
+
+
+def _is_right(step: YamlNode) -> bool:
+    faults: list[Fault] = []
+    read(step, STEP, faults)
+    return not faults
 
 
 def _expectations(step: YamlMapping) -> list[Expectation]:

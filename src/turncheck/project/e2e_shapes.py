@@ -111,6 +111,7 @@ EXPECTATION: Final = Record(
     },
     others=("user",),
 )
+STEP: Final = Either((USER, EXPECTATION), "a map, such as 'user: …' or 'bot: …'")
 CASE: Final = Record(
     "a test case",
     {
@@ -118,10 +119,7 @@ CASE: Final = Record(
         "fixtures": Key(_NAMES, "Names of fixtures."),
         "metadata": Key(_NAMES, "Names of metadata to send with every message."),
         "steps": Key(
-            ListOf(
-                Either((USER, EXPECTATION), "a map, such as 'user: …' or 'bot: …'"),
-                what="a list of steps",
-            ),
+            ListOf(STEP, what="a list of steps"),
             required=True,
         ),
     },
