@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from turncheck.engines.embedded.actions.endpoint import ActionEndpoint, choose_server, read_endpoint
-from turncheck.engines.embedded.actions.server import NoActionServer
+from turncheck.engines.embedded.actions.endpoint import choose_server
+from turncheck.engines.embedded.actions.server import HttpActionServer, NoActionServer
 from turncheck.engines.embedded.actions.server_process import running_action_server
 from turncheck.engines.embedded.conversation import Assistant
 from turncheck.engines.embedded.engine import EmbeddedEngine
@@ -92,7 +92,7 @@ def running_assistant(
     """
     engine = load_or_train(options, project, environment, screen)
     _tell_about(engine.info, screen)
-    with running_server(options, project, environment) as server:
+    with running_server(options, project, environment, screen) as server:
         yield engine.with_action_server(server)
 
 
@@ -142,9 +142,9 @@ def _loaded(model: LoadedModel, options: AssistantOptions, project: Project) -> 
 
 @contextmanager
 def running_server(
-    options: AssistantOptions, project: Project, environment: Mapping[str, str]
+    options: AssistantOptions, project: Project, environment: Mapping[str, str], screen: Screen
 ) -> Iterator[ActionServer]:
-    """Choose the action server, and start it where a command says so.
+    """Choose the action server, and start it where a command says so; one that dies has the end of its log shown.
 
     Raises:
         UserError: an address that cannot be called, or a server that does not start.
@@ -153,10 +153,12 @@ def running_server(
     if options.action_server is None:
         yield choose_server(named, environment, url=options.action_endpoint, allowed_hosts=options.allowed_hosts)
         return
-    if options.action_endpoint is not None:
-        endpoint: ActionEndpoint | None = ActionEndpoint(options.action_endpoint)
-    else:
-        endpoint = read_endpoint(named, environment) if named else None
+    chosen = choose_server(named, environment, url=options.action_endpoint, allowed_hosts=options.allowed_hosts)
+    endpoint = chosen.endpoint if isinstance(chosen, HttpActionServer) else None
     child = for_child(environment, options.child_variables)
-    with running_action_server(options.action_server, options.project, child, endpoint=endpoint) as server:
+
+    def say(what: str) -> None:
+        screen.alarm("\n".join(text(line, 400) for line in what.splitlines()))
+
+    with running_action_server(options.action_server, options.project, child, say=say, endpoint=endpoint) as server:
         yield server

@@ -121,7 +121,7 @@ def _talking_to(
         with running_assistant(assistant, project, environment, screen) as engine:
             yield engine.for_threads()
         return
-    with given_rasa(rasa, project) as engines, running_server(assistant, project, environment) as server:
+    with given_rasa(rasa, project) as engines, running_server(assistant, project, environment, screen) as server:
         if engines is not None:
             yield engines.assistant(server)
 

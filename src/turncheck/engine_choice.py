@@ -135,6 +135,7 @@ class EmbeddedEngines:
         from turncheck.engines.embedded.conversation import Assistant  # noqa: PLC0415 - see the class
         from turncheck.engines.embedded.engine import EmbeddedEngine  # noqa: PLC0415 - see the class
 
+        server.look()
         assistant = Assistant(self.ensemble.domain, self.ensemble, self.nlu, server, self.seed)
         return EmbeddedEngine(self.info(), assistant, self.nlu).for_threads()
 

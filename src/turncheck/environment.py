@@ -1,9 +1,10 @@
-"""Which environment variables go where: secrets of the job stay with the job."""
+"""Which environment variables go where: secrets of the job stay with the job; what the network needs of them."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from turncheck.errors import UserError
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _PRIVATE_PREFIXES = ("INPUT_", "ACTIONS_")
+_CA_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
+_PROXY_VARIABLES = ("https_proxy", "all_proxy", "no_proxy")
 
 
 def is_private(name: str) -> bool:
@@ -47,3 +50,28 @@ def expand(text: str, environment: Mapping[str, str], location: Location | None 
         return environment[name]
 
     return _VARIABLE.sub(value, text)
+
+
+def ca_file(environment: Mapping[str, str]) -> str | None:
+    """Return the file of certificates that servers are trusted by, where the environment names one."""
+    return next((environment[name] for name in _CA_VARIABLES if environment.get(name)), None)
+
+
+def proxies(environment: Mapping[str, str], url: str) -> dict[str, str]:
+    """Return the proxy through which an address is reached, as ``requests`` takes it; for most none.
+
+    Only ``https`` goes through a proxy, which then sees the host's name and nothing else: what is said and the token
+    are for the server alone. ``NO_PROXY`` names hosts that are reached directly.
+    """
+    from urllib.request import (  # type: ignore[attr-defined]  # the stubs lack it  # noqa: PLC0415 - slow to import
+        proxy_bypass_environment,
+    )
+
+    address = urlsplit(url)
+    named = {name.lower(): value for name, value in environment.items() if name.lower() in _PROXY_VARIABLES and value}
+    proxy = named.get("https_proxy") or named.get("all_proxy")
+    if address.scheme != "https" or not proxy:
+        return {}
+    host = address.netloc.rpartition("@")[2]
+    is_direct = proxy_bypass_environment(host, {"no": named.get("no_proxy", "")})
+    return {} if is_direct else {"https": proxy}

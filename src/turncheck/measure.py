@@ -258,7 +258,7 @@ class _Run:
         workers = max(self.engines.at_once, self.settings.workers)
 
         def all_cases() -> EndToEnd:
-            with running_server(self._assistant(), self.project, self.inputs.environment) as server:
+            with running_server(self._assistant(), self.project, self.inputs.environment, self.screen) as server:
                 engine = self.engines.assistant(server)
                 return evaluate_cases(engine, read.cases, CaseRun(workers=workers))
 

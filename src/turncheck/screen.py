@@ -52,6 +52,11 @@ class Screen:
             self.stream.write(f"{text}\n")
             self.stream.flush()
 
+    def alarm(self, text: str) -> None:
+        """Say something that went wrong, asked to be quiet or not."""
+        self.stream.write(f"{text}\n")
+        self.stream.flush()
+
     def detail(self, text: str) -> None:
         """Say something that only --verbose wants to hear."""
         if self.verbose and not self.quiet:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import bad_servers
 import pytest
 from action_servers import action_server, free_port, rasa_sdk_python
 
@@ -233,6 +234,38 @@ def test_a_server_that_is_not_there_is_told_from_none_at_all(engine: EmbeddedEng
     assert noted.outcome == "unreachable"
 
 
+def noted_of(engine: EmbeddedEngine, address: str, timeout: float | None = None) -> CustomAction:
+    served = engine.with_action_server(HttpActionServer(ActionEndpoint(address)))
+    (noted,) = served.conversation(turn_timeout=timeout).say("/remember").custom_actions
+    return noted
+
+
+def test_a_server_that_hangs_up_on_an_action_failed_and_is_not_missing(engine: EmbeddedEngine) -> None:
+    for how in ("hangs up", "breaks off"):
+        with bad_servers.serving(how) as address:
+            noted = noted_of(engine, address)
+        assert (noted.outcome, noted.missing) == ("failed", False)
+        assert noted.reason == "'action_remember' failed, the action server cut the connection"
+
+
+def test_a_server_that_was_there_and_is_gone_is_told_from_one_that_never_was(engine: EmbeddedEngine) -> None:
+    with bad_servers.serving("hangs up") as address:
+        served = engine.with_action_server(HttpActionServer(ActionEndpoint(address)))
+    (noted,) = served.conversation().say("/remember").custom_actions
+    assert noted.outcome == "lost"
+    assert "is gone" in noted.reason
+
+
+def test_an_answer_that_drips_ends_when_the_turns_time_is_over(engine: EmbeddedEngine) -> None:
+    with bad_servers.serving("drips") as address:
+        begin = time.monotonic()
+        noted = noted_of(engine, address, timeout=0.5)
+        assert time.monotonic() - begin < 2
+    assert noted == CustomAction(
+        "action_remember", "timed out", "'action_remember' gave no answer before the turn's time was over"
+    )
+
+
 def test_stubs_stand_for_actions_and_nobody_is_called(engine: EmbeddedEngine) -> None:
     stub = {"events": [{"event": "slot", "name": "note", "value": 5}], "responses": [{"response": "utter_after"}]}
     conversation = engine.conversation(stubs={"action_remember": stub})
@@ -267,7 +300,7 @@ def test_a_server_is_started_with_nothing_private_and_stopped_again(
     port = free_port()
     endpoint = ActionEndpoint(f"http://127.0.0.1:{port}/webhook")
     environment = for_child(os.environ, [("SHOP", "open")])
-    with running_action_server(sdk_command(port), project, environment, endpoint=endpoint) as server:
+    with running_action_server(sdk_command(port), project, environment, say=print, endpoint=endpoint) as server:
         turn = engine.with_action_server(server).conversation().say("/secrets")
     assert texts(turn) == ["none", "open"]
     assert not HttpActionServer(endpoint).healthy()
@@ -278,9 +311,23 @@ def test_a_server_that_dies_shows_the_end_of_its_log(tmp_path: Path) -> None:
     command = f"{sys.executable} -c 'import sys; sys.exit(\"no such actions\")'"
     with (
         pytest.raises(UserError, match=r"ended with exit code 1(.|\n)*no such actions"),
-        running_action_server(command, tmp_path, {}, endpoint=endpoint),
+        running_action_server(command, tmp_path, {}, say=print, endpoint=endpoint),
     ):
         pass
+
+
+def test_a_server_that_dies_in_the_run_shows_the_end_of_its_log(tmp_path: Path, engine: EmbeddedEngine) -> None:
+    port, said = free_port(), list[str]()
+    endpoint = ActionEndpoint(f"http://127.0.0.1:{port}/webhook")
+    command = f"{sys.executable} {bad_servers.__file__} {port} dies"
+    with running_action_server(command, tmp_path, {}, say=said.append, endpoint=endpoint) as server:
+        served = engine.with_action_server(server)
+        (first,) = served.conversation().say("/remember").custom_actions
+        (second,) = served.conversation().say("/remember").custom_actions
+    assert (first.outcome, second.outcome) == ("lost", "lost")
+    assert "went away while it ran 'action_remember'" in first.reason
+    assert "'action_remember' was not run" in second.reason
+    assert said == ["the action server ended with exit code 3. Its log ends with:\nLAST WORDS"]
 
 
 def test_a_server_that_never_answers_is_given_up(tmp_path: Path) -> None:
@@ -288,7 +335,7 @@ def test_a_server_that_never_answers_is_given_up(tmp_path: Path) -> None:
     command = f"{sys.executable} -c 'import time; time.sleep(60)'"
     with (
         pytest.raises(UserError, match="does not answer"),
-        running_action_server(command, tmp_path, {}, endpoint=endpoint, start_seconds=0.5),
+        running_action_server(command, tmp_path, {}, say=print, endpoint=endpoint, start_seconds=0.5),
     ):
         pass
 
@@ -297,6 +344,6 @@ def test_a_command_that_cannot_be_run_is_an_error(tmp_path: Path) -> None:
     endpoint = ActionEndpoint(f"http://127.0.0.1:{free_port()}/webhook")
     with (
         pytest.raises(UserError, match="cannot be run"),
-        running_action_server("no-such-program --x", tmp_path, {}, endpoint=endpoint),
+        running_action_server("no-such-program --x", tmp_path, {}, say=print, endpoint=endpoint),
     ):
         pass

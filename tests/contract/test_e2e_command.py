@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from typing import TYPE_CHECKING
 
+import bad_servers
 import pytest
 import yaml
 from action_servers import free_port, rasa_sdk_python
@@ -135,6 +137,19 @@ def test_with_a_started_server_they_pass(project: Path, capsys: pytest.CaptureFi
     e2e = json.loads((project / "report.json").read_text())["e2e"]
     assert e2e["cases"][1]["actions"] == {"validate_order_form": "real", "action_price": "real"}
     assert e2e["exercised"]["forms"] == ["order_form"]
+
+
+@pytest.mark.usefixtures("project")
+def test_a_server_that_dies_is_an_error_of_the_cases_that_need_it(capsys: pytest.CaptureFixture[str]) -> None:
+    port = free_port()
+    command = f"{sys.executable} {bad_servers.__file__} {port} dies"
+    arguments = ["--action-server", command, "--action-endpoint", f"http://127.0.0.1:{port}/webhook"]
+    assert run_command_line(["test", "e2e", "--quiet", "--workers", "1", *arguments]) == 1
+    shown = capsys.readouterr()
+    assert "tests/e2e_test_cases.yml .EE [100%]" in shown.out
+    assert "ERROR tests/e2e_test_cases.yml:9::orders - the action server at http://127.0.0.1:" in shown.out
+    assert " 1 passed, 2 errors in " in shown.out
+    assert "the action server ended with exit code 3. Its log ends with:\nLAST WORDS\n" in shown.err
 
 
 def test_a_failed_case_ends_with_1_and_shows_its_difference(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -374,6 +374,12 @@ def test_what_had_failed_before_an_action_was_missing_stays_failed() -> None:
     assert found.outcome == "failed"
 
 
+def test_a_case_whose_action_server_went_away_is_an_error() -> None:
+    lost = turn(custom_actions=(CustomAction("action_a", "lost", "the action server is gone"),))
+    result = run(Script({"a": turn(), "b": lost}), case("n", said("a", step("bot", "x")), said("b", step("bot", "y"))))
+    assert (only(result).outcome, only(result).reason, result.failed) == ("error", "the action server is gone", 1)
+
+
 def test_how_actions_were_run_is_noted() -> None:
     happened = turn(
         bot("x"), custom_actions=(CustomAction("action_a", "stubbed"), CustomAction("action_b", "failed", "status 500"))

@@ -127,11 +127,14 @@ class Policies(Protocol):
 
 # --- conversations ---------------------------------------------------------------------------------------------------
 
-ActionOutcome = Literal["ran", "stubbed", "assumed", "rejected", "failed", "timed out", "no server", "unreachable"]
+ActionOutcome = Literal[
+    "ran", "stubbed", "assumed", "rejected", "failed", "timed out", "no server", "unreachable", "lost"
+]
 """What became of a custom action.
 
 ``assumed``: a validation that has no stub where the others have, so that all values count as valid; ``no server``:
-none is configured (or a stub is missing); ``unreachable``: the one configured does not answer.
+none is configured (or a stub is missing); ``unreachable``: the one configured was never there; ``lost``: it was there,
+and is no more.
 """
 
 
@@ -146,7 +149,7 @@ class CustomAction:
     @property
     def missing(self) -> bool:
         """Whether the conversation lacks what the action would have done because nobody was there to run it."""
-        return self.outcome in {"no server", "unreachable"}
+        return self.outcome in {"no server", "unreachable", "lost"}
 
 
 @dataclass(frozen=True, slots=True)

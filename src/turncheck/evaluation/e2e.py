@@ -141,7 +141,8 @@ def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun) -> 
 def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: int = 0) -> CaseOutcome:
     """Hold the case's conversation and judge it. After a failed turn the conversation goes on.
 
-    A case that lacks a custom action is skipped, unless something had failed before.
+    A case that lacks a custom action is skipped, unless something had failed before; one whose action server went away
+    is an error.
 
     Raises:
         EngineError: the engine can hold no conversation any more.
@@ -188,7 +189,11 @@ class _Talk:
     @property
     def is_over(self) -> bool:
         """Whether no further message is to be sent."""
-        return self.missing is not None or self.timed_out or (self.has_failed and self._ended_by_assertion)
+        return self._lacks_action or self.timed_out or (self.has_failed and self._ended_by_assertion)
+
+    @property
+    def _lacks_action(self) -> bool:
+        return self.missing is not None or self.error is not None
 
     @property
     def has_failed(self) -> bool:
@@ -203,7 +208,7 @@ class _Talk:
     def take(self, expected: CaseTurn, turn: Turn, slot_order: SlotOrder) -> None:
         """Judge a turn."""
         self.note(turn)
-        if self.missing is not None:
+        if self._lacks_action:
             self.leave_out(expected)
             return
         if expected.assertions:
@@ -217,7 +222,9 @@ class _Talk:
         self.exercised = self.exercised.with_turn(turn)
         self.actions.extend(turn.custom_actions)
         lacking = next((action for action in turn.custom_actions if action.missing), None)
-        if lacking is not None:
+        if lacking is not None and lacking.outcome == "lost":
+            self.error = lacking.reason
+        elif lacking is not None:
             self.missing = lacking.reason
         self.remarks += [a.reason for a in turn.custom_actions if a.outcome in {"failed", "timed out"}]
         if turn.stopped:

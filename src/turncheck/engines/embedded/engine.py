@@ -49,6 +49,7 @@ class EmbeddedEngine:
         """Return the same engine, with its custom actions run by this server."""
         if self.assistant is None:
             return self
+        server.look()
         return replace(self, assistant=replace(self.assistant, server=server))
 
     def for_threads(self) -> EmbeddedEngine:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from turncheck.engines.embedded.actions.server import HttpActionServer, NoActionServer
-from turncheck.environment import expand
+from turncheck.environment import ca_file, expand
 from turncheck.errors import UserError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def choose_server(
         UserError: an address that cannot be called, or a variable that is not set.
     """
     if url is not None:
-        return HttpActionServer(ActionEndpoint(_checked(url, None)))
+        return HttpActionServer(ActionEndpoint(_checked(url, None), cafile=ca_file(environment)))
     read = None if endpoint is None else read_endpoint(endpoint, environment)
     if read is None:
         return NoActionServer()
@@ -94,7 +94,7 @@ def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionE
         headers={str(key): str(value) for key, value in (parameters.get("headers") or {}).items()},
         params=params,
         basic_auth=(str(login["username"]), str(login["password"])) if login else None,
-        cafile=parameters.get("cafile"),
+        cafile=parameters.get("cafile") or ca_file(environment),
         selective_domain=bool(parameters.get("enable_selective_domain", False)),
     )
 

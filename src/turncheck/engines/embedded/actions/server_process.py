@@ -12,7 +12,7 @@ from turncheck.engines.embedded.actions.server import HttpActionServer
 from turncheck.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from turncheck.engines.child_process import Child
@@ -29,12 +29,14 @@ def running_action_server(
     folder: Path,
     environment: Mapping[str, str],
     *,
+    say: Callable[[str], None],
     endpoint: ActionEndpoint | None = None,
     start_seconds: float = START_SECONDS,
 ) -> Iterator[HttpActionServer]:
     """Start ``command`` (no shell reads it) in ``folder``, wait until ``/health`` answers, and yield the server.
 
-    ``environment`` is all that the process gets. It is stopped at the end, with the processes it started.
+    ``environment`` is all that the process gets. It is stopped at the end, with the processes it started. Where it has
+    ended by itself until then, ``say`` is told so, with the end of its log.
 
     Raises:
         UserError: it cannot be started, ends by itself, or does not answer in time; its log's last lines are shown.
@@ -47,7 +49,12 @@ def running_action_server(
         )
     with running_child(_WHAT, split_command(_WHAT, command), folder, environment) as child:
         _wait(server, child, start_seconds)
-        yield server
+        server.was_there = True
+        try:
+            yield server
+        finally:
+            if (ended := child.ended()) is not None:
+                say(ended.what)
 
 
 def _wait(server: HttpActionServer, child: Child, seconds: float) -> None:

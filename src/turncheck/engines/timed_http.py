@@ -1,0 +1,148 @@
+"""HTTP sessions whose calls end in time whatever the other side does, and nothing of the environment but what is given.
+
+The time-out of ``requests`` is one for each read: a server that sends a byte now and then holds a call for ever. Here a
+call that takes too long has its connection shut down, so that no read waits any longer.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import HTTPError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_CALL = threading.local()
+"""``limit``: the call that is under way in this thread."""
+
+
+class _Limit:
+    """Shuts down what a call has opened when its time is over."""
+
+    def __init__(self, seconds: float) -> None:
+        self.is_over = False
+        self._sockets: list[socket.socket] = []
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(seconds, self._end)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def watch(self, opened: socket.socket | None) -> None:
+        """Note a connection of the call."""
+        with self._lock:
+            if opened is not None and opened not in self._sockets:
+                self._sockets.append(opened)
+        if self.is_over:
+            self._end()
+
+    def done(self) -> None:
+        """The call has ended: leave its connections alone, another call may have them next."""
+        with self._lock:
+            self._timer.cancel()
+            self._sockets = []
+
+    def _end(self) -> None:
+        with self._lock:
+            self.is_over = True
+            for opened in self._sockets:
+                with suppress(OSError):  # it is closed already
+                    socket.socket.shutdown(opened, socket.SHUT_RDWR)  # of TLS the connection below: nobody says goodbye
+
+
+def _watch(opened: socket.socket | None) -> None:
+    limit: _Limit | None = getattr(_CALL, "limit", None)
+    if limit is not None:
+        limit.watch(opened)
+
+
+class _WatchedHttp(HTTPConnection):
+    def connect(self) -> None:
+        super().connect()
+        _watch(self.sock)
+
+    def request(self, *arguments: Any, **options: Any) -> None:
+        _watch(self.sock)
+        super().request(*arguments, **options)
+
+
+class _WatchedHttps(HTTPSConnection):
+    def connect(self) -> None:
+        super().connect()
+        _watch(self.sock)
+
+    def request(self, *arguments: Any, **options: Any) -> None:
+        _watch(self.sock)
+        super().request(*arguments, **options)
+
+
+class _HttpPool(HTTPConnectionPool):
+    ConnectionCls = _WatchedHttp
+
+
+class _HttpsPool(HTTPSConnectionPool):
+    ConnectionCls = _WatchedHttps
+
+
+_POOLS = {"http": _HttpPool, "https": _HttpsPool}
+
+
+class _WatchedAdapter(HTTPAdapter):
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        super().init_poolmanager(*arguments, **options)
+        self.poolmanager.pool_classes_by_scheme = _POOLS
+
+    def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
+        manager = super().proxy_manager_for(*arguments, **options)
+        manager.pool_classes_by_scheme = _POOLS
+        return manager
+
+
+def session(*, ca_file: str | None = None, proxies: Mapping[str, str] | None = None) -> requests.Session:
+    """Return a session that reads nothing from the environment: neither proxies nor ``.netrc``, nor certificates."""
+    made = requests.Session()
+    made.trust_env = False
+    made.verify = ca_file or True
+    made.proxies = dict(proxies or {})
+    for scheme in ("http://", "https://"):
+        made.mount(scheme, _WatchedAdapter())
+    return made
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Let the calls of the block, body and all, take so long and no longer; they are made by this thread.
+
+    Raises:
+        requests.Timeout: they took longer, however they ended then.
+    """
+    limit = _CALL.limit = _Limit(seconds)
+    try:
+        yield
+    except (requests.RequestException, HTTPError, OSError) as error:
+        if limit.is_over:
+            raise requests.Timeout(f"no answer within {seconds:g} seconds") from error
+        raise
+    finally:
+        _CALL.limit = None
+        limit.done()
+    if limit.is_over:  # what was cut off may look like a whole answer
+        raise requests.Timeout(f"no answer within {seconds:g} seconds")
+
+
+def was_refused(error: requests.ConnectionError) -> bool:
+    """Whether no connection came about: nobody listens there, or there is no such host."""
+    from urllib3.exceptions import NewConnectionError, ProxyError  # noqa: PLC0415 - rarely asked
+
+    cause = error.args[0] if error.args else None
+    reason = getattr(cause, "reason", cause)
+    if isinstance(reason, ProxyError):
+        reason = reason.original_error
+    return isinstance(reason, NewConnectionError)
