@@ -25,7 +25,7 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
     "entity-undefined": ([(N, "[small](size)", "[small](sise)")], "data/nlu.yml:14:27"),
     "entity-role-undefined": ([(N, '"role": "from"', '"role": "form"')], "data/nlu.yml:15:21"),
     "action-undefined": ([(S, "- action: pizza_form", "- action: piza_form")], "data/stories.yml:12"),
-    "mapping-entity-undefined": ([(D, "      entity: size", "      entity: sise")], "domain.yml:20"),
+    "mapping-entity-undefined": ([(D, "      entity: size", "      entity: sise")], "domain.yml:21:15"),
     "mapping-intent-undefined": (
         [
             (
@@ -34,7 +34,39 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
                 "    - type: from_intent\n      intent: ordr\n      value: 1\n    - type: from_entity",
             )
         ],
-        "domain.yml:20",
+        "domain.yml:21:15",
+    ),
+    "mapping-role-undefined": (
+        [
+            (
+                D,
+                "      entity: size",
+                "      entity: city\n      role: form\n    - type: from_entity\n      entity: size",
+            )
+        ],
+        "domain.yml:22:13",
+    ),
+    "mapping-action-undefined": (
+        [(D, "      entity: size", "      entity: size\n    - type: custom\n      action: action_bakke")],
+        "domain.yml:23:15",
+    ),
+    "mapping-requested-slot-undefined": (
+        [
+            (
+                D,
+                "      entity: size",
+                "      entity: size\n      conditions:\n      - active_loop: pizza_form\n        requested_slot: sise",
+            )
+        ],
+        "domain.yml:24:25",
+    ),
+    "mapping-key-unknown": (
+        [(D, "      entity: size", "      entity: size\n      not_intents: greet")],
+        "domain.yml:22:7",
+    ),
+    "selector-intent-undefined": (
+        [(C, "- name: ResponseSelector", "- name: ResponseSelector\n  retrieval_intent: fag")],
+        "config.yml:10:21",
     ),
     "used-entity-undefined": ([(D, "- order\n", "- order:\n    use_entities: [sise]\n")], "domain.yml:6:20"),
     "ignored-intent-undefined": (
@@ -191,6 +223,15 @@ def test_a_slot_that_a_form_lacks_is_named_at_its_entry(tmp_path: Path) -> None:
 def test_a_default_slot_that_the_domain_lists_is_used_by_rasa(tmp_path: Path) -> None:
     listed = "slots:\n  requested_slot:\n    type: any\n    mappings:\n    - type: custom\n"
     assert checked(tmp_path, (D, "slots:\n", listed)).findings == ()
+
+
+def test_a_form_that_decides_itself_what_to_ask_may_be_waited_for(tmp_path: Path) -> None:
+    waiting = "      conditions:\n      - active_loop: pizza_form\n        requested_slot: guests\n"
+    guests = f"  guests:\n    type: text\n    mappings:\n    - type: from_text\n{waiting}forms:\n"
+    own = (D, "- action_bake", "- action_bake\n- validate_pizza_form")
+    code = "mapping-requested-slot-undefined"
+    assert places(checked(tmp_path / "listed", (D, "forms:\n", guests)), code) == ["domain.yml:28:25"]
+    assert places(checked(tmp_path / "own", (D, "forms:\n", guests), own), code) == []
 
 
 def test_names_near_ones_are_suggested(tmp_path: Path) -> None:

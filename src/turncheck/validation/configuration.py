@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from turncheck.validation.components import COMPONENTS, NEEDS, POLICIES, RECIPES, is_custom, short_name
 from turncheck.validation.facts import suggestion
 from turncheck.validation.findings import found
+from turncheck.validation.places import Places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from turncheck.finding import Finding
-    from turncheck.project.model import Config
+    from turncheck.project.model import Config, Project
 
 _MANDATORY = ("language", "assistant_id")
 _PLACEHOLDER = "placeholder_default"
@@ -89,3 +90,17 @@ def check_order(config: Config) -> Iterator[Finding]:
                         component.location,
                     )
         before.add(name)
+
+
+def check_selectors(project: Project, known: Collection[str]) -> Iterator[Finding]:
+    """Response selectors for a retrieval intent that has no examples; ``known`` are those that have."""
+    places = Places(project)
+    for number, component in enumerate(project.config.pipeline or ()):
+        name = component.parameters.get("retrieval_intent")
+        if short_name(component.name) == "ResponseSelector" and isinstance(name, str) and name not in known:
+            yield found(
+                "selector-intent-undefined",
+                f"The ResponseSelector is for the retrieval intent '{name}', which has no examples.",
+                places.of_entry(name, component.location, "pipeline", number, "retrieval_intent"),
+                suggestion(name, known),
+            )

@@ -23,13 +23,14 @@ _BY_PART: Final[Mapping[str, tuple[str, ...]]] = {
         *("form-not-in-domain", "form-slot-undefined", "mapping-form-undefined", "slot-named-undefined"),
         *("response-undefined", "listed-response-undefined", "retrieval-response-missing", "response-unused"),
         *("slot-undefined", "entity-undefined", "entity-role-undefined", "mapping-entity-undefined"),
+        *("mapping-action-undefined", "mapping-requested-slot-undefined", "mapping-role-undefined"),
         *("mapping-intent-undefined", "used-entity-undefined", "ignored-intent-undefined", "condition-slot-undefined"),
         *("button-intent-undefined", "button-entity-undefined", "action-unused", "slot-unused"),
     ),
     "nlu": (
         *("domain-empty", "intent-without-examples", "entity-unused", "retrieval-examples-missing"),
         *("class-imbalance", "intent-few-examples", "synonym-unreached", "lookup-entry-unseen"),
-        "test-entity-not-extractable",
+        *("test-entity-not-extractable", "selector-intent-undefined"),
     ),
     "stories": (
         *("domain-empty", "intent-without-examples", "intent-unused", "response-unused", "action-unused"),
@@ -37,7 +38,10 @@ _BY_PART: Final[Mapping[str, tuple[str, ...]]] = {
         *("checkpoint-undefined", "story-unreachable", "rule-contradiction"),
     ),
     "config": ("entity-unused", "annotation-misaligned", "synonym-unreached", "test-entity-not-extractable"),
-    RESPONSES: ("response-undefined", "listed-response-undefined", "retrieval-response-missing"),
+    RESPONSES: (
+        *("response-undefined", "listed-response-undefined", "retrieval-response-missing"),
+        "mapping-action-undefined",
+    ),
 }
 """By part: what might be false without it. A longer rule of the missing part may lift a contradiction, too."""
 

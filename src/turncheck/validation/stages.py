@@ -116,6 +116,7 @@ def _own_checks(
             yield from check_rules(project, told)
     if stories_only:
         return
+    yield from configuration.check_selectors(project, facts.retrieval_intents)
     yield from check_regexes(project.nlu)
     yield from similarity.check_similar_examples(nlu)
     yield from similarity.check_templates(nlu)

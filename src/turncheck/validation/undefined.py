@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from turncheck.dialogue.defaults import DEFAULT_SLOTS
 from turncheck.validation.facts import UTTER, suggestion
 from turncheck.validation.findings import found
+from turncheck.validation.mappings import check_mappings
 from turncheck.validation.places import Places
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def check_undefined(facts: Facts) -> Iterator[Finding]:
     yield from _slot_values(facts)
     yield from _entities(facts)
     yield from _actions(facts)
-    yield from _mappings(facts)
+    yield from check_mappings(facts)
     yield from _domain_lists(facts)
     yield from _conditions(facts)
     yield from _retrieval_responses(facts)
@@ -167,26 +168,6 @@ def _actions(facts: Facts) -> Iterator[Finding]:
             step.location,
             suggestion(name, facts.actions),
         )
-
-
-def _mappings(facts: Facts) -> Iterator[Finding]:
-    for slot in facts.domain.slots.values():
-        for mapping in slot.mappings:
-            if mapping.type == "from_entity" and mapping.entity and mapping.entity not in facts.domain.entities:
-                yield found(
-                    "mapping-entity-undefined",
-                    f"A mapping of the slot '{slot.name}' names the unknown entity '{mapping.entity}'.",
-                    mapping.location,
-                    suggestion(mapping.entity, facts.domain.entities),
-                )
-            for intent in (*mapping.intents, *mapping.not_intents):
-                if intent not in facts.intents:
-                    yield found(
-                        "mapping-intent-undefined",
-                        f"A mapping of the slot '{slot.name}' names the unknown intent '{intent}'.",
-                        mapping.location,
-                        suggestion(intent, facts.intents),
-                    )
 
 
 def _domain_lists(facts: Facts) -> Iterator[Finding]:
