@@ -58,6 +58,13 @@ def test_long_texts_are_cut_to_what_github_takes(github: FakeGitHub) -> None:
     assert (len(kept["title"]), len(kept["message"])) == (250, 60_000)
 
 
+def test_messages_are_cut_by_their_bytes(github: FakeGitHub) -> None:
+    post(github, replace(CHECK, annotations=[CheckAnnotation("a.yml", 3, "warning", "t", "語" * 50_000)]))
+
+    ((kept,),) = github.annotations.values()
+    assert kept["message"] == "語" * 20_000
+
+
 @pytest.mark.parametrize("arrived", [True, False])
 def test_a_check_run_whose_answer_was_lost_is_looked_for(fake: FakeGitHub, arrived: bool) -> None:
     post(fake, replace(CHECK, identity="turncheck/4.1/bot"))

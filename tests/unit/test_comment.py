@@ -402,9 +402,14 @@ def hostile_pair(text: str) -> tuple[Report, Report]:
                 example("x", "y"),
             ],
             sentences=training((text, text), ("x", "y")),
-            stories=[story(text, f"utter{text.replace('!', '')}" + (f"!{text}x" if wrong else ""), path=text or "p")],
+            stories=[
+                story(text, f"utter{text.replace('!', '')}" + (f"!{text}x" if wrong else ""), path=text or "p"),
+                *([] if wrong else [story(f"{text} gone", "only", "here", path=text or "p")]),
+            ],
             cases=[case(text, "a!b" if wrong else "a", path=text or "p")],
-            findings=[finding(text, text, "error" if wrong else "warning", path=text or "p")],
+            findings=[
+                replace(finding(text, text, "error" if wrong else "warning", path=text or "p"), hint=f"{text} {text}")
+            ],
             name=text,
             root=text,
             commit=commit,

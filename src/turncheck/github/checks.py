@@ -22,6 +22,7 @@ BATCH: Final = 50
 MOST: Final = 1000
 _LONGEST_TEXT: Final = 65_000
 _LONGEST_MESSAGE: Final = 60_000
+"""Bytes; GitHub takes 64 KB."""
 _LONGEST_TITLE: Final = 250
 
 
@@ -87,6 +88,10 @@ def _find(client: GitHubClient, repository: str, check: CheckRun) -> Check | Non
     return next((one for one in listed if one.external_id == check.identity), None)
 
 
+def _cut(message: str) -> str:
+    return message.encode()[:_LONGEST_MESSAGE].decode(errors="ignore")
+
+
 def _output(check: CheckRun, annotations: Sequence[CheckAnnotation]) -> dict[str, Any]:
     return {
         "title": check.title[:_LONGEST_TITLE],
@@ -98,7 +103,7 @@ def _output(check: CheckRun, annotations: Sequence[CheckAnnotation]) -> dict[str
                 "end_line": max(1, one.line),
                 "annotation_level": one.level,
                 "title": one.title[:_LONGEST_TITLE],
-                "message": one.message[:_LONGEST_MESSAGE] or one.title,
+                "message": _cut(one.message) or one.title,
             }
             for one in annotations
         ],
