@@ -215,6 +215,14 @@ def test_a_value_in_quotes_is_placed_at_its_sentence_if_it_is_not_written_plainl
     assert found == ["data/nlu.yml:22:21", "data/nlu.yml:23:12"]
 
 
+def test_an_entity_of_a_step_is_named_at_its_entry(tmp_path: Path) -> None:
+    entities = "    entities:\n    - sise: large\n    - sice\n"
+    step = f"  - intent: order\n{entities}  - user: a [tiny](sizes) one\n  - action: action_bake\n"
+    found = checked(tmp_path, (S, "", f"- story: more\n  steps:\n{step}"))
+    expected = ["21:7", "22:7", "23:5"]
+    assert places(found, "entity-undefined") == [f"data/stories.yml:{place}" for place in expected]
+
+
 def test_a_slot_that_a_form_lacks_is_named_at_its_entry(tmp_path: Path) -> None:
     found = checked(tmp_path, (D, "required_slots:\n    - size", "required_slots:\n    - size\n    - sise"))
     assert places(found, "form-slot-undefined") == ["domain.yml:26:7"]

@@ -44,24 +44,15 @@ def check_names(config: Config, *, calm: bool) -> Iterator[Finding]:
         )
     if calm or recipe == "graph.v1":
         return
-    for component in config.pipeline or ():
-        name = short_name(component.name)
-        if name not in COMPONENTS and not is_custom(name):
-            yield found(
-                "component-unknown",
-                f"The pipeline component '{component.name}' is not known.",
-                component.location,
-                _near(name, COMPONENTS),
-            )
-    for policy in config.policies or ():
-        name = short_name(policy.name)
-        if name not in POLICIES and not is_custom(name):
-            yield found(
-                "policy-unknown",
-                f"The policy '{policy.name}' is not known.",
-                policy.location,
-                _near(name, POLICIES),
-            )
+    for code, what, listed, known in (
+        ("component-unknown", "pipeline component", config.pipeline, COMPONENTS),
+        ("policy-unknown", "policy", config.policies, POLICIES),
+    ):
+        for component in listed or ():
+            name = short_name(component.name)
+            if name not in known and not is_custom(name):
+                message = f"The {what} '{component.name}' is not known."
+                yield found(code, message, component.location, _near(name, known))
 
 
 def _near(name: str, known: frozenset[str]) -> str:

@@ -9,6 +9,8 @@ from turncheck.project.annotations import AnnotationError, parse_annotations, wr
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from turncheck.project.model import Example, Project
     from turncheck.project.yaml_positions import YamlNode
 
@@ -18,6 +20,7 @@ class Places:
 
     def __init__(self, project: Project) -> None:
         self._documents = {file.path: file.document for file in project.files if file.document is not None}
+        self._entity_lists: dict[str, dict[Location, YamlNode]] = {}
 
     def of_entry(self, entry: Any, around: Location, *path: str | int) -> Location:
         """Where ``entry`` stands in the file of ``around``, below ``path``: as a value, in a list, or as a key.
@@ -37,6 +40,15 @@ class Places:
                 return candidate.location
         return around
 
+    def of_story_entity(self, name: str, step: Location) -> Location:
+        """Where a user step lists an entity, else where the step stands (it is annotated in the step's text)."""
+        if step.path not in self._entity_lists:
+            document = self._documents.get(step.path)
+            root = document.root if document is not None else None
+            self._entity_lists[step.path] = dict(_entity_lists(root))
+        listed = self._entity_lists[step.path].get(step)
+        return _named_in(listed, name) or step
+
     def in_example(self, example: Example, offset: int) -> Location:
         """Where a character of the plain text stands in the file; the sentence's place if it is not written plainly."""
         place = example.location
@@ -51,6 +63,28 @@ class Places:
         if not plain.startswith(example.text):
             return place  # in quotes, with escapes, or folded over several lines
         return Location(place.path, place.line, place.column + written_offset(written, offset))
+
+
+def _entity_lists(root: YamlNode | None) -> Iterator[tuple[Location, YamlNode]]:
+    """Each list of entities in a file of stories, with the place of its step."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, YamlMapping):
+            if "entities" in node.items:
+                yield node.location, node.items["entities"]
+            waiting.extend(node.items.values())
+        elif isinstance(node, YamlSequence):
+            waiting.extend(node.items)
+
+
+def _named_in(entities: YamlNode | None, name: str) -> Location | None:
+    for item in entities.items if isinstance(entities, YamlSequence) else ():
+        if isinstance(item, YamlMapping) and name in item.items:
+            return item.key_location(name)
+        if isinstance(item, YamlScalar) and item.value == name:
+            return item.location
+    return None
 
 
 def _below(node: YamlNode | None, step: str | int) -> YamlNode | None:

@@ -132,7 +132,8 @@ def _entities(facts: Facts) -> Iterator[Finding]:
             key = (entity.entity, entity.role, entity.group)
             if key not in seen:
                 seen.add(key)
-                yield from _entity(facts, entity, f"The {block.kind} '{block.name}'", step.location)
+                place = places.of_story_entity(entity.entity, step.location)
+                yield from _entity(facts, entity, f"The {block.kind} '{block.name}'", place)
 
 
 def _entity(facts: Facts, used: EntityAnnotation | StoryEntity, where: str, place: Location) -> Iterator[Finding]:
