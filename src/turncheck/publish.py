@@ -21,7 +21,7 @@ from turncheck.github.file_commands import SUMMARY_LIMIT, write_outputs, write_s
 from turncheck.github.results_service import NoService
 from turncheck.render.annotations import find_annotations, within_limit, workflow_commands
 from turncheck.render.markdown import comment_key, render_comment, render_summary
-from turncheck.render.sinks.markdown import marker, prose, trusted
+from turncheck.render.sinks.markdown import marker, ticked, trusted
 from turncheck.render.sinks.workflow_command import command
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ class Publishing:
         assert self.place.summary_file is not None  # noqa: S101 - the step is only there with a file
         content = self._rendered("summary.md").encoded
         for note in self.notes:
-            line = f"\n- {prose(note)}\n".encode()
+            line = f"\n- {ticked(note)}\n".encode()
             if len(content) + len(line) <= SUMMARY_LIMIT:
                 content += line
         write_summary(self.place.summary_file, content)

@@ -499,9 +499,7 @@ def test_without_the_permission_to_read_runs_one_warning_names_it(job: Job) -> N
     assert f"{WARNING}baseline: {said}" in job.text
     assert job.text.count("actions: read") == 1
     line = next(line for line in job.github.bodies(7)[0].splitlines() if line.startswith("Compared with"))
-    assert line.endswith(
-        ": evaluated here, from git.<br>⚠️ " + said.replace("`", "\\`") + ", add it to the job's \\`permissions:\\`."
-    )
+    assert line.endswith(f": evaluated here, from git.<br>⚠️ {said}, add it to the job's `permissions:`.")
 
 
 def test_an_upload_that_fails_loses_nothing_else(job: Job) -> None:

@@ -11,7 +11,7 @@ from hostile import HOSTILE
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from turncheck.render.sinks.markdown import block, code, code_cell, link, marker, prose
+from turncheck.render.sinks.markdown import block, code, code_cell, link, marker, prose, ticked
 from turncheck.render.sinks.plain import one_line
 
 texts = st.one_of(
@@ -48,6 +48,23 @@ def test_a_cell_of_a_table_holds_the_text_and_the_table_keeps_its_shape(one: str
 
 
 @given(texts)
+@example("`a`")
+@example("a`` ` ``b")
+@example("``")
+@example("- `x`\\`y`@z")
+def test_ticked_prose_has_code_and_nothing_else(text: str) -> None:
+    html = to_html(f"before {ticked(text)} after\n")
+
+    assert set(elements(html)) <= {"p", "code"}
+    assert not ACTIVE.search(text_outside_code(html))
+
+
+def test_a_pair_of_backticks_makes_code() -> None:
+    assert ticked("add `actions: read` to a_b") == "add `actions: read` to a\\_b"
+    assert ticked("one ` alone") == "one \\` alone"
+
+
+@given(texts)
 @example("- ")
 @example("1)")
 @example("=")
@@ -75,7 +92,8 @@ def test_a_block_is_closed_by_nothing_within(one: str, other: str) -> None:
 
 @given(texts, texts)
 def test_a_link_leads_where_it_should(text: str, path: str) -> None:
-    html = to_html(f"{link(code(text), 'https://github.com/a/b/' + path)}\n")
+    # Behind a word, as all of ours: first in a line "[`]: x`](y)" would define a link instead of being one.
+    html = to_html(f"see {link(code(text), 'https://github.com/a/b/' + path)}\n")
 
     (target,) = links(html)
     assert target.startswith("https://github.com/a/b/")

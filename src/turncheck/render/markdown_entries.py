@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, trusted
+from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, ticked, trusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -135,8 +135,8 @@ class Entries:
     def finding(self, finding: Finding | FindingChange, advises: bool = True) -> Markdown:
         """A finding of this state, and what to do about it."""
         mark = trusted(f"{_SEVERITY_MARKS[finding.severity]} ")
-        told = [mark, self._finding(finding), self.place(finding.location)]
-        return join([*told, trusted("<br>"), prose(finding.hint)] if advises and finding.hint else told)
+        entry = [mark, self._finding(finding), self.place(finding.location)]
+        return join([*entry, trusted("<br>"), ticked(finding.hint)] if advises and finding.hint else entry)
 
     def finding_gone(self, finding: FindingChange) -> Markdown:
         """A finding that the base has and this state has not."""
@@ -183,13 +183,13 @@ def _behind(gate: GateResult, shown: AbstractSet[Location | None]) -> list[Faile
 
 def skipped(entry: Skipped) -> Markdown:
     """An evaluation that did not run."""
-    return join([trusted(f"{entry.evaluation} was skipped: "), prose(entry.reason)])
+    return join([trusted(f"{entry.evaluation} was skipped: "), ticked(entry.reason)])
 
 
 def substitution(entry: Substitution) -> Markdown:
     """A component that is not run as it is."""
     used = join([trusted("replaced by "), code(entry.used)]) if entry.used else trusted("left out")
-    return join([code(entry.component), trusted(" is "), used, trusted(": "), prose(entry.reason)])
+    return join([code(entry.component), trusted(" is "), used, trusted(": "), ticked(entry.reason)])
 
 
 def bullets(entries: Iterable[Markdown]) -> tuple[Markdown, ...]:

@@ -14,7 +14,7 @@ from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown_entries import Entries, bullets, row, skipped, substitution
 from turncheck.render.markdown_tables import confusion_table, intent_table, marked
 from turncheck.render.sections import BUILT, Section
-from turncheck.render.sinks.markdown import Markdown, code_cell, join, link, prose, trusted
+from turncheck.render.sinks.markdown import Markdown, code_cell, join, link, prose, ticked, trusted
 from turncheck.render.wrong_cases import wrong_sentences, wrong_tests
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ DEGRADATION: Final = (
 """Who gives up entries first: details, then what was wrong already, what became right, what became wrong, the gates."""
 
 _Item = TypeVar("_Item")
+_NEW_INFOS: Final = 3
+"""Of remarks that are new and no warnings, so many are in plain sight."""
 _OUTCOMES: Final = ("failed", "not judged", "passed")
 
 
@@ -56,7 +58,7 @@ def all_sections(
 
 def _remarks(report: Report, compared: Comparison | None) -> list[Markdown]:
     """What a reader must know before believing the figures."""
-    remarks = [join([trusted("⚠️ "), prose(warning)]) for warning in (compared.warnings if compared else ())]
+    remarks = [join([trusted("⚠️ "), ticked(warning)]) for warning in (compared.warnings if compared else ())]
     nlu = report.nlu
     if nlu and nlu.on_training_sentences:
         trained = count(nlu.on_training_sentences, "test sentence")
@@ -73,7 +75,7 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Markdown]:
 def _method(report: Report) -> list[Markdown]:
     """How the figures were made, for who wants to know."""
     parts = [part for part in (report.nlu, report.core, report.e2e) if part]
-    return [prose(remark, 1000) for part in parts for remark in part.remarks]
+    return [ticked(remark, 1000) for part in parts for remark in part.remarks]
 
 
 def _tests(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
@@ -128,7 +130,14 @@ class _Writer:
         title = f"Sentences taken for something else ({len(wrong)})"
         yield self.listed("wrong", title, wrong, self.entries.sentence)
         found = _hints_once(findings_worst_first(report))
-        yield self.listed("findings", f"In the data ({len(found)})", found, lambda one: self.entries.finding(*one))
+        serious = sum(finding.severity != "info" for finding, _ in found)
+        yield self.listed(
+            "findings",
+            f"In the data ({len(found)})",
+            found,
+            lambda one: self.entries.finding(*one),
+            unfolded=min(serious, self.unfolded),
+        )
 
     def changes(self, report: Report, compared: Comparison) -> Iterable[Section]:
         """Against a base: what changed sides."""
@@ -149,7 +158,14 @@ class _Writer:
         title = f"Entities and responses newly wrong ({len(labels)})"
         yield self.listed("labels", title, labels, self._sentence, unfolded=self.unfolded // 2)
         found = _hints_once(compared.new_findings)
-        yield self.listed("findings", f"New in the data ({len(found)})", found, lambda one: entries.finding(*one))
+        serious = sum(finding.severity != "info" for finding, _ in found)
+        yield self.listed(
+            "findings",
+            f"New in the data ({len(found)})",
+            found,
+            lambda one: entries.finding(*one),
+            unfolded=min(max(serious, _NEW_INFOS), self.unfolded),
+        )
         uncovered = [item for item in compared.changed_items if not item.covered]
         title = f"Changed, and no test reaches it ({len(uncovered)} of {len(compared.changed_items)})"
         yield self.listed("uncovered", title, uncovered, entries.item)

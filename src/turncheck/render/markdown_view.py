@@ -9,7 +9,7 @@ from turncheck.comparison.baseline import WAYS
 from turncheck.comparison.wording import count, difference, figure
 from turncheck.render.main_metrics import mark
 from turncheck.render.markdown_sections import all_sections
-from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, trusted
+from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, ticked, trusted
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import BaselineUsed, Comparison, Verdict
@@ -53,7 +53,7 @@ def _baseline(used: BaselineUsed, links: Links) -> Markdown:
     """Commit and run of the baseline, and how it was found; or why there is none."""
     if used.status != "present":
         word = "No baseline" if used.status == "missing" else "The baseline could not be read"
-        return join([trusted(f"**{word}:** "), prose(used.reason), *_warnings(used)])
+        return join([trusted(f"**{word}:** "), ticked(used.reason), *_warnings(used)])
     parts = [trusted("Compared with ")]
     if used.commit:
         shown = join([trusted("commit "), code(used.commit[:8])])
@@ -68,7 +68,7 @@ def _baseline(used: BaselineUsed, links: Links) -> Markdown:
 
 
 def _warnings(used: BaselineUsed) -> list[Markdown]:
-    return [join([trusted("<br>⚠️ "), prose(warning), trusted(".")]) for warning in used.warnings]
+    return [join([trusted("<br>⚠️ "), ticked(warning), trusted(".")]) for warning in used.warnings]
 
 
 def _examples(comparison: Comparison) -> Markdown:
@@ -77,15 +77,15 @@ def _examples(comparison: Comparison) -> Markdown:
     if not (cases.added or cases.removed or cases.edited):
         return trusted("")
     same = cases.shared - len(cases.edited)
-    told = f"Both sides judged {count(same, 'sentence')}" if same else "No sentence was judged on both sides"
+    line = f"Both sides judged {count(same, 'sentence')}" if same else "No sentence was judged on both sides"
     f1 = comparison.metric("nlu.intents.f1")
     if f1 and f1.shared:
         one, other = figure(f1.shared.base, "score"), figure(f1.shared.value, "score")
         worth = f", {mark(f1)}" if mark(f1) else ""
-        told += f": F1 of the intents {one} → {other} ({difference(f1.shared.delta, 'score')}{worth})"
+        line += f": F1 of the intents {one} → {other} ({difference(f1.shared.delta, 'score')}{worth})"
     numbers = ((cases.added, "new"), (cases.removed, "gone"), (len(cases.edited), "edited"))
     others = [f"{number:,} {word}" for number, word in numbers if number]
-    return trusted(f"{told}; {', '.join(others)}.")
+    return trusted(f"{line}; {', '.join(others)}.")
 
 
 def _footer(report: Report, links: Links) -> Markdown:

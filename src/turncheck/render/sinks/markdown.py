@@ -54,6 +54,15 @@ def prose(text: str, limit: int = PROSE_LIMIT) -> Markdown:
     return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", _ACTS.sub(_disarm, one_line(text, limit) or "–")))
 
 
+def ticked(text: str, limit: int = PROSE_LIMIT) -> Markdown:
+    """Escape a sentence as :func:`prose` does, with code where it has a pair of backticks, as our own sentences do."""
+    parts = one_line(text, limit).split("`")
+    if len(parts) % 2 == 0 or not all(parts[1::2]):
+        return prose(text, limit)
+    shown = [code(part) if place % 2 else _ACTS.sub(_disarm, part) for place, part in enumerate(parts)]
+    return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", "".join(shown)) or "–")
+
+
 def _disarm(match: re.Match[str]) -> str:
     if match.lastgroup == "markup":
         return _ENTITIES[match[0]]
