@@ -138,12 +138,14 @@ class BaselineSearch:
         client = self.client
         if context.pull_request is not None or client is None:
             return base
-        target = self._asked("the pull request of this branch", lambda: find_target(context, client))
-        if isinstance(target, Target):
-            return Base(target.base_ref, head=context.sha)
-        if target is None and isinstance(base, Base):
-            self._warnings.append(f"'{base.branch}' is taken to be what this branch is to be merged into")
-        return base
+        try:
+            target = find_target(context, client)
+        except GitHubError as error:
+            # The default branch seldom has one; who publishes asks again, and says what is wrong.
+            if isinstance(base, Base) and base.head is not None:
+                self._warn(f"the pull request of this branch, so '{base.branch}' is taken to be its base", error)
+            return base
+        return Base(target.base_ref, head=context.sha) if isinstance(target, Target) else base
 
     def _base_in_git(self) -> Base | str:
         if self.checkout is None or (head := self.checkout.commit()) is None:
@@ -271,13 +273,18 @@ class BaselineSearch:
         """Ask GitHub; where that fails it is remembered, said once, and the search goes on."""
         try:
             return ask()
-        except MissingPermissionError as error:
-            told = f"GitHub does not tell {what}: the token lacks `{error.needs}`, add it to the job's `permissions:`"
         except GitHubError as error:
-            told = f"GitHub does not tell {what}: {error.what}{f' ({error.remedy})' if error.remedy else ''}"
+            self._warn(what, error)
+            return None
+
+    def _warn(self, what: str, error: GitHubError) -> None:
+        if isinstance(error, MissingPermissionError):
+            why = f"the token lacks `{error.needs}`, add it to the job's `permissions:`"
+        else:
+            why = f"{error.what}{f' ({error.remedy})' if error.remedy else ''}"
+        told = f"GitHub does not tell {what}: {why}"
         if told not in self._warnings:
             self._warnings.append(told)
-        return None
 
 
 def _left_by_a_run(reports: Reports, base: Base) -> LeftReport | None:
