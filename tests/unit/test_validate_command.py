@@ -72,6 +72,11 @@ def test_notes_have_line_and_advice_if_more_is_asked_for_and_none_are_shown_if_l
     assert capsys.readouterr().out.startswith("Not shown: 5 example-duplicate.\n")
 
 
+def test_json_of_a_faultless_project_has_no_findings(tmp_path: Path) -> None:
+    nothing = {"findings": [], "counts": {"error": 0, "warning": 0, "info": 0}}
+    assert json.loads(printed(write_project(tmp_path), "json")[1]) == nothing
+
+
 def test_json_has_findings_and_counts_also_when_nothing_can_be_read(tmp_path: Path) -> None:
     write_project(tmp_path)
     (tmp_path / D).write_bytes(b"intents: [\xff")

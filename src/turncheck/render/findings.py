@@ -29,9 +29,10 @@ _MESSAGE_WIDTH: Final = 2000
 
 
 def findings_json(findings: Sequence[Finding], counts: Mapping[Severity, int]) -> str:
-    """Return ``{"findings": [{code, severity, message, location}], "counts"}``."""
-    document = {
-        "findings": [
+    """Return ``{"findings": [{code, severity, message, location}], "counts"}``, a finding a line."""
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    rows = [
+        encode(
             {
                 "code": finding.code,
                 "severity": finding.severity,
@@ -42,11 +43,11 @@ def findings_json(findings: Sequence[Finding], counts: Mapping[Severity, int]) -
                     "column": finding.location.column,
                 },
             }
-            for finding in findings
-        ],
-        "counts": dict(counts),
-    }
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+        )
+        for finding in findings
+    ]
+    listed = "[\n    " + ",\n    ".join(rows) + "\n  ]" if rows else "[]"
+    return f'{{\n  "findings": {listed},\n  "counts": {encode(dict(counts))}\n}}\n'
 
 
 def findings_text(

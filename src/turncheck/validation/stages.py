@@ -16,7 +16,6 @@ from turncheck.validation.conflicts import (
 )
 from turncheck.validation.findings import found
 from turncheck.validation.incomplete import missing_parts, standing
-from turncheck.validation.regexes import check_regexes
 from turncheck.validation.undefined import check_buttons, check_undefined
 from turncheck.validation.unused import check_definitions, check_unused
 
@@ -117,7 +116,10 @@ def _own_checks(
     if stories_only:
         return
     yield from configuration.check_selectors(project, facts.retrieval_intents)
-    yield from check_regexes(project.nlu)
+    if project.nlu.regexes:
+        from turncheck.validation.regexes import check_regexes  # noqa: PLC0415 - what reads patterns takes time to load
+
+        yield from check_regexes(project.nlu)
     yield from similarity.check_similar_examples(nlu)
     yield from similarity.check_templates(nlu)
     yield from examples.check_repeated_in_intent(project.nlu)
