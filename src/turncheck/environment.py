@@ -75,3 +75,14 @@ def proxies(environment: Mapping[str, str], url: str) -> dict[str, str]:
     host = address.netloc.rpartition("@")[2]
     is_direct = proxy_bypass_environment(host, {"no": named.get("no_proxy", "")})
     return {} if is_direct else {"https": proxy}
+
+
+def without_login(url: str) -> str:
+    """Return an address as it may be shown: without a name and password, and without a query.
+
+    >>> without_login("https://bot:secret@rasa.example:8443/nlu?token=secret")
+    'https://rasa.example:8443/nlu'
+    """
+    scheme, separator, rest = url.partition("#")[0].partition("?")[0].partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"

@@ -19,7 +19,7 @@ from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient
 from turncheck.engines.rasa_server.conversation import RasaConversations
 from turncheck.engines.rasa_server.engine import NAME, RasaNlu, RasaPolicies, describe
 from turncheck.engines.rasa_server.process import RasaFiles, RasaProcess, rasa_process
-from turncheck.environment import expand, for_child
+from turncheck.environment import ca_file, expand, for_child, proxies, without_login
 from turncheck.errors import UserError
 from turncheck.model_choice import named_model
 from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
@@ -151,7 +151,7 @@ def running_rasa(
             remedy="Give --rasa-url URL, or --rasa-command rasa.",
         )
     if settings.rasa_url is not None:
-        yield RasaEngines(project, RasaClient(_access(settings), at_once=at_once), at_once)
+        yield RasaEngines(project, RasaClient(_access(settings, environment), at_once=at_once), at_once)
         return
     for name in ("rasa_token", "rasa_jwt"):
         if getattr(settings, name) is not None:
@@ -163,7 +163,7 @@ def running_rasa(
         yield RasaEngines(project, process, at_once, notes)
 
 
-def _access(settings: Settings) -> Access:
+def _access(settings: Settings, environment: Mapping[str, str]) -> Access:
     url = settings.rasa_url or ""
     try:
         address = urlsplit(url)
@@ -171,7 +171,17 @@ def _access(settings: Settings) -> Access:
     except ValueError:
         usable = False
     if not usable:
-        raise UserError(f"'{url}' is no address of a Rasa server", remedy="Write it as http://host:5005.")
+        shown = without_login(url)
+        raise UserError(f"'{shown}' is no address of a Rasa server", remedy="Write it as http://host:5005.")
+    if "?" in url or "#" in url:
+        raise UserError(
+            f"the address of the Rasa server ({without_login(url)}) has something behind it",
+            remedy="Leave away what begins with ? or #; a token is given with --rasa-token.",
+        )
+    if settings.action_endpoint and not settings.action_server:
+        raise UserError(
+            "--action-endpoint does not go with --rasa-url: a server that runs already calls its own action server"
+        )
     if settings.model is not None:
         raise UserError("--model goes with --rasa-command: a server that runs already has its model loaded")
     if settings.rasa_token and settings.rasa_jwt:
@@ -180,6 +190,8 @@ def _access(settings: Settings) -> Access:
         url,
         token=settings.rasa_token.reveal() if settings.rasa_token else None,
         jwt=settings.rasa_jwt.reveal() if settings.rasa_jwt else None,
+        ca_file=ca_file(environment),
+        proxies=proxies(environment, url),
     )
 
 

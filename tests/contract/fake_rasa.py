@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 VERSION = "3.6.21"
 Json = Any
 Fault = Any
-"""An answer to give instead: a status with a reason, "cut", or seconds to wait."""
+"""An answer to give instead: a status with a reason, seconds to wait, "cut" (none at all), "break off" (its first
+half), "drip" (a byte every tenth of a second), or "die" (the process ends)."""
 
 
 @dataclass
@@ -130,6 +131,12 @@ def failure(status: int, message: str) -> Json:
     return {"version": VERSION, "status": "failure", "message": message, "reason": "X", "details": {}, "code": status}
 
 
+def _die() -> None:
+    sys.stderr.write("LAST WORDS\n")
+    sys.stderr.flush()
+    os._exit(7)
+
+
 def _handler(rasa: FakeRasa) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -144,6 +151,9 @@ def _handler(rasa: FakeRasa) -> type[BaseHTTPRequestHandler]:
                 if fault == "cut":
                     self.close_connection = True
                     return
+                if fault == "die":
+                    _die()
+                self._manner = fault if fault in {"break off", "drip"} else ""
                 if isinstance(fault, float):
                     time.sleep(fault)
                 if isinstance(fault, tuple):
@@ -170,9 +180,19 @@ def _handler(rasa: FakeRasa) -> type[BaseHTTPRequestHandler]:
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
+                if self._manner == "drip":
+                    self._drip(content)
+                    return
+                if self._manner == "break off":
+                    content, self.close_connection = content[: len(content) // 2], True
                 self.wfile.write(content)
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True  # whoever asked did not wait
+
+        def _drip(self, content: bytes) -> None:
+            for byte in content:
+                self.wfile.write(bytes([byte]))
+                time.sleep(0.1)
 
         def log_message(self, *_: Any) -> None:  # the test's output is its own
             pass
@@ -213,7 +233,10 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write("a port is taken\n")
         return 3
     sys.stderr.write(Path(given["--endpoints"]).read_text())
-    with serving(FakeRasa(model=given["--model"]), int(given["--port"])):
+    fake = FakeRasa(model=given["--model"])
+    if fault == "late":
+        fake.fault = lambda path, _body: "die" if path.startswith("/webhooks") else None
+    with serving(fake, int(given["--port"])):
         time.sleep(600)
     return 0
 

@@ -327,7 +327,7 @@ def test_a_server_that_dies_in_the_run_shows_the_end_of_its_log(tmp_path: Path, 
     assert (first.outcome, second.outcome) == ("lost", "lost")
     assert "went away while it ran 'action_remember'" in first.reason
     assert "'action_remember' was not run" in second.reason
-    assert said == ["the action server ended with exit code 3. Its log ends with:\nLAST WORDS"]
+    assert said == ["the action server ended with exit code 3\nIts log ends with:\nLAST WORDS"]
 
 
 def test_a_server_that_never_answers_is_given_up(tmp_path: Path) -> None:

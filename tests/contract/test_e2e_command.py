@@ -149,7 +149,7 @@ def test_a_server_that_dies_is_an_error_of_the_cases_that_need_it(capsys: pytest
     assert "tests/e2e_test_cases.yml .EE [100%]" in shown.out
     assert "ERROR tests/e2e_test_cases.yml:9::orders - the action server at http://127.0.0.1:" in shown.out
     assert " 1 passed, 2 errors in " in shown.out
-    assert "the action server ended with exit code 3. Its log ends with:\nLAST WORDS\n" in shown.err
+    assert "the action server ended with exit code 3\nIts log ends with:\nLAST WORDS\n" in shown.err
 
 
 def test_a_failed_case_ends_with_1_and_shows_its_difference(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -226,6 +226,34 @@ def test_a_server_that_refuses_ends_the_run_with_2(bot: Path, rasa: FakeRasa, fl
     assert "failed  completed" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ((500, "boom"), "500: boom"),
+        ((401, "User is not authenticated."), "refuses /webhooks/rest/webhook"),
+        ((404, "not found"), "Enable the REST channel in credentials.yml"),
+        ((409, "No agent loaded"), "has no model loaded"),
+    ],
+)
+def test_a_server_that_fails_in_a_conversation_is_no_worse_assistant(bot: Path, fault: Any, told: str) -> None:
+    with serving(FakeRasa(fault=after(1, fault, "/webhooks"))) as rasa:
+        done, report = run(bot, "--rasa-url", rasa.url, "--workers", "1", "--evaluations", "e2e")
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert shown(report)["e2e"] == [("greet", "passed"), ("order", "skipped")]
+    assert report.stopped is not None
+
+
+@pytest.mark.parametrize("fault", ["cut", "break off", (500, "boom")])
+def test_a_case_that_was_cut_off_once_is_begun_anew(bot: Path, fault: Any) -> None:
+    faults = [fault]
+    rasa = FakeRasa(fault=lambda path, _body: faults.pop() if faults and path.startswith("/webhooks") else None)
+    with serving(rasa):
+        done, report = run(bot, "--rasa-url", rasa.url, "--evaluations", "e2e")
+    assert shown(report)["e2e"] == EVERYTHING["e2e"], done.stderr
+    assert report.stopped is None
+
+
 def test_a_server_that_is_not_there_ends_the_run_with_2(bot: Path) -> None:
     with serving(FakeRasa()) as gone:
         pass
@@ -240,6 +268,8 @@ def test_a_server_that_is_not_there_ends_the_run_with_2(bot: Path) -> None:
         ((), "needs a server"),
         (("--rasa-url", "http://localhost", "--rasa-command", "rasa"), "needs a server"),
         (("--rasa-url", "localhost:5005"), "is no address of a Rasa server"),
+        (("--rasa-url", "http://localhost/?token=secret"), "(http://localhost/) has something behind it"),
+        (("--rasa-url", "http://localhost", "--action-endpoint", "http://a"), "calls its own action server"),
         (("--rasa-url", "http://localhost", "--rasa-token", "a", "--rasa-jwt", "b"), "exclude each other"),
         (("--rasa-url", "http://localhost", "--model", "m.tar.gz"), "--model goes with --rasa-command"),
         (("--rasa-command", "rasa", "--rasa-token", "a"), "--rasa-token goes with --rasa-url"),
@@ -318,6 +348,7 @@ def test_cross_validation_trains_once_a_fold_and_says_so_beforehand(bot: Path) -
     [
         ("training", ("Rasa's training ended with exit code 1", "InvalidRule: the rules contradict each other")),
         ("start", ("the Rasa server ended with exit code 3", "a port is taken")),
+        ("late", ("the Rasa server ended with exit code 7", "LAST WORDS")),
     ],
 )
 def test_a_rasa_that_dies_shows_the_end_of_its_log(bot: Path, fault: str, told: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ from fake_rasa import FakeRasa, parsed, predicted, serving
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.events import from_json
 from turncheck.dialogue.tracker import Tracker
-from turncheck.engines.base import CutShortError, EngineError
+from turncheck.engines.base import CutShortError, EngineError, PassingError
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError, SlowAnswerError
 from turncheck.engines.rasa_server.conversation import RasaConversations
 from turncheck.engines.rasa_server.engine import RasaNlu, RasaPolicies, describe, read_parse
@@ -100,6 +100,26 @@ def test_a_single_failure_is_overcome_by_asking_again(rasa: FakeRasa) -> None:
         faults = [fault]
         rasa.fault = lambda _path, _body, faults=faults: faults.pop() if faults else None  # type: ignore[misc] # bound
         assert client(rasa).parse("greet you")["intent"]["name"] == "greet"
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(rasa: FakeRasa) -> None:
+    faults = ["break off"]
+    rasa.fault = lambda _path, _body: faults.pop() if faults else None
+    assert client(rasa).parse("greet you")["intent"]["name"] == "greet"
+
+
+def test_an_answer_that_drips_is_waited_for_only_so_long(rasa: FakeRasa) -> None:
+    rasa.fault = lambda _path, _body: "drip"
+    begin = time.monotonic()
+    with pytest.raises(SlowAnswerError, match=r"does not answer /version within 0\.2 seconds"):
+        client(rasa, timeout=0.2).version()
+    assert time.monotonic() - begin < 3
+
+
+def test_a_conversations_name_stands_in_no_message(rasa: FakeRasa) -> None:
+    rasa.fault = lambda path, _body: (403, "no") if path.startswith("/conversations") else None
+    with pytest.raises(ServerError, match="refuses /conversations/…/tracker: no"):
+        client(rasa).tracker("turncheck-1-2")
 
 
 def test_answers_before_a_failure_are_kept(rasa: FakeRasa) -> None:
@@ -213,16 +233,35 @@ def test_a_slow_turn_has_timed_out_and_others_go_on(rasa: FakeRasa) -> None:
     engine = RasaConversations(client(rasa), INFO)
     turn = engine.conversation(turn_timeout=0.1).say("slow")
     assert turn.timed_out
-    assert "within 0.1 seconds" in str(turn.stopped)
+    assert turn.stopped == "the turn took longer than 0.1 seconds"
     assert not engine.conversation(turn_timeout=5).say("greet").timed_out
 
 
-def test_a_message_is_never_sent_twice(rasa: FakeRasa) -> None:
-    rasa.fault = lambda path, _body: "cut" if path.startswith("/webhooks") else None
-    with pytest.raises(Exception, match="connection cut") as raised:
+@pytest.mark.parametrize("path", ["/webhooks", "/conversations"])
+def test_a_turn_ends_in_time_whatever_the_server_does(rasa: FakeRasa, path: str) -> None:
+    conversation = RasaConversations(client(rasa), INFO).conversation(turn_timeout=0.3)
+    conversation.open()
+    rasa.fault = lambda called, _body: "drip" if called.startswith(path) else None
+    begin = time.monotonic()
+    turn = conversation.say("greet")
+    assert (turn.timed_out, turn.stopped) == (True, "the turn took longer than 0.3 seconds")
+    assert time.monotonic() - begin < 2
+
+
+@pytest.mark.parametrize("fault", ["cut", "break off", (500, "boom"), (503, "busy")])
+def test_a_message_is_never_sent_twice_in_a_conversation(rasa: FakeRasa, fault: Any) -> None:
+    rasa.fault = lambda path, _body: fault if path.startswith("/webhooks") else None
+    with pytest.raises(PassingError, match=r"connection cut|50[03]"):
         RasaConversations(client(rasa), INFO).conversation().say("greet")
-    assert not isinstance(raised.value, EngineError), "the server is still there: other conversations may go on"
     assert sum(path.startswith("/webhooks") for _, path, _ in rasa.calls) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 409])
+def test_a_server_that_refuses_a_message_is_not_asked_again(rasa: FakeRasa, status: int) -> None:
+    rasa.fault = lambda path, _body: (status, "no") if path.startswith("/webhooks") else None
+    with pytest.raises(EngineError) as raised:
+        RasaConversations(client(rasa), INFO).conversation().say("greet")
+    assert not isinstance(raised.value, PassingError)
 
 
 def test_stubs_cannot_be_given_to_a_running_server(rasa: FakeRasa) -> None:

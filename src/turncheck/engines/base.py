@@ -21,6 +21,10 @@ class EngineError(UserError):
     """The engine can answer no more (a server that is gone or refuses): the rest of a run is not run."""
 
 
+class PassingError(EngineError):
+    """What went wrong may be over the next moment: a conversation that is begun anew may succeed."""
+
+
 class CutShortError(EngineError):
     """An engine could answer no more in the middle of something.
 

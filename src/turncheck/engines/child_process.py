@@ -43,7 +43,7 @@ class Child:
 
     def failure(self, happened: str) -> UserError:
         """Return the error to raise: what happened, and the end of the log."""
-        return UserError(f"{self.what} {happened}. Its log ends with:\n{self.log_end()}")
+        return UserError(f"{self.what} {happened}", remedy=f"Its log ends with:\n{self.log_end()}")
 
     def ended(self) -> UserError | None:
         """Return the error to raise where it ended by itself."""

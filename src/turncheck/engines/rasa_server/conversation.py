@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
@@ -9,7 +10,6 @@ from uuid import uuid4
 
 from turncheck.engines.base import CustomAction, Turn
 from turncheck.engines.rasa_server.client import ServerError, SlowAnswerError
-from turncheck.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -86,24 +86,26 @@ class RasaConversation:
         """Send a message and return the turn. The first one opens the conversation where :meth:`open` did not.
 
         Raises:
-            EngineError: the server is gone.
-            UserError: this message failed, and the server is still there.
+            PassingError: the turn was cut off; nobody knows how far it came.
+            EngineError: the server refuses, or has no REST channel.
         """
         if not self._opened:
             self.open(metadata)
+        begin = time.monotonic()
         try:
             responses = self._client.say(self._sender, text, metadata=metadata, timeout=self._timeout)
+            said = tuple({key: value for key, value in one.items() if key != "recipient_id"} for one in responses)
+            left = None if self._timeout is None else max(self._timeout - (time.monotonic() - begin), 0.001)
+            return self._turn(text, said, timeout=left)
         except SlowAnswerError as error:
-            return Turn(text, (), {}, None, (), stopped=error.what, timed_out=True)
-        except ServerError as error:
-            self._client.tracker(self._sender)  # raises where the server is gone for good
-            raise UserError(error.what, remedy=error.remedy) from None
-        said = tuple({key: value for key, value in one.items() if key != "recipient_id"} for one in responses)
-        return self._turn(text, said)
+            over = error.what if self._timeout is None else f"the turn took longer than {self._timeout:g} seconds"
+            return Turn(text, (), {}, None, (), stopped=over, timed_out=True)
 
-    def _turn(self, text: str | None, responses: tuple[Mapping[str, Any], ...] | None = None) -> Turn:
+    def _turn(
+        self, text: str | None, responses: tuple[Mapping[str, Any], ...] | None = None, timeout: float | None = None
+    ) -> Turn:
         """Read what is new in the conversation; what is said unasked stands in its events alone."""
-        tracker = self._client.tracker(self._sender)
+        tracker = self._client.tracker(self._sender, timeout=timeout)
         try:
             events = tuple(_without_ids(event) for event in tracker.get("events") or ())
             new, self._seen = events[self._seen :], len(events)

@@ -159,7 +159,7 @@ class RasaProcess:
         child = self._stack.enter_context(running_child(_SERVER, words, self.files.root, self._environment))
         url = f"http://127.0.0.1:{port}"
         _wait(RasaClient(Access(url, timeout=_PROBE_SECONDS), sleep=lambda _: None), child)
-        return RasaClient(Access(url), at_once=self._at_once)
+        return RasaClient(Access(url), at_once=self._at_once, ended=child.ended)
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def running_action_server(
             yield server
         finally:
             if (ended := child.ended()) is not None:
-                say(ended.what)
+                say(str(ended))
 
 
 def _wait(server: HttpActionServer, child: Child, seconds: float) -> None:
