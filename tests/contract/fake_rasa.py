@@ -137,73 +137,71 @@ def _die() -> None:
     os._exit(7)
 
 
-def _handler(rasa: FakeRasa) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Handler(BaseHTTPRequestHandler):
+    rasa: FakeRasa
+    protocol_version = "HTTP/1.1"
 
-        def _answer(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(length)) if length else None
-            address = urlsplit(self.path)
-            rasa.calls.append((self.command, self.path, body))
-            with rasa.counted():
-                fault = rasa.fault(address.path, body)
-                if fault == "cut":
-                    self.close_connection = True
-                    return
-                if fault == "die":
-                    _die()
-                self._manner = fault if fault in {"break off", "drip"} else ""
-                if isinstance(fault, float):
-                    time.sleep(fault)
-                if isinstance(fault, tuple):
-                    self._send(fault[0], failure(*fault))
-                elif not self._allowed(address.path, parse_qs(address.query)):
-                    self._send(401, failure(401, "User is not authenticated."))
-                else:
-                    self._send(*rasa.answer(self.command, address.path, body))
+    def _answer(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        body = json.loads(self.rfile.read(length)) if length else None
+        address = urlsplit(self.path)
+        self.rasa.calls.append((self.command, self.path, body))
+        with self.rasa.counted():
+            fault = self.rasa.fault(address.path, body)
+            if fault == "cut":
+                self.close_connection = True
+                return
+            if fault == "die":
+                _die()
+            self._manner = fault if fault in {"break off", "drip"} else ""
+            if isinstance(fault, float):
+                time.sleep(fault)
+            if isinstance(fault, tuple):
+                self._send(fault[0], failure(*fault))
+            elif not self._allowed(address.path, parse_qs(address.query)):
+                self._send(401, failure(401, "User is not authenticated."))
+            else:
+                self._send(*self.rasa.answer(self.command, address.path, body))
 
-        do_GET = do_POST = do_PUT = _answer  # noqa: N815 - named by the standard library
+    do_GET = do_POST = do_PUT = _answer  # noqa: N815 - named by the standard library
 
-        def _allowed(self, path: str, query: dict[str, list[str]]) -> bool:
-            if path == "/version" or path.startswith("/webhooks"):
-                return True
-            bearer = self.headers.get("Authorization")
-            return (rasa.token is None or query.get("token") == [rasa.token]) and (
-                rasa.jwt is None or bearer == f"Bearer {rasa.jwt}"
-            )
+    def _allowed(self, path: str, query: dict[str, list[str]]) -> bool:
+        if path == "/version" or path.startswith("/webhooks"):
+            return True
+        bearer = self.headers.get("Authorization")
+        return (self.rasa.token is None or query.get("token") == [self.rasa.token]) and (
+            self.rasa.jwt is None or bearer == f"Bearer {self.rasa.jwt}"
+        )
 
-        def _send(self, status: int, body: Json) -> None:
-            content = b"" if status == 204 else json.dumps(body).encode()
-            try:
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                if self._manner == "drip":
-                    self._drip(content)
-                    return
-                if self._manner == "break off":
-                    content, self.close_connection = content[: len(content) // 2], True
-                self.wfile.write(content)
-            except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True  # whoever asked did not wait
+    def _send(self, status: int, body: Json) -> None:
+        content = b"" if status == 204 else json.dumps(body).encode()
+        try:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            if self._manner == "drip":
+                self._drip(content)
+                return
+            if self._manner == "break off":
+                content, self.close_connection = content[: len(content) // 2], True
+            self.wfile.write(content)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # whoever asked did not wait
 
-        def _drip(self, content: bytes) -> None:
-            for byte in content:
-                self.wfile.write(bytes([byte]))
-                time.sleep(0.1)
+    def _drip(self, content: bytes) -> None:
+        for byte in content:
+            self.wfile.write(bytes([byte]))
+            time.sleep(0.1)
 
-        def log_message(self, *_: Any) -> None:  # the test's output is its own
-            pass
-
-    return Handler
+    def log_message(self, *_: Any) -> None:  # the test's output is its own
+        pass
 
 
 @contextmanager
 def serving(rasa: FakeRasa, port: int = 0) -> Iterator[FakeRasa]:
     """Serve on a loopback port; ``url`` says which."""
-    server = ThreadingHTTPServer(("127.0.0.1", port), _handler(rasa))
+    server = ThreadingHTTPServer(("127.0.0.1", port), type("Handler", (_Handler,), {"rasa": rasa}))
     server.daemon_threads = True
     rasa.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
