@@ -253,6 +253,18 @@ def test_a_story_that_broke_among_new_and_gone_ones_is_worse_by_one() -> None:
     assert "| Stories passed | 10/10 | 8/9 | −1 🔴 worse; 1 new, 2 gone |" in text
 
 
+def test_an_edited_story_that_broke_is_listed_once() -> None:
+    edited = [story("story 1", "utter_1", "utter_x!utter_y", line=1), story("story 2", "utter_2", "utter_x", line=2)]
+
+    text = comment_of(report(stories=[*edited, *STORIES[2:]]), report(stories=STORIES, commit=BASE_COMMIT))
+
+    assert "story `story 1` (edited): expected `utter_x`, got `utter_y`" in text
+    assert text.count("`story 1`") == 1
+    assert (
+        "<summary>Edited or renamed (1)</summary>\n\n- story `story 2` (edited): right on the base, right now" in text
+    )
+
+
 def test_stories_that_are_all_others_are_not_judged() -> None:
     text = comment_of(report(stories=STORIES[:5]), report(stories=STORIES[5:], commit=BASE_COMMIT))
 

@@ -331,6 +331,16 @@ def test_more_failures_are_a_regression_of_a_metric_whose_lower_values_are_bette
     assert (failed.outcome, failed.reason) == ("failed", "core.failed: 0 to 1 (+1), more than 0")
 
 
+def test_a_story_that_was_deleted_is_a_drop_of_those_that_passed() -> None:
+    base = report(stories=[story(f"s{i}", f"utter_{i}") for i in range(5)], commit=BASE_COMMIT)
+    head = report(stories=[story(f"s{i}", f"utter_{i}") for i in range(3)])
+
+    passed, failed = (regression(head, base, rule) for rule in ("core.passed: 0 significant", "core.failed: 0"))
+
+    assert (passed.outcome, failed.outcome) == ("failed", "passed")
+    assert passed.reason == "core.passed: 5 to 3 (−2), more than 0"
+
+
 def test_a_regression_is_measured_on_the_examples_both_sides_judged() -> None:
     base = report(examples=[example(f"s{i}", "x" if i % 2 else "y") for i in range(10)], commit=BASE_COMMIT)
     harder = [example(f"quite different {'ab' * i}", "x", "y", path="tests/new.yml") for i in range(10)]

@@ -187,8 +187,9 @@ class _Writer:
         right = [entries.step(*test) for test in tests[:BUILT]] + [self._sentence(one) for one in sentences[:BUILT]]
         total = len(tests) + len(sentences)
         yield Section("right", trusted(f"Newly right ({total})"), bullets(right[:BUILT]), total, self.where, 0)
-        edited = [(kind, case) for kind, cases in _tests(compared) for case in cases.edited]
-        edited += [("sentence", case) for case in compared.examples.edited]
+        kinds = (*_tests(compared), ("sentence", compared.examples))
+        # Those that broke stand above already.
+        edited = [(kind, case) for kind, cases in kinds for case in cases.edited if case.passed or not case.base_passed]
         title = f"Edited or renamed ({len(edited)})"
         yield self.listed("edited", title, edited, lambda case: entries.edited(*case), unfolded=0)
         gone = compared.gone_findings
