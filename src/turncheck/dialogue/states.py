@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from turncheck.dialogue.events import UserUttered
 
 
+_as_json: Final = json.JSONEncoder(sort_keys=True).encode
+"""Made once: ``json.dumps`` makes an encoder for each call."""
+
+
 class Part(dict[str, Any]):
     """A part of a state. Shared between states: nobody changes one once it is made, so its text is made only once."""
 
@@ -42,7 +46,7 @@ class Part(dict[str, Any]):
         try:
             return self._text
         except AttributeError:
-            self._text = json.dumps(self, sort_keys=True)
+            self._text = _as_json(self)
             return self._text
 
 

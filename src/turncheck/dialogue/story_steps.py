@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 STORY_START: Final = "STORY_START"
 GENERATED_PREFIX: Final = "GENR_"
+_as_json: Final = json.JSONEncoder(default=str).encode
 """Begins the names of checkpoints that no file names."""
 
 EVENT_NAMES: Final[Mapping[str, type[Event]]] = {
@@ -247,7 +248,7 @@ def _told(event: Event) -> str:
                 (entity.get("value"), entity["entity"], entity.get("role"), entity.get("group"))
                 for entity in event.entities
             ]
-            return json.dumps([event.text, event.intent_name, entities], default=str)
+            return _as_json([event.text, event.intent_name, entities])
         case ActionExecuted():
             return str(event.name)
         case ActiveLoop():

@@ -40,9 +40,10 @@ class ProjectFolder:
     def name(self, path: Path) -> str:
         """Return the path relative to the project with forward slashes, or as given if it lies outside."""
         absolute = _absolute(path)
-        if absolute.is_relative_to(self._absolute):
+        try:
             return absolute.relative_to(self._absolute).as_posix()
-        return path.as_posix()
+        except ValueError:
+            return path.as_posix()
 
     def contains(self, path: Path) -> bool:
         """Whether a path leads to something inside the project's own folder, symbolic links followed."""
