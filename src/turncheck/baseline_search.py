@@ -19,12 +19,13 @@ import msgspec
 
 from turncheck.checkout import GitError
 from turncheck.comparison.baseline import Missing, Present
+from turncheck.comparison.gate_rules import read_rules
 from turncheck.errors import UserError
 from turncheck.github.baseline import Base, LeftReport, Reports, base_of, merge_base
 from turncheck.github.errors import GitHubError, MissingPermissionError
 from turncheck.github.pull_request import Target, find_target
 from turncheck.github.tarball import files_by_api
-from turncheck.measure import Inputs, measure
+from turncheck.measure import Inputs, gate_settings, measure
 from turncheck.report.model import Source
 from turncheck.screen import Screen
 from turncheck.settings import EVALUATIONS, combine
@@ -254,7 +255,8 @@ class BaselineSearch:
         """Where a pull request changes the gates, the comparison says so: the base keeps its own."""
         try:
             own = combine(self.given, read_settings_file(folder).values)
-        except UserError:
+            read_rules(gate_settings(own))
+        except UserError:  # a mistake that this change mends, say
             return self.inputs.settings
         return replace(self.inputs.settings, **{name: getattr(own, name) for name in GATES})
 

@@ -90,7 +90,7 @@ def measure(inputs: Inputs, screen: Screen) -> Report:
         UserError: a path that was given is missing, or nothing can be read at all.
     """
     settings = inputs.settings
-    read_rules(_gate_settings(settings), inputs.rules)  # a gate that cannot be read is said before anything is trained
+    read_rules(gate_settings(settings), inputs.rules)  # a gate that cannot be read is said before anything is trained
     with screen.step("reading", "Reading the project"):
         project = read_given(settings)
         tests = read_tests(settings)
@@ -109,7 +109,7 @@ def measure(inputs: Inputs, screen: Screen) -> Report:
         core=core,
         e2e=e2e,
         coverage=_coverage(project, tests, e2e),
-        settings=_gate_settings(settings),
+        settings=gate_settings(settings),
         skipped=tuple(
             Skipped(evaluation=name, reason=run.skipped[name]) for name in EVALUATIONS if name in run.skipped
         ),
@@ -376,7 +376,8 @@ def _by_place(finding: Finding) -> tuple[tuple[str, int, int], str, str]:
     return finding.location.sort_key, finding.code, finding.message
 
 
-def _gate_settings(settings: Settings) -> GateSettings:
+def gate_settings(settings: Settings) -> GateSettings:
+    """What of the settings judges, and stands in the report."""
     return GateSettings(
         fail_on=settings.fail_on,
         fail_on_warnings=settings.fail_on_warnings,

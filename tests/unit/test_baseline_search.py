@@ -193,6 +193,19 @@ def test_the_gates_are_those_of_the_base(repository: Path) -> None:
     assert found.report.settings.fail_on == ("errors",)
 
 
+@pytest.mark.parametrize("mistake", ["fail-on: everything\n", "thresholds: nlu.intents.f2 >= 1\n"])
+def test_gates_of_the_base_that_cannot_be_read_are_those_of_this_run(repository: Path, mistake: str) -> None:
+    commit(repository, mistake, "bot/turncheck.yml")
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "fail-on: none\n", "bot/turncheck.yml")
+    measurer = Measurer()
+
+    found = search(repository, measurer, fail_on=("none",))
+
+    assert isinstance(found, Present)
+    assert (measurer.asked[0].settings.fail_on, measurer.asked[0].settings.thresholds) == (("none",), ())
+
+
 def test_a_project_that_is_new_or_cannot_be_measured_has_no_baseline(repository: Path) -> None:
     git(repository, "mv", "bot", "old")
     git(repository, "commit", "-q", "-m", "moved")
