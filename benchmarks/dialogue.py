@@ -160,10 +160,10 @@ def turn() -> bool:
         cost([*TURNCHECK, "train", "core"], folder)
         talk = [*TURNCHECK, "shell", "--format", "jsonl", "--model", "models"]
         messages = [f"/intent_{number % INTENTS}\n" for number in range(MESSAGES)]
-        one = min(cost(talk, folder, messages[0]).seconds for _ in range(3))
-        many = min(cost(talk, folder, "".join(messages)).seconds for _ in range(2))
+        one = min(cost(talk, folder, messages[0]).processor for _ in range(3))
+        many = min(cost(talk, folder, "".join(messages)).processor for _ in range(3))
     each = (many - one) / (MESSAGES - 1)
-    print(f"a turn in conversation: {1000 * each:.2f} ms ({MESSAGES:,} in one conversation)")
+    print(f"a turn in conversation: {1000 * each:.2f} CPU ms ({MESSAGES:,} in one conversation)")
     return each < LIMIT_TURN
 
 

@@ -169,7 +169,7 @@ def test_a_failed_case_ends_with_1_and_shows_its_difference(project: Path, capsy
         (["tests/e2e_test_cases.yml::gretes"], "Did you mean 'greets'?"),
         (["--domain", "missing.yml"], "'missing.yml' of --domain does not exist"),
         (["--action-endpoint", "nowhere"], "no address of an action server"),
-        (["--repeat", "0"], "no whole number from 1 on"),
+        (["--repeat", "0"], "0 is less than 1"),
         (["--timeout", "soon"], "no number of seconds"),
     ],
 )

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands import core
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
-from turncheck.commands.run import add_verbosity
+from turncheck.commands.shared_flags import (
+    add_augmentation,
+    add_config,
+    add_domain,
+    add_model_output,
+    add_paths,
+    add_project,
+    add_seed,
+    add_verbosity,
+    at_least_one,
+    screen_of,
+)
 
 if TYPE_CHECKING:
-    from turncheck.screen import Screen
+    import argparse
+
     from turncheck.train_command import TrainOptions
 
 
@@ -24,9 +35,7 @@ def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:
         description="Train language understanding and policies, and save them as one model.",
     )
     _add_train_flags(parser)
-    parser.add_argument(
-        "--augmentation", type=core.not_negative, default=50, metavar="N", help="stories glued together (default: 50)"
-    )
+    add_augmentation(parser)
     add_verbosity(parser)
     parser.set_defaults(handler=_train_both)
     _add_validation_flags(parser)
@@ -40,18 +49,12 @@ def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def _add_train_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--project", type=Path, default=Path(), metavar="DIR", help="the assistant's folder (default: .)"
-    )
-    parser.add_argument(
-        "--data", type=Path, nargs="+", action="extend", metavar="PATH", help="files or folders (default: data)"
-    )
-    parser.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
-    parser.add_argument("-c", "--config", type=Path, metavar="PATH", help="the configuration (default: config.yml)")
-    parser.add_argument("--seed", type=int, default=42, metavar="N", help="of training (default: 42)")
-    parser.add_argument("--out", type=Path, default=Path("models"), metavar="DIR", help="folder (default: models)")
-    parser.add_argument("--fixed-model-name", metavar="NAME", help="the model's name instead of one with the time")
-    parser.add_argument("--force", action="store_true", help=argparse.SUPPRESS)
+    add_project(parser)
+    add_paths(parser, "--data", words="files or folders (default: data)")
+    add_domain(parser)
+    add_config(parser)
+    add_seed(parser, "training")
+    add_model_output(parser)
 
 
 def _add_validation_flags(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +62,7 @@ def _add_validation_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--skip-validation", action="store_true", help="train without `data validate` before it")
     group.add_argument("--fail-on-validation-warnings", action="store_true", help="train nothing where it warns")
     group.add_argument(
-        "--validation-max-history", type=core.at_least_one, metavar="N", help="turns that its story check looks back at"
+        "--validation-max-history", type=at_least_one, metavar="N", help="turns that its story check looks back at"
     )
 
 
@@ -91,14 +94,14 @@ def _train_both(namespace: argparse.Namespace) -> int:
     if not namespace.skip_validation:
         validation = Validation(namespace.validation_max_history, namespace.fail_on_validation_warnings)
         options = replace(options, validation=validation)
-    return run_train(options, ("nlu", "core"), _screen(namespace))
+    return run_train(options, ("nlu", "core"), screen_of(namespace))
 
 
 def _train_nlu(namespace: argparse.Namespace) -> int:
     from turncheck.train_command import run_train  # noqa: PLC0415 - not for --help
 
     data = [*(namespace.data or ()), *([namespace.nlu] if namespace.nlu else ())]
-    return run_train(_train_options(namespace, data), ("nlu",), _screen(namespace))
+    return run_train(_train_options(namespace, data), ("nlu",), screen_of(namespace))
 
 
 def _train_options(namespace: argparse.Namespace, data: list[Path] | None) -> TrainOptions:
@@ -123,7 +126,7 @@ def _test_both(namespace: argparse.Namespace) -> int:
     from turncheck.project.reader import read_project  # noqa: PLC0415
     from turncheck.project.testfiles import find_test_stories  # noqa: PLC0415
 
-    screen = _screen(namespace)
+    screen = screen_of(namespace)
     configs: list[Path] = namespace.config or []
     config = configs[0] if len(configs) == 1 and configs[0].is_file() else None
     has_stories = bool(namespace.stories or namespace.url or find_test_stories(namespace.project))
@@ -165,9 +168,3 @@ def _test_both(namespace: argparse.Namespace) -> int:
     from turncheck.commands import nlu  # noqa: PLC0415 - see `add_test`
 
     return max(code, nlu.test_nlu(namespace))
-
-
-def _screen(namespace: argparse.Namespace) -> Screen:
-    from turncheck.screen import Screen  # noqa: PLC0415 - not for --help
-
-    return Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose))

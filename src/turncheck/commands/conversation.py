@@ -8,13 +8,23 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.nlu import workers
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
-from turncheck.commands.run import add_custom_code_flag, add_verbosity
+from turncheck.commands.run import add_custom_code_flag
+from turncheck.commands.shared_flags import (
+    add_channel,
+    add_config,
+    add_domain,
+    add_json,
+    add_model,
+    add_seed,
+    add_verbosity,
+    at_least_one,
+    not_negative,
+    screen_of,
+)
 
 if TYPE_CHECKING:
     from turncheck.assistants import AssistantOptions
-    from turncheck.screen import Screen
 
 
 def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -34,9 +44,7 @@ def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
         metavar="SLOT=VALUE",
         help="fill a slot first; the value is JSON, else text (repeatable)",
     )
-    talk.add_argument(
-        "--channel", default="cmdline", metavar="NAME", help="channel that responses are chosen for (default: cmdline)"
-    )
+    add_channel(talk)
     add_verbosity(parser)
     parser.set_defaults(handler=_shell, remote_storage=None)
 
@@ -71,15 +79,13 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         help="whether several slot_was_set steps of a turn must stand in the order of the slots (default: any)",
     )
     run.add_argument(
-        "--repeat", type=_positive, default=1, metavar="N", help="run each case N times, to find flaky ones"
+        "--repeat", type=at_least_one, default=1, metavar="N", help="run each case N times, to find flaky ones"
     )
-    run.add_argument("--workers", type=workers, default=0, metavar="N", help="cases at once (default: 0, four)")
+    run.add_argument("--workers", type=not_negative, default=0, metavar="N", help="cases at once (default: 0, four)")
     run.add_argument(
         "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds a turn may take (default: 60)"
     )
-    run.add_argument(
-        "--channel", default="cmdline", metavar="NAME", help="channel that responses are chosen for (default: cmdline)"
-    )
+    add_channel(run)
     output = parser.add_argument_group("output")
     output.add_argument(
         *("-o", "--e2e-results"),
@@ -89,7 +95,7 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         metavar="PATH",
         help="write the results (default: tests/e2e_results.yml)",
     )
-    output.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file as well")
+    add_json(output)
     add_verbosity(output)
     parser.set_defaults(handler=_test_e2e)
 
@@ -97,18 +103,18 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
 def _add_assistant(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("the assistant")
     group.add_argument("--project", type=Path, default=Path(), metavar="DIR", help="its folder (default: .)")
-    group.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
+    add_domain(group)
     group.add_argument(
         "--data", type=Path, nargs="+", action="extend", default=[], metavar="PATH", help="(default: data)"
     )
-    group.add_argument("-c", "--config", type=Path, metavar="PATH", help="the configuration (default: config.yml)")
-    group.add_argument("-m", "--model", type=Path, metavar="PATH", help="a trained model, or a folder of them")
+    add_config(group)
+    add_model(group)
     group.add_argument("--endpoints", type=Path, metavar="PATH", help="(default: endpoints.yml)")
     group.add_argument(
         "--action-endpoint", metavar="URL", help="the action server, instead of the one in endpoints.yml"
     )
     group.add_argument("--action-server", metavar="COMMAND", help="start the action server with this command")
-    group.add_argument("--seed", type=int, default=42, metavar="N", help="of training and of variations (default: 42)")
+    add_seed(group, "training and of variations")
     add_custom_code_flag(group)
     return group
 
@@ -142,7 +148,7 @@ def _shell(namespace: argparse.Namespace) -> int:
     interactive = sys.stdin.isatty() and namespace.format == "text"
     ends = Terminal(typed_lines() if interactive else sys.stdin, sys.stdout, interactive)
     shell = ShellOptions(namespace.format, namespace.fixture, namespace.channel)
-    return run_shell(_assistant(namespace), shell, ends, os.environ, _screen(namespace))
+    return run_shell(_assistant(namespace), shell, ends, os.environ, screen_of(namespace))
 
 
 def _test_e2e(namespace: argparse.Namespace) -> int:
@@ -159,20 +165,7 @@ def _test_e2e(namespace: argparse.Namespace) -> int:
     )
     rasa = rasa_settings(namespace, workers=namespace.workers)
     options = E2EOptions(tuple(namespace.paths), run, namespace.e2e_results, namespace.json, rasa)
-    return run_test_e2e(options, _assistant(namespace), os.environ, _screen(namespace), sys.stdout)
-
-
-def _screen(namespace: argparse.Namespace) -> Screen:
-    from turncheck.screen import Screen  # noqa: PLC0415 - see above
-
-    return Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose))
-
-
-def _positive(written: str) -> int:
-    number = int(written) if written.isdecimal() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"'{written}' is no whole number from 1 on")
-    return number
+    return run_test_e2e(options, _assistant(namespace), os.environ, screen_of(namespace), sys.stdout)
 
 
 def _seconds(written: str) -> float:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
-from turncheck.commands.run import add_custom_code_flag, add_verbosity
+from turncheck.commands.run import add_custom_code_flag
+from turncheck.commands.shared_flags import (
+    add_augmentation,
+    add_config,
+    add_domain,
+    add_json,
+    add_model_output,
+    add_paths,
+    add_project,
+    add_seed,
+    add_verbosity,
+    at_least_one,
+    screen_of,
+)
 
 if TYPE_CHECKING:
+    import argparse
+
     from turncheck.core_commands import CoreOutput, CoreTestOptions
-    from turncheck.screen import Screen
     from turncheck.train_command import TrainOptions
 
 
@@ -30,30 +43,13 @@ def add_train_core(subparsers: argparse._SubParsersAction[Any]) -> None:
 def add_train_core_flags(parser: argparse.ArgumentParser) -> None:
     """Add what ``train core`` reads, and where its models go."""
     read = parser.add_argument_group("what is read")
-    read.add_argument("--project", type=Path, default=Path(), metavar="DIR", help="the assistant's folder (default: .)")
-    read.add_argument(
-        *("-s", "--stories"),
-        *("--data",),
-        type=Path,
-        nargs="+",
-        action="extend",
-        metavar="PATH",
-        help="files or folders with stories and rules (default: data)",
-    )
-    read.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
-    read.add_argument(
-        *("-c", "--config"),
-        type=Path,
-        nargs="+",
-        action="extend",
-        metavar="PATH",
-        help="the configuration (default: config.yml); several give models to compare",
-    )
+    add_project(read)
+    add_paths(read, "-s", "--stories", "--data", words="files or folders with stories and rules (default: data)")
+    add_domain(read)
+    add_config(read, several="several give models to compare")
     learn = parser.add_argument_group("how it is trained")
-    learn.add_argument(
-        "--augmentation", type=not_negative, default=50, metavar="N", help="stories glued together (default: 50)"
-    )
-    learn.add_argument("--seed", type=int, default=42, metavar="N", help="of what is drawn by lot (default: 42)")
+    add_augmentation(learn)
+    add_seed(learn, "what is drawn by lot")
     compare = parser.add_argument_group("comparing configurations")
     compare.add_argument("--runs", type=at_least_one, default=3, metavar="N", help="repetitions (default: 3)")
     compare.add_argument(
@@ -65,9 +61,7 @@ def add_train_core_flags(parser: argparse.ArgumentParser) -> None:
         help="percentages of the stories to leave out (default: 0 5 25 50 70 95)",
     )
     output = parser.add_argument_group("output")
-    output.add_argument("--out", type=Path, default=Path("models"), metavar="DIR", help="folder (default: models)")
-    output.add_argument("--fixed-model-name", metavar="NAME", help="the model's name instead of one with the time")
-    output.add_argument("--force", action="store_true", help=argparse.SUPPRESS)
+    add_model_output(output)
 
 
 def add_test_core(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -88,7 +82,7 @@ def add_test_core(subparsers: argparse._SubParsersAction[Any]) -> None:
 def add_test_core_flags(parser: argparse.ArgumentParser) -> None:
     """Add what ``test core`` reads beside the stories."""
     read = parser.add_argument_group("what is read")
-    read.add_argument("--project", type=Path, default=Path(), metavar="DIR", help="the assistant's folder (default: .)")
+    add_project(read)
     read.add_argument(
         *("-m", "--model"),
         type=Path,
@@ -97,23 +91,16 @@ def add_test_core_flags(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="a model, or a folder with models; several models are compared",
     )
-    read.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
-    read.add_argument("-c", "--config", type=Path, metavar="PATH", help="the configuration (default: config.yml)")
-    read.add_argument("--seed", type=int, default=42, metavar="N", help="of training in memory (default: 42)")
+    add_domain(read)
+    add_config(read)
+    add_seed(read, "training in memory")
     add_custom_code_flag(read)
 
 
 def add_story_flags(parser: argparse.ArgumentParser) -> None:
     """Add which test stories are judged, and how."""
     judge = parser.add_argument_group("test stories")
-    judge.add_argument(
-        *("-s", "--stories"),
-        type=Path,
-        nargs="+",
-        action="extend",
-        metavar="PATH",
-        help="test stories (default: test_*.yml below tests)",
-    )
+    add_paths(judge, "-s", "--stories", words="test stories (default: test_*.yml below tests)")
     judge.add_argument("--url", metavar="URL", help="fetch the test stories from here (https)")
     judge.add_argument("--endpoints", type=Path, metavar="PATH", help="read with the project; nothing of it is called")
     judge.add_argument("--max-stories", type=at_least_one, metavar="N", help="judge only so many stories")
@@ -134,24 +121,7 @@ def add_core_output_flags(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--no-errors", action="store_true", help="do not write the failed stories to a file")
     output.add_argument("--no-warnings", action="store_true", help="do not write stories with warnings to a file")
     output.add_argument("--no-plot", action="store_true", help="draw nothing")
-    output.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file as well")
-
-
-def not_negative(text: str) -> int:
-    """Read a whole number of at least 0."""
-    return _whole(text, 0)
-
-
-def at_least_one(text: str) -> int:
-    """Read a whole number of at least 1."""
-    return _whole(text, 1)
-
-
-def _whole(text: str, least: int) -> int:
-    number = int(text)
-    if number < least:
-        raise argparse.ArgumentTypeError(f"{number} is less than {least}")
-    return number
+    add_json(output)
 
 
 def train_core(namespace: argparse.Namespace) -> int:
@@ -160,13 +130,13 @@ def train_core(namespace: argparse.Namespace) -> int:
 
     configs: list[Path] = namespace.config or []
     if len(configs) <= 1:
-        return run_train(_train_options(namespace, configs[0] if configs else None), ("core",), _screen(namespace))
+        return run_train(_train_options(namespace, configs[0] if configs else None), ("core",), screen_of(namespace))
     from turncheck.core_comparison import DEFAULT_PERCENTAGES, run_train_comparison  # noqa: PLC0415
 
     return run_train_comparison(
         _train_options(namespace, None),
         configs,
-        _screen(namespace),
+        screen_of(namespace),
         runs=namespace.runs,
         percentages=namespace.percentages or DEFAULT_PERCENTAGES,
     )
@@ -176,7 +146,7 @@ def test_core(namespace: argparse.Namespace) -> int:
     """Run ``test core``."""
     from turncheck.core_commands import run_test_core  # noqa: PLC0415 - not for --help
 
-    options, output, screen = test_core_options(namespace), core_output(namespace), _screen(namespace)
+    options, output, screen = test_core_options(namespace), core_output(namespace), screen_of(namespace)
     if not namespace.evaluate_model_directory and len(options.models) <= 1:
         return run_test_core(options, output, screen)
     from turncheck.core_comparison import run_test_model_directory, run_test_models  # noqa: PLC0415
@@ -234,9 +204,3 @@ def _train_options(namespace: argparse.Namespace, config: Path | None) -> TrainO
         augmentation=namespace.augmentation,
         seed=namespace.seed,
     )
-
-
-def _screen(namespace: argparse.Namespace) -> Screen:
-    from turncheck.screen import Screen  # noqa: PLC0415 - not for --help
-
-    return Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.nlu import add_data_split
-from turncheck.commands.run import add_verbosity
+from turncheck.commands.shared_flags import add_config, add_domain, add_paths, add_project, add_verbosity
 
 if TYPE_CHECKING:
     import argparse
@@ -28,12 +27,10 @@ def _add_validate(kinds: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument("kind", nargs="?", choices=("stories",), help="check story structure and configuration alone")
     read = parser.add_argument_group("what is read")
-    read.add_argument("--project", type=Path, default=Path(), metavar="DIR", help="the assistant's folder (default: .)")
-    read.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
-    read.add_argument(
-        "--data", type=Path, nargs="+", action="extend", metavar="PATH", help="training data (default: data)"
-    )
-    read.add_argument("-c", "--config", type=Path, metavar="FILE", help="the configuration (default: config.yml)")
+    add_project(read)
+    add_domain(read)
+    add_paths(read, "--data", words="training data (default: data)")
+    add_config(read)
     how = parser.add_argument_group("how it is checked")
     how.add_argument("--max-history", metavar="N", help="how many states the story structure check looks back at")
     how.add_argument("--fail-on-warnings", action="store_true", help="the warnings that fail Rasa's run fail ours")

@@ -7,7 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
-from turncheck.commands.run import add_custom_code_flag, add_verbosity
+from turncheck.commands.run import add_custom_code_flag
+from turncheck.commands.shared_flags import (
+    add_config,
+    add_domain,
+    add_json,
+    add_model,
+    add_project,
+    add_seed,
+    add_verbosity,
+    at_least_two,
+    not_negative,
+    screen_of,
+)
 
 if TYPE_CHECKING:
     from turncheck.nlu_commands import NluOutput, NluTestOptions
@@ -30,24 +42,17 @@ def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> None:
 def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     """Add what ``test nlu`` reads and how it measures."""
     read = parser.add_argument_group("what is read")
-    read.add_argument("--project", type=Path, default=Path(), metavar="DIR", help="the assistant's folder (default: .)")
+    add_project(read)
     read.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data to judge (default: data)")
-    read.add_argument("-m", "--model", type=Path, metavar="PATH", help="a trained model, or a folder of them")
-    read.add_argument(
-        *("-c", "--config"),
-        type=Path,
-        nargs="+",
-        action="extend",
-        metavar="PATH",
-        help="the configuration (default: config.yml); several, or a folder, are compared",
-    )
-    read.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
+    add_model(read)
+    add_config(read, several="several, or a folder, are compared")
+    add_domain(read)
     measure = parser.add_argument_group("how it is measured")
     measure.add_argument("--cross-validation", action="store_true", help="train and judge in folds")
-    measure.add_argument("-f", "--folds", type=folds, default=5, metavar="N", help="how many (default: 5)")
-    measure.add_argument("--seed", type=int, default=42, metavar="N", help="of folds and training (default: 42)")
+    measure.add_argument("-f", "--folds", type=at_least_two, default=5, metavar="N", help="how many (default: 5)")
+    add_seed(measure, "folds and training")
     measure.add_argument(
-        "--workers", type=workers, default=0, metavar="N", help="processes (default: 0, one a processor)"
+        "--workers", type=not_negative, default=0, metavar="N", help="processes (default: 0, one a processor)"
     )
     add_custom_code_flag(measure)
     measure.add_argument("--pretrained", action="store_true", help="score spaCy's and Duckling's entities too")
@@ -74,7 +79,7 @@ def add_output_flags(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--no-errors", action="store_true", help="do not write wrong predictions to files")
     output.add_argument("--no-plot", action="store_true", help="draw nothing")
     output.add_argument("--no-warnings", action="store_true", help=argparse.SUPPRESS)
-    output.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file as well")
+    add_json(output)
     output.add_argument(
         "--report", type=Path, nargs="?", const=Path("reports"), metavar="DIR", help="write the *_report.json here too"
     )
@@ -88,9 +93,7 @@ def add_data_split(subparsers: argparse._SubParsersAction[Any]) -> None:
     split = subparsers.add_parser("split", help="split data into training and test data")
     kinds = split.add_subparsers(title="what is split", metavar="KIND", required=True)
     parser = kinds.add_parser("nlu", help="split NLU data, intent by intent, as Rasa does")
-    parser.add_argument(
-        "--project", type=Path, default=Path(), metavar="DIR", help="the assistant's folder (default: .)"
-    )
+    add_project(parser)
     parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="file or folder with NLU data (default: data)")
     parser.add_argument(
         "--training-fraction", type=float, default=0.8, metavar="SHARE", help="share to train on (default: 0.8)"
@@ -103,23 +106,6 @@ def add_data_split(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(handler=_data_split_nlu)
 
 
-def folds(text: str) -> int:
-    """Read a number of folds."""
-    return _whole(text, 2)
-
-
-def workers(text: str) -> int:
-    """Read a number of workers; 0 is one a processor."""
-    return _whole(text, 0)
-
-
-def _whole(text: str, least: int) -> int:
-    number = int(text)
-    if number < least:
-        raise argparse.ArgumentTypeError(f"{number} is less than {least}")
-    return number
-
-
 def test_nlu(namespace: argparse.Namespace) -> int:
     """Run ``test nlu`` on parsed flags: a comparison where several configurations are named."""
     from turncheck.nlu_commands import (  # noqa: PLC0415 - not for --help
@@ -128,9 +114,8 @@ def test_nlu(namespace: argparse.Namespace) -> int:
         config_files,
         run_test_nlu,
     )
-    from turncheck.screen import Screen  # noqa: PLC0415
 
-    screen = Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose))
+    screen = screen_of(namespace)
     configs = config_files(namespace.config or [])
     options = _options(namespace, configs[0] if configs else None)
     if len(configs) <= 1:
@@ -186,7 +171,6 @@ def _output(namespace: argparse.Namespace, folder: str) -> NluOutput:
 
 def _data_split_nlu(namespace: argparse.Namespace) -> int:
     from turncheck.nlu_commands import run_data_split_nlu  # noqa: PLC0415 - not for --help
-    from turncheck.screen import Screen  # noqa: PLC0415
 
     return run_data_split_nlu(
         namespace.project,
@@ -194,5 +178,5 @@ def _data_split_nlu(namespace: argparse.Namespace) -> int:
         namespace.out,
         fraction=namespace.training_fraction,
         seed=namespace.random_seed,
-        screen=Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose)),
+        screen=screen_of(namespace),
     )

@@ -6,7 +6,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.run import add_custom_code_flag, add_verbosity
+from turncheck.commands.run import add_custom_code_flag
+from turncheck.commands.shared_flags import (
+    add_config,
+    add_domain,
+    add_model,
+    add_project,
+    add_seed,
+    add_verbosity,
+    screen_of,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -21,14 +30,12 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
         description="Understand sentences from the command line, else from standard input, one a line.",
     )
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="a sentence")
-    parser.add_argument(
-        "--project", type=Path, default=Path(), metavar="DIR", help="the assistant's folder (default: .)"
-    )
-    parser.add_argument("-m", "--model", type=Path, metavar="PATH", help="a trained model, or a folder of them")
-    parser.add_argument("-c", "--config", type=Path, metavar="FILE", help="the configuration (default: config.yml)")
+    add_project(parser)
+    add_model(parser)
+    add_config(parser)
     parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data to learn from (default: data)")
-    parser.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
-    parser.add_argument("--seed", type=int, default=42, metavar="N", help="seed of the training (default: 42)")
+    add_domain(parser)
+    add_seed(parser, "the training")
     add_custom_code_flag(parser)
     parser.add_argument(
         "--format", choices=("text", "jsonl"), default="text", help="jsonl: a line each, as Rasa's /model/parse answers"
@@ -39,7 +46,6 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def _parse(namespace: argparse.Namespace) -> int:
     from turncheck.parse_command import ParseOptions, run_parse  # noqa: PLC0415 - not for --help
-    from turncheck.screen import Screen  # noqa: PLC0415
 
     options = ParseOptions(
         project=namespace.project,
@@ -50,7 +56,7 @@ def _parse(namespace: argparse.Namespace) -> int:
         seed=namespace.seed,
         allow_custom_code=namespace.allow_custom_code,
     )
-    screen = Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose))
+    screen = screen_of(namespace)
     return run_parse(options, namespace.texts or _lines(), namespace.format, sys.stdout, screen)
 
 

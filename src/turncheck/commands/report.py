@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.run import add_setting, add_verbosity
+from turncheck.commands.run import add_setting
+from turncheck.commands.shared_flags import add_verbosity, screen_of
 from turncheck.settings import options
 
 if TYPE_CHECKING:
     import argparse
 
-    from turncheck.screen import Screen
 
 GATES = ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "not-judged")
 
@@ -115,7 +115,7 @@ def _compare(namespace: argparse.Namespace) -> int:
         gates=gates,
         out=namespace.out,
         write=sys.stdout.write,
-        screen=_screen(namespace),
+        screen=screen_of(namespace),
     )
 
 
@@ -132,14 +132,14 @@ def _import(namespace: argparse.Namespace) -> int:
         out=namespace.out,
         source=source,
         root=root,
-        screen=_screen(namespace),
+        screen=screen_of(namespace),
     )
 
 
 def _render(namespace: argparse.Namespace) -> int:
     from turncheck.report_commands import render_report  # noqa: PLC0415 - not for --help
 
-    return render_report(namespace.report, namespace.baseline, namespace.out, _screen(namespace))
+    return render_report(namespace.report, namespace.baseline, namespace.out, screen_of(namespace))
 
 
 def _publish(namespace: argparse.Namespace) -> int:
@@ -157,10 +157,4 @@ def _publish(namespace: argparse.Namespace) -> int:
         pull_request=namespace.pull_request,
         baseline=namespace.baseline,
     )
-    return publish_report(request, os.environ, _screen(namespace))
-
-
-def _screen(namespace: argparse.Namespace) -> Screen:
-    from turncheck.screen import Screen  # noqa: PLC0415 - not for --help
-
-    return Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose))
+    return publish_report(request, os.environ, screen_of(namespace))

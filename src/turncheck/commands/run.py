@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from turncheck.commands.shared_flags import add_verbosity
 from turncheck.errors import UserError
 
 if TYPE_CHECKING:
@@ -77,13 +78,6 @@ def add_custom_code_flag(parser: argparse._ArgumentGroup | argparse.ArgumentPars
     parser.add_argument(
         "--allow-custom-code", action="store_true", help="load components of the project's own modules: runs its code"
     )
-
-
-def add_verbosity(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
-    """Add what every command takes to say more or less; ``-vv`` and ``--debug`` as Rasa has them."""
-    group.add_argument("-q", "--quiet", action="store_true", help="only results and errors")
-    group.add_argument("-v", "--verbose", action="count", default=0, help="say more")
-    group.add_argument("-vv", "--debug", action="store_const", const=2, dest="verbose", help="say everything")
 
 
 def _run(namespace: argparse.Namespace) -> int:

@@ -12,7 +12,8 @@ from turncheck.dialogue.states import Part, State, follows_listen, previous_acti
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.dialogue.tracker import Moment, Tracker
+    from turncheck.dialogue.history import Moment
+    from turncheck.dialogue.tracker import Tracker
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from turncheck.evaluation.story_run import StoryRun, run_story
 from turncheck.report.model import Core, StoryResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from turncheck.dialogue.training import StoryTracker
     from turncheck.engines.base import NluEngine, Policies
@@ -56,13 +56,11 @@ def evaluate_stories(
     """
     trackers = trackers_of([story for story in stories if story.kind == "story"], ensemble.domain)
     chosen = trackers.stories[:max_stories]
-    duplicates = (
-        trackers.duplicates if max_stories is None else trackers.duplicates[: max(max_stories - len(chosen), 0)]
-    )
-    understood = _understood((*chosen, *duplicates), ensemble, nlu) if end_to_end else None
-    results: list[StoryResult] = []
-    tally = _Tally()
+    duplicates = trackers.duplicates
+    if max_stories is not None:
+        duplicates = duplicates[: max(max_stories - len(chosen), 0)]
     everything = (*chosen, *duplicates)
+    understood = _understood(everything, ensemble, nlu) if end_to_end else None
     done = _Count(len(everything), progress)
 
     def judge(tracker: StoryTracker) -> StoryRun:
@@ -78,17 +76,23 @@ def evaluate_stories(
         if error.finished is None:
             raise
         stopped, runs = error, error.finished
-    for number, (tracker, run) in enumerate(zip(everything, runs, strict=True)):
-        if run is None:
-            continue
-        is_duplicate = number >= len(chosen)
+    judged = [(tracker, run) for tracker, run in zip(everything, runs, strict=True) if run is not None]
+    if stopped is None:
+        return _core(judged, set(map(id, duplicates)))
+    left = f"Not run: {len(everything) - len(judged)} of {len(everything)} stories."
+    raise CutShortError(stopped, _core(judged, set(map(id, duplicates)), left))
+
+
+def _core(judged: Sequence[tuple[StoryTracker, StoryRun]], duplicates: Container[int], *remarks: str) -> Core:
+    """Count what was judged, but for duplicates (by identity), and list all of it."""
+    tally = _Tally()
+    results = []
+    for tracker, run in judged:
+        is_duplicate = id(tracker) in duplicates
         if not is_duplicate:
             tally.add(run)
         results.append(_result(tracker, run, is_duplicate=is_duplicate))
-    if stopped is not None:
-        left = f"Not run: {len(everything) - len(results)} of {len(everything)} stories."
-        raise CutShortError(stopped, tally.core(results, left))
-    return tally.core(results)
+    return tally.core(results, *remarks)
 
 
 class _Count:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.dialogue.tracker import Loop, Tracker
+    from turncheck.dialogue.situation import Loop
+    from turncheck.dialogue.tracker import Tracker
     from turncheck.project.model import Domain, Entity, Form, Intent, Slot, SlotMapping
 
 RASA_VERSION = "3.6.21"

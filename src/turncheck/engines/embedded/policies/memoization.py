@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.defaults import ACTION_LISTEN
 from turncheck.dialogue.events import ActionExecuted
+from turncheck.dialogue.history import History
 from turncheck.dialogue.policy_states import RuleOnly, learner_states, learner_states_of, learnt
 from turncheck.dialogue.prediction import Prediction
 from turncheck.dialogue.rules import memorised
-from turncheck.dialogue.tracker import History, Tracker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.dialogue.events import Event
     from turncheck.dialogue.states import State
+    from turncheck.dialogue.tracker import Tracker
     from turncheck.dialogue.training import StoryTracker
 
 PRIORITY: Final = 3
