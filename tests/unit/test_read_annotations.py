@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.project.annotations import AnnotationError, parse_annotations
+from turncheck.project.annotations import AnnotationError, parse_annotations, written_offset
 from turncheck.project.model import EntityAnnotation
 
 
@@ -118,3 +118,17 @@ def test_no_text_takes_more_than_a_moment(piece: str) -> None:
         except AnnotationError as refused:
             assert refused.code  # noqa: PT017 - only the time counts
     assert time.perf_counter() - begin < 10
+
+
+@given(
+    st.text(alphabet='[](){}":,ae b', max_size=40)
+    | st.lists(st.sampled_from(["a ", "[b](c)", "[de](f:g)", "]"])).map("".join)
+)
+def test_each_character_of_the_plain_text_is_found_in_the_written_one(written: str) -> None:
+    try:
+        text, _ = parse_annotations(written)
+    except AnnotationError:
+        return
+    offsets = [written_offset(written, offset) for offset in range(len(text))]
+    assert "".join(written[offset] for offset in offsets) == text
+    assert offsets == sorted(set(offsets))
