@@ -215,6 +215,12 @@ def test_a_value_in_quotes_is_placed_at_its_sentence_if_it_is_not_written_plainl
     assert found == ["data/nlu.yml:22:21", "data/nlu.yml:23:12"]
 
 
+@pytest.mark.parametrize(("pattern", "code"), [("'[a-z'", "regex-invalid"), ("(a|aa)+$", "regex-backtracks")])
+def test_the_pattern_of_a_tokenizer_is_a_regex_too(pattern: str, code: str, tmp_path: Path) -> None:
+    edit = (C, "- name: WhitespaceTokenizer", f"- name: WhitespaceTokenizer\n  token_pattern: {pattern}")
+    assert places(checked(tmp_path, edit), code) == ["config.yml:6:18"]
+
+
 def test_an_entity_of_a_step_is_named_at_its_entry(tmp_path: Path) -> None:
     entities = "    entities:\n    - sise: large\n    - sice\n"
     step = f"  - intent: order\n{entities}  - user: a [tiny](sizes) one\n  - action: action_bake\n"

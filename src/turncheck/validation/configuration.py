@@ -95,3 +95,15 @@ def check_selectors(project: Project, known: Collection[str]) -> Iterator[Findin
                 places.of_entry(name, component.location, "pipeline", number, "retrieval_intent"),
                 suggestion(name, known),
             )
+
+
+def check_token_patterns(project: Project) -> Iterator[Finding]:
+    """Patterns of tokenizers and featurizers: those that do not compile, and those that can take exponential time."""
+    places = Places(project)
+    for number, component in enumerate(project.config.pipeline or ()):
+        pattern = component.parameters.get("token_pattern")
+        if isinstance(pattern, str):
+            from turncheck.validation.regexes import check_pattern  # noqa: PLC0415 - takes its time to load
+
+            place = places.of_entry(pattern, component.location, "pipeline", number, "token_pattern")
+            yield from check_pattern(pattern, f"the component '{component.name}'", place)

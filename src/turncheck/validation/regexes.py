@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.finding import Finding
+    from turncheck.location import Location
     from turncheck.project.model import NluData
 
 _LENGTH_LIMIT: Final = 10_000
@@ -25,19 +26,16 @@ _REPEATS: Final = frozenset({opcodes.MAX_REPEAT, opcodes.MIN_REPEAT})
 def check_regexes(nlu: NluData) -> Iterator[Finding]:
     """Compile each pattern as Rasa would, and look for repetitions that can be split in many ways."""
     for regex in nlu.regexes:
-        problem = compile_problem(regex.pattern)
-        if problem is not None:
-            yield found(
-                "regex-invalid",
-                f"The pattern '{regex.pattern}' of the regex '{regex.name}' does not compile: {problem}.",
-                regex.location,
-            )
-        elif backtracks(regex.pattern):
-            yield found(
-                "regex-backtracks",
-                f"The pattern '{regex.pattern}' of the regex '{regex.name}' can take exponential time.",
-                regex.location,
-            )
+        yield from check_pattern(regex.pattern, f"the regex '{regex.name}'", regex.location)
+
+
+def check_pattern(pattern: str, owner: str, place: Location) -> Iterator[Finding]:
+    """Compile one pattern as Rasa would, and look for loops that can read a text in several ways."""
+    problem = compile_problem(pattern)
+    if problem is not None:
+        yield found("regex-invalid", f"The pattern '{pattern}' of {owner} does not compile: {problem}.", place)
+    elif backtracks(pattern):
+        yield found("regex-backtracks", f"The pattern '{pattern}' of {owner} can take exponential time.", place)
 
 
 @cache

@@ -107,6 +107,7 @@ def _own_checks(
     if "config" not in missing_parts(project):
         yield from configuration.check_names(project.config, calm=calm)
         yield from configuration.check_order(project.config)
+        yield from configuration.check_token_patterns(project)
     if told is not None:
         yield from check_number_of_dialogues(told)
         yield from dialogues.check_repeated_stories(facts.blocks)
