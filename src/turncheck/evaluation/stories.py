@@ -18,8 +18,10 @@ from turncheck.report.model import Core, StoryResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
+    from turncheck.dialogue.tracker import Tracker
     from turncheck.dialogue.training import StoryTracker
     from turncheck.engines.base import NluEngine, Policies
+    from turncheck.engines.embedded.policies.decision import Decision
     from turncheck.evaluation.story_run import Entity
     from turncheck.project.model import Story
 
@@ -63,8 +65,13 @@ def evaluate_stories(
     understood = _understood(everything, ensemble, nlu) if end_to_end else None
     done = _Count(len(everything), progress)
 
+    # What was heard may differ where the stories do not, and several at a time do not wait for each other.
+    can_repeat = understood is None and at_once == 1
+    known: dict[tuple[str, ...], list[Decision]] = {one.fingerprint: [] for one in duplicates if can_repeat}
+
     def judge(tracker: StoryTracker) -> StoryRun:
-        run = run_story(tracker, ensemble, understood)
+        decisions = known.get(tracker.fingerprint) if can_repeat else None
+        run = run_story(tracker, ensemble if decisions is None else _Remembering(ensemble, decisions), understood)
         done.one_more()
         return run
 
@@ -93,6 +100,23 @@ def _core(judged: Sequence[tuple[StoryTracker, StoryRun]], duplicates: Container
             tally.add(run)
         results.append(_result(tracker, run, is_duplicate=is_duplicate))
     return tally.core(results, *remarks)
+
+
+class _Remembering:
+    """Policies that are asked once about stories that are the same to them: ``decisions`` are those of such a story."""
+
+    def __init__(self, policies: Policies, decisions: list[Decision]) -> None:
+        self.domain = policies.domain
+        self._policies = policies
+        self._decisions = decisions
+        self._asked = 0
+
+    def next(self, tracker: Tracker) -> Decision:
+        """Return what was decided at this point before, else ask."""
+        self._asked += 1
+        if self._asked > len(self._decisions):
+            self._decisions.append(self._policies.next(tracker))
+        return self._decisions[self._asked - 1]
 
 
 class _Count:

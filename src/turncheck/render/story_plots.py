@@ -140,7 +140,7 @@ def _compressed_lines(image: Image) -> bytes:
     """
     pixels = image.tobytes()
     length = 3 * image.width
-    return zlib.compress(b"".join(b"\0" + pixels[at : at + length] for at in range(0, len(pixels), length)), 6)
+    return zlib.compress(b"".join(b"\0" + pixels[at : at + length] for at in range(0, len(pixels), length)), 3)
 
 
 def _png(lines: bytes, width: int, height: int) -> bytes:
