@@ -456,6 +456,19 @@ def test_a_schedule_is_compared_with_the_run_before(job: Job) -> None:
     assert "actions/runs/400)" in job.summary
 
 
+def test_a_push_of_dependabot_says_that_the_comment_follows(job: Job) -> None:
+    git(job.folder / "repository", "checkout", "-q", "feature")
+    payload = {"before": "0" * 40, "after": job.head}
+
+    job.run(
+        "push", payload, ref="refs/heads/feature", sha=job.head, token=READ_ONLY_TOKEN, GITHUB_ACTOR="dependabot[bot]"
+    )
+
+    assert job.github.bodies(7) == []
+    assert "comes from Dependabot: the comment follows" in job.summary
+    assert WARNING not in job.text
+
+
 @pytest.mark.parametrize("who", ["fork", "dependabot"])
 def test_a_token_that_may_only_read_says_that_the_comment_follows(job: Job, who: str) -> None:
     actor: dict[str, Any] = {"GITHUB_ACTOR": "dependabot[bot]"} if who == "dependabot" else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.github.answers import Pull
@@ -36,9 +36,9 @@ def find_target(context: GitHubContext, client: GitHubClient | None) -> Target |
         GitHubError: GitHub had to be asked and could not.
     """
     pull = context.pull_request
+    reads_only = "Dependabot" if context.actor == _DEPENDABOT else ""
     if pull is not None:
-        reads_only = "a fork" if pull.fork else "Dependabot" if context.actor == _DEPENDABOT else ""
-        return Target(pull.number, pull.head_sha, pull.base_ref, reads_only)
+        return Target(pull.number, pull.head_sha, pull.base_ref, "a fork" if pull.fork else reads_only)
     if context.event_name == "merge_group":
         return "a merge queue reads the exit status, its runs do not comment"
     branch = context.ref.removeprefix("refs/heads/")
@@ -50,7 +50,7 @@ def find_target(context: GitHubContext, client: GitHubClient | None) -> Target |
     found = _open_pulls(client, context.repository, owner, branch)
     if not found:
         return f"the branch '{branch}' has no open pull request"
-    return _target(found[0])
+    return replace(_target(found[0]), reads_only=reads_only)
 
 
 def target_of_run(client: GitHubClient, repository: str, run: WorkflowRun) -> Target | str:
