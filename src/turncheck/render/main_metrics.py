@@ -18,6 +18,8 @@ Mark = Literal["real gain", "real drop", "within noise", "unchanged", "better", 
 
 MARKS: Final[dict[Mark, str]] = {"real gain": "🟢", "real drop": "🔴", "better": "🟢", "worse": "🔴"}
 """The signs beside the words: never instead of them."""
+ON_SHARED: Final = " on the sentences of both"
+"""The note of a change that is about fewer sentences than the figures beside it."""
 _ONLY_IF_ANY: Final = frozenset({"validation.warnings", "core.passed", "e2e.passed", "batch.passed"})
 _OF: Final = {"core.passed": "core.failed", "e2e.passed": "e2e.failed", "batch.passed": "batch.failed"}
 _TESTS: Final[dict[str, Callable[[Comparison], ChangedCases]]] = {
@@ -89,7 +91,7 @@ def _note(delta: MetricDelta, comparison: Comparison) -> str:
     if delta.name in _OF:
         return _new_and_gone(_TESTS[delta.name](comparison))
     told = difference(_judged(delta), delta.kind) == difference(delta.delta or 0.0, delta.kind)
-    return "" if told else " on the sentences of both"
+    return "" if told else ON_SHARED
 
 
 def _new_and_gone(tests: ChangedCases) -> str:

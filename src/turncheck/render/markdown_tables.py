@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.wording import difference, figure
-from turncheck.render.main_metrics import MARKS, mark
+from turncheck.render.main_metrics import MARKS, ON_SHARED, mark
 from turncheck.render.markdown_entries import row
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.sinks.markdown import Markdown, code_cell, join, trusted
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from turncheck.render.main_metrics import Mark
     from turncheck.report.model import Report
 
+FOOTNOTE = "\\*"
+"""Leads to the line below the table that says which sentences both sides judged."""
 _PREFIX, _SUFFIX = "nlu.intents[", "].f1"
 
 
@@ -25,6 +27,7 @@ def marked(change: str, mark: Mark, note: str = "") -> Markdown:
         told = "same" if change == "±0" else f"{change} same"
     else:
         told = " ".join(part for part in (change, MARKS.get(mark, ""), mark) if part)
+    note = f" {FOOTNOTE}" if note == ON_SHARED else note
     return trusted(f"{told}{note}".removeprefix("; "))
 
 

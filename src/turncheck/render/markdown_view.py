@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from turncheck.comparison.baseline import WAYS
 from turncheck.comparison.wording import count, difference, figure
-from turncheck.render.main_metrics import mark
+from turncheck.render.main_metrics import ON_SHARED, main_metrics, mark
 from turncheck.render.markdown_sections import all_sections
+from turncheck.render.markdown_tables import FOOTNOTE
 from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, ticked, trusted
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def build_view(report: Report, comparison: Comparison | None, verdict: Verdict, 
         title=_title(report, verdict),
         headline=prose(verdict.summary, 1000),
         baseline=_baseline(comparison.baseline, links) if comparison else trusted("Not compared with a base."),
-        examples=_examples(comparison) if comparison and comparison.judged else trusted(""),
+        examples=_examples(report, comparison) if comparison and comparison.judged else trusted(""),
         footer=_footer(report, links),
         sections=all_sections(report, comparison, verdict, links, unfolded),
     )
@@ -71,11 +72,12 @@ def _warnings(used: BaselineUsed) -> list[Markdown]:
     return [join([trusted("<br>⚠️ "), ticked(warning), trusted(".")]) for warning in used.warnings]
 
 
-def _examples(comparison: Comparison) -> Markdown:
+def _examples(report: Report, comparison: Comparison) -> Markdown:
     """Said where the two sides did not judge the same sentences."""
     cases = comparison.examples
     if not (cases.added or cases.removed or cases.edited):
         return trusted("")
+    starred = any(metric.note == ON_SHARED for metric in main_metrics(report, comparison))
     same = cases.shared - len(cases.edited)
     line = f"Both sides judged {count(same, 'sentence')}" if same else "No sentence was judged on both sides"
     f1 = comparison.metric("nlu.intents.f1")
@@ -85,7 +87,7 @@ def _examples(comparison: Comparison) -> Markdown:
         line += f": F1 of the intents {one} → {other} ({difference(f1.shared.delta, 'score')}{worth})"
     numbers = ((cases.added, "new"), (cases.removed, "gone"), (len(cases.edited), "edited"))
     others = [f"{number:,} {word}" for number, word in numbers if number]
-    return trusted(f"{line}; {', '.join(others)}.")
+    return trusted(f"{f'{FOOTNOTE} ' if starred else ''}{line}; {', '.join(others)}.")
 
 
 def _footer(report: Report, links: Links) -> Markdown:
