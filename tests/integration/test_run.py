@@ -54,7 +54,7 @@ def healthy_projects() -> list[Path]:
 @pytest.fixture(scope="module")
 def first_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
     out = tmp_path_factory.mktemp("run")
-    flags = ["--baseline", "none", "--workers", "1", "--json", out / "again" / "r.json"]
+    flags: list[str | Path] = ["--baseline", "none", "--workers", "1", "--json", out / "again" / "r.json"]
     return turncheck("run", PIZZERIA, "--out", out, *flags), out
 
 
