@@ -1,6 +1,7 @@
 """``python -m turncheck`` and the console script."""
 
 import gc
+import signal
 import sys
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
@@ -9,6 +10,8 @@ _OBJECTS_BEFORE_COLLECTING = 100_000
 
 def main() -> int:
     """Run the command line; the exit code is returned."""
+    # A cancelled job gets SIGTERM: like Ctrl-C, it stops what was started and keeps what was finished.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING, *gc.get_threshold()[1:])
     from turncheck.cli import run_command_line  # noqa: PLC0415 - keeps `turncheck --version` quick
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
-from turncheck.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
+from turncheck.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.github.artifacts import BASELINE_NAME
-from turncheck.measure import measure
+from turncheck.measure import INTERRUPTED, measure
 from turncheck.outputs import render_outputs
 from turncheck.render.rendered import Rendered
 from turncheck.report.codec import encode
@@ -42,7 +42,9 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """0 where all gates passed, else 1; 2 where the measuring could not be done to its end."""
+        """0 where all gates passed, else 1; 2 where it could not be measured to its end, 130 where interrupted."""
+        if self.report.stopped == INTERRUPTED:
+            return EXIT_INTERRUPTED
         if self.report.stopped is not None:
             return EXIT_NOT_DONE
         return EXIT_OK if self.verdict.passed else EXIT_FAILED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from turncheck import __version__
 from turncheck.comparison.gate_rules import read_rules
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 
 Section = TypeVar("Section")
+INTERRUPTED: Final = "interrupted"
+"""Why a report has not all that was asked for, where a person or a cancelled job ended it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,8 @@ class Tests:
 def measure(inputs: Inputs, screen: Screen) -> Report:
     """Read the project and run every evaluation that was asked for and that it has files for.
 
-    An engine that can answer no more ends the measuring: the report holds what was finished, and ``stopped`` says why.
+    An engine that can answer no more ends the measuring, and so does an interrupt: the report holds what was finished,
+    and ``stopped`` says why.
 
     Raises:
         UserError: a path that was given is missing, or nothing can be read at all.
@@ -240,6 +243,7 @@ class _Run:
         """The end-to-end test cases, custom actions by the action server that the settings or the project name."""
         from turncheck.assistants import running_server  # noqa: PLC0415 - see `nlu`
         from turncheck.dialogue.domain import DialogueDomain  # noqa: PLC0415
+        from turncheck.evaluation.e2e import INTERRUPTED as NOT_FINISHED  # noqa: PLC0415
         from turncheck.evaluation.e2e import CaseRun, evaluate_cases  # noqa: PLC0415
         from turncheck.validation.test_case_names import check_cases  # noqa: PLC0415
 
@@ -263,7 +267,10 @@ class _Run:
                 return evaluate_cases(engine, read.cases, CaseRun(workers=workers))
 
         with self.screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"):
-            return self._measured("e2e", all_cases)
+            section = self._measured("e2e", all_cases)
+        if section is not None and NOT_FINISHED in section.remarks:
+            self.stopped = INTERRUPTED
+        return section
 
     def validation(self) -> Validation | None:
         """The data: what Rasa checks, and what it passes in silence."""
@@ -314,6 +321,10 @@ class _Run:
             return finished
         except UserError as error:
             self._skip(evaluation, _refused(error))
+            return None
+        except KeyboardInterrupt:
+            self.stopped = INTERRUPTED
+            self._skip(evaluation, f"not run: {INTERRUPTED}")
             return None
 
     def _why_not(self, evaluation: str) -> str | None:

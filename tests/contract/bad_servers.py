@@ -1,7 +1,8 @@
 """An action server that misbehaves: run as a program, ``bad_servers.py PORT HOW``, or in a thread of the test.
 
 ``HOW``, for each call of an action: ``dies`` (prints its last words and ends), ``hangs up`` (closes the connection
-without an answer), ``breaks off`` (in the middle of one), ``drips`` (a byte every tenth of a second).
+without an answer), ``breaks off`` (in the middle of one), ``drips`` (a byte every tenth of a
+second), ``waits`` (a minute).
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ def server(port: int, how: str) -> ThreadingHTTPServer:
                 sys.stderr.write("LAST WORDS\n")
                 sys.stderr.flush()
                 os._exit(3)
+            if how == "waits":
+                time.sleep(60)
             if how == "hangs up":
                 self.connection.shutdown(socket.SHUT_RDWR)
                 return

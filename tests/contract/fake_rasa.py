@@ -39,6 +39,7 @@ class FakeRasa:
     jwt: str | None = None
     model: str | None = "model.tar.gz"
     core: bool = True
+    welcomes: bool = False
     fault: Callable[[str, Json], Fault | None] = lambda _path, _body: None
     url: str = ""
     calls: list[tuple[str, str, Json]] = field(default_factory=list)
@@ -68,35 +69,48 @@ class FakeRasa:
             case "GET", ["conversations", sender, "tracker"]:
                 return 200, self.state(sender)
             case "POST", ["conversations", sender, "tracker", "events"]:
-                self.events(sender).extend(body)
+                self.append(sender, body)
                 return 200, self.state(sender)
             case _:
                 return 404, failure(404, "not found")
 
-    def events(self, sender: str) -> list[Json]:
-        """A conversation's events; the first look starts its session."""
-        start = [{"event": "action", "name": "action_session_start"}, {"event": "session_started"}]
-        listen = {"event": "action", "name": "action_listen", "timestamp": time.time()}
-        return self.trackers.setdefault(sender, [*start, listen])
+    def started(self) -> list[Json]:
+        """The start of a session, with what a custom action says in it."""
+        now = time.time()
+        said = [bot_event("utter_welcome", timestamp=now)] if self.welcomes else []
+        start = {"event": "action", "name": "action_session_start", "timestamp": now}
+        listen = {"event": "action", "name": "action_listen", "timestamp": now}
+        return [start, *said, {"event": "session_started", "timestamp": now}, listen]
 
     def state(self, sender: str) -> Json:
-        """A conversation as the tracker's endpoint gives it."""
-        slots = {event["name"]: event["value"] for event in self.events(sender) if event["event"] == "slot"}
-        return {"sender_id": sender, "slots": slots, "events": self.events(sender), "active_loop": {}}
+        """A conversation as the tracker's endpoint gives it; of one that has not begun the start, which is not kept."""
+        events = self.trackers.get(sender) or self.started()
+        slots = {event["name"]: event["value"] for event in events if event["event"] == "slot"}
+        return {"sender_id": sender, "slots": slots, "events": events, "active_loop": {}}
+
+    def append(self, sender: str, events: list[Json]) -> None:
+        """Add events. They begin a conversation that has none where they are the start of a session, else none does."""
+        before = self.trackers.get(sender, [])
+        self.trackers[sender] = [*before, *({"timestamp": time.time(), **event} for event in events)]
 
     def talk(self, body: Json) -> list[Json]:
-        """Answer a message with the response of its intent."""
+        """Answer a message with the response of its intent; of several sessions the last one goes on."""
+        events = self.trackers.get(body["sender"]) or self.started()
+        starts = [n for n, event in enumerate(events) if event.get("name") == "action_session_start"]
         parse = parsed(body["message"])
         response = f"utter_{parse['intent']['name']}"
-        self.events(body["sender"]).extend(
-            [
-                {"event": "user", "text": body["message"], "parse_data": parse, "message_id": str(time.time())},
-                {"event": "action", "name": response},
-                {"event": "bot", "text": f"({response})", "data": {}, "metadata": {"utter_action": response}},
-                {"event": "action", "name": "action_listen"},
-            ]
-        )
-        return [{"recipient_id": body["sender"], "text": f"({response})"}]
+        user = {"event": "user", "text": body["message"], "parse_data": parse, "message_id": str(time.time())}
+        answer = [
+            {"event": "action", "name": response},
+            bot_event(response),
+            {"event": "action", "name": "action_listen"},
+        ]
+        if response == "utter_session_start":
+            answer = self.started()
+        now = time.time()
+        new = [{"timestamp": now, **event} for event in (user, *answer)]
+        self.trackers[body["sender"]] = [*events[starts[-1] if starts else 0 :], *new]
+        return [{"recipient_id": body["sender"], "text": event["text"]} for event in answer if event["event"] == "bot"]
 
     @contextmanager
     def counted(self) -> Iterator[None]:
@@ -109,6 +123,11 @@ class FakeRasa:
         finally:
             with self._lock:
                 self._under_way -= 1
+
+
+def bot_event(response: str, **more: Any) -> Json:
+    """What is said with this response."""
+    return {"event": "bot", "text": f"({response})", "data": {}, "metadata": {"utter_action": response}, **more}
 
 
 def parsed(text: str) -> Json:

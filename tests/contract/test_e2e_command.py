@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import signal
+import socket
+import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import bad_servers
@@ -150,6 +154,32 @@ def test_a_server_that_dies_is_an_error_of_the_cases_that_need_it(capsys: pytest
     assert "ERROR tests/e2e_test_cases.yml:9::orders - the action server at http://127.0.0.1:" in shown.out
     assert " 1 passed, 2 errors in " in shown.out
     assert "the action server ended with exit code 3\nIts log ends with:\nLAST WORDS\n" in shown.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_it_at_once_with_what_was_finished(project: Path, number: signal.Signals) -> None:
+    port = free_port()
+    server = f"{sys.executable} {bad_servers.__file__} {port} waits"
+    arguments = ["--action-server", server, "--action-endpoint", f"http://127.0.0.1:{port}/webhook", "-o", "r.yml"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "turncheck", "test", "e2e", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    shown = ""
+    while not shown.endswith("e2e_test_cases.yml ."):  # the first case has passed
+        shown += process.stdout.read(1)
+    begin = time.monotonic()
+    process.send_signal(number)
+    rest, _ = process.communicate(timeout=30)
+    assert (process.returncode, time.monotonic() - begin < 20) == (130, True)
+    assert " 1 passed, 2 skipped in " in rest
+    entries = yaml.safe_load((project / "r.yml").read_text())["test_results"]
+    assert [entry["pass_status"] for entry in entries] == [True, False, False]
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0, "the action server was stopped"
 
 
 def test_a_failed_case_ends_with_1_and_shows_its_difference(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

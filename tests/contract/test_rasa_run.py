@@ -364,7 +364,8 @@ def test_a_command_that_does_not_exist_is_named(bot: Path) -> None:
     assert "Rasa's training's command 'no-such-rasa --quiet train" in done.stderr
 
 
-def test_an_interrupted_run_leaves_no_server_behind(bot: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_no_server_behind_and_says_what_it_is(bot: Path, number: signal.Signals) -> None:
     (bot / "tests" / "test_nlu.yml").unlink()
     process = subprocess.Popen(
         [
@@ -378,9 +379,11 @@ def test_an_interrupted_run_leaves_no_server_behind(bot: Path) -> None:
     end = time.monotonic() + 60
     while time.monotonic() < end and not ((bot / "calls.jsonl").exists() and len(calls(bot)) >= 3):
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     assert process.wait(30) == 130
     assert [call["pid"] for call in calls(bot) if is_alive(call["pid"])] == []
+    report = decode((bot / "out" / "report.json").read_bytes())
+    assert report.stopped == "interrupted"
 
 
 def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bot: Path) -> None:

@@ -24,6 +24,8 @@ from turncheck.report.model import EngineInfo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from turncheck.engines.base import Turn
+
 ORACLE = Path(__file__).parents[1] / "oracle"
 INFO = EngineInfo(name="rasa", version="3.6.21")
 
@@ -262,6 +264,37 @@ def test_a_server_that_refuses_a_message_is_not_asked_again(rasa: FakeRasa, stat
     with pytest.raises(EngineError) as raised:
         RasaConversations(client(rasa), INFO).conversation().say("greet")
     assert not isinstance(raised.value, PassingError)
+
+
+def texts(turn: Turn) -> list[Any]:
+    return [event["text"] for event in turn.events if event["event"] == "bot"]
+
+
+def test_a_turn_after_a_new_session_is_read_though_the_one_before_is_dropped(rasa: FakeRasa) -> None:
+    conversation = RasaConversations(client(rasa), INFO).conversation()
+    conversation.open()
+    assert texts(conversation.say("greet")) == ["(utter_greet)"]
+    assert [event["event"] for event in conversation.say("/session_start").events][:3] == [
+        "user",
+        "action",
+        "session_started",
+    ]
+    assert texts(conversation.say("bye")) == ["(utter_bye)"]
+    assert texts(conversation.say("bye")) == ["(utter_bye)"]
+
+
+@pytest.mark.parametrize("fixtures", [{}, {"city": "Rome"}])
+def test_a_session_is_started_once_and_what_it_says_is_heard(rasa: FakeRasa, fixtures: dict[str, Any]) -> None:
+    rasa.welcomes = True
+    conversation = RasaConversations(client(rasa), INFO).conversation(fixtures=fixtures)
+    opening = conversation.open()
+    assert texts(opening) == ["(utter_welcome)"]
+    assert [e["name"] for e in opening.events if e["event"] == "slot"] == list(fixtures)
+    turn = conversation.say("greet")
+    assert texts(turn) == ["(utter_greet)"]
+    ((_, tracker),) = rasa.trackers.items()
+    assert [event.get("name") for event in tracker].count("action_session_start") == 1
+    assert [event["event"] for event in tracker[:3]] == ["action", "session_started", "bot"]
 
 
 def test_stubs_cannot_be_given_to_a_running_server(rasa: FakeRasa) -> None:

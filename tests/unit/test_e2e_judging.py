@@ -6,6 +6,7 @@ import io
 import json
 import random
 import time
+from threading import Barrier, Event, Timer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -424,14 +425,29 @@ def test_fail_fast_leaves_out_what_comes_after() -> None:
         assert [c.outcome for c in result.cases] == ["passed", "failed", "skipped", "skipped"]
 
 
-def test_interrupted_what_was_finished_is_kept() -> None:
-    def interrupt(result: CaseResult) -> None:
-        if result.name == "1":
-            raise KeyboardInterrupt
+def test_interrupted_what_was_finished_is_kept_and_nobody_waits_for_the_rest() -> None:
+    others = Barrier(2)
 
-    cases = [case(str(number), said("a", step("bot", "x"))) for number in range(4)]
-    result = evaluate_cases(Script({"a": turn(bot("x"))}), cases, CaseRun(workers=2), interrupt)
-    assert [c.outcome for c in result.cases] == ["passed", "passed", "skipped", "skipped"]
+    def interrupt(result: CaseResult) -> None:
+        others.wait(20)
+        raise KeyboardInterrupt
+
+    class Slow(Script):
+        def conversation(self, **given: Any) -> ScriptedTalk:
+            talk = super().conversation(**given)
+            if given["fixtures"].get("waits"):
+                Event().wait(60)
+            if given["fixtures"].get("last"):
+                Timer(0.2, others.wait).start()
+            return talk
+
+    expected = said("a", step("bot", "x"))
+    fixtures: list[dict[str, Any]] = [{}, {"waits": True}, {}, {"last": True}]
+    cases = [case(str(number), expected, slots=slots) for number, slots in enumerate(fixtures)]
+    begin = time.monotonic()
+    result = evaluate_cases(Slow({"a": turn(bot("x"))}), cases, CaseRun(workers=2), interrupt)
+    assert time.monotonic() - begin < 30
+    assert [c.outcome for c in result.cases] == ["passed", "skipped", "passed", "passed"]
     assert result.remarks == ("not run: interrupted",)
 
 

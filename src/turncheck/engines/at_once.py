@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from threading import Event
-from typing import TYPE_CHECKING, TypeVar
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from turncheck.engines.base import CutShortError, EngineError
 
@@ -12,6 +16,49 @@ if TYPE_CHECKING:
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
+
+
+_SIGNAL_SECONDS: Final = 0.2
+
+
+class Workers:
+    """Threads that do tasks in their order. Interrupted, nobody waits for a task that is under way."""
+
+    def __init__(self, number: int) -> None:
+        self._tasks: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._threads = [Thread(target=self._work, daemon=True) for _ in range(max(1, number))]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, task: Callable[[], Answer]) -> Future[Answer]:
+        """Have the task done when a thread is free."""
+        future: Future[Answer] = Future()
+        self._tasks.put((future, task))
+        return future
+
+    @staticmethod
+    def result(future: Future[Answer]) -> Answer:
+        """Wait for a task's result. A wait without end would not notice a signal that another thread was given."""
+        while True:
+            with suppress(TimeoutError):
+                return future.result(_SIGNAL_SECONDS)
+            if future.done():  # the time-out was the task's own
+                return future.result()
+
+    def close(self) -> None:
+        """Take no more tasks; the threads end when those there are done."""
+        for _ in self._threads:
+            self._tasks.put(None)
+
+    def _work(self) -> None:
+        while (taken := self._tasks.get()) is not None:
+            future, task = taken
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(task())
+            except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+                future.set_exception(error)
 
 
 def ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question], at_once: int) -> list[Answer]:
@@ -36,14 +83,15 @@ def ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question], at
     if at_once <= 1:
         answers = [one(question) for question in questions]
     else:
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - the embedded engine is asked one by one
-
-        with ThreadPoolExecutor(at_once) as pool:
-            try:
-                answers = list(pool.map(one, questions))
-            except BaseException:
-                lost.set()  # interrupted: what waits is not asked any more
-                raise
+        workers = Workers(at_once)
+        try:
+            futures = [workers.submit(partial(one, question)) for question in questions]
+            answers = [workers.result(future) for future in futures]
+        except BaseException:
+            lost.set()  # interrupted: what waits is not asked any more
+            raise
+        finally:
+            workers.close()
     if errors:
         raise CutShortError(errors[0], answers if any(answer is not None for answer in answers) else None)
     return [answer for answer in answers if answer is not None]

@@ -95,12 +95,17 @@ def running_child(what: str, words: Sequence[str], folder: Path, environment: Ma
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the whole process group: servers with workers of their own leave none behind."""
-    for stop in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, stop)
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            continue
-        return
+    """End the whole process group: servers with workers of their own leave none behind. Whoever cannot wait kills."""
+    try:
+        _signal(process, signal.SIGTERM)
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        _signal(process, signal.SIGKILL)  # the workers of one that has ended, too
+        process.wait(STOP_SECONDS)
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)

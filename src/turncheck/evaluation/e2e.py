@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from turncheck.engines.at_once import Workers
 from turncheck.engines.base import CutShortError, EngineError, PassingError
 from turncheck.errors import UserError
 from turncheck.evaluation.e2e_assertions import judge_assertions
@@ -16,7 +17,8 @@ from turncheck.evaluation.e2e_steps import Judged, SlotOrder, judge_steps, one_l
 from turncheck.report.model import Attempt, CaseResult, CaseStep, EndToEnd, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
 
     from turncheck.engines.base import ConversationEngine, CustomAction, Turn
     from turncheck.project.e2e_model import CaseTurn, E2ECase
@@ -62,51 +64,53 @@ def evaluate_cases(
     Raises:
         CutShortError: the engine failed in the middle; in ``finished`` the cases that it could not run are skipped.
     """
-    results: list[CaseResult] = []
-    exercised = Exercised()
+    outcomes: list[CaseOutcome] = []
     remarks: tuple[str, ...] = ()
     lost: list[EngineError] = []
+    workers = Workers(run.workers)
+    futures = [workers.submit(partial(_run_unless_lost, engine, case, run, lost)) for case in cases]
     try:
-        for outcome in _outcomes(engine, cases, run, lost):
-            results.append(outcome.result)
-            exercised = exercised.with_all(outcome.exercised)
+        for case, future in zip(cases, futures, strict=True):
+            outcomes.append(_outcome(case, future, run, outcomes))
             if finished is not None:
-                finished(outcome.result)
+                finished(outcomes[-1].result)
     except KeyboardInterrupt:
         remarks = (INTERRUPTED,)
-        results += [_skipped(case, INTERRUPTED) for case in cases[len(results) :]]
-    section = EndToEnd(
-        cases=tuple(results),
+        outcomes += [
+            future.result() if future.done() else CaseOutcome(_skipped(case, INTERRUPTED), Exercised())
+            for case, future in list(zip(cases, futures, strict=True))[len(outcomes) :]
+        ]
+    finally:
+        for future in futures:
+            future.cancel()
+        workers.close()
+    section = _section(outcomes, remarks)
+    if lost:
+        raise CutShortError(lost[0], section)
+    return section
+
+
+def _outcome(case: E2ECase, future: Future[CaseOutcome], run: CaseRun, before: Sequence[CaseOutcome]) -> CaseOutcome:
+    """Wait for a case; with ``fail_fast`` those behind one that failed are left out, whether they were run or not."""
+    has_failed = before and before[-1].result.outcome in {"failed", "error"}
+    stopped = run.fail_fast and (has_failed or (before and before[-1].result.reason == NOT_RUN))
+    if stopped:
+        future.cancel()
+        return CaseOutcome(_skipped(case, NOT_RUN), Exercised())
+    return Workers.result(future)
+
+
+def _section(outcomes: Sequence[CaseOutcome], remarks: tuple[str, ...]) -> EndToEnd:
+    results = tuple(outcome.result for outcome in outcomes)
+    exercised = reduce(Exercised.with_all, (outcome.exercised for outcome in outcomes), Exercised())
+    return EndToEnd(
+        cases=results,
         passed=sum(result.outcome == "passed" for result in results),
         failed=sum(result.outcome in {"failed", "error"} for result in results),
         skipped=sum(result.outcome == "skipped" for result in results),
         exercised=exercised.by_kind(),
         remarks=remarks,
     )
-    if lost:
-        raise CutShortError(lost[0], section)
-    return section
-
-
-def _outcomes(
-    engine: ConversationEngine, cases: Sequence[E2ECase], run: CaseRun, lost: list[EngineError]
-) -> Iterator[CaseOutcome]:
-    """Run the cases; an engine that fails is noted in ``lost``, and what it did not run is skipped."""
-    stopped = False
-    pool = ThreadPoolExecutor(max(1, run.workers))
-    try:
-        futures = [pool.submit(_run_unless_lost, engine, case, run, lost) for case in cases]
-        for case, future in zip(cases, futures, strict=True):
-            if stopped:
-                yield CaseOutcome(_skipped(case, NOT_RUN), Exercised())
-                continue
-            outcome = future.result()
-            stopped = run.fail_fast and outcome.result.outcome in {"failed", "error"}
-            if stopped:
-                pool.shutdown(wait=False, cancel_futures=True)
-            yield outcome
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _run_unless_lost(engine: ConversationEngine, case: E2ECase, run: CaseRun, lost: list[EngineError]) -> CaseOutcome:

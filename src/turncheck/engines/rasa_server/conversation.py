@@ -12,13 +12,14 @@ from turncheck.engines.base import CustomAction, Turn
 from turncheck.engines.rasa_server.client import ServerError, SlowAnswerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.engines.rasa_server.client import RasaClient
     from turncheck.report.model import EngineInfo
 
 _DROPPED: Final = {"timestamp", "message_id", "model_id", "assistant_id"}
 """What differs from one run to the next, in an event and in its metadata and parse result."""
+_START: Final = ("action", "action_session_start")
 _METADATA_SLOT: Final = "session_started_metadata"
 STUBS_NEED_OURS: Final = "a running Rasa server calls its own action server: custom actions cannot be stubbed there"
 
@@ -65,7 +66,7 @@ class RasaConversation:
         self._fixtures = fixtures
         self._stubbed = stubbed
         self._timeout = timeout
-        self._seen = 0
+        self._seen: list[Mapping[str, Any]] = []
         self._opened = False
 
     def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
@@ -74,11 +75,12 @@ class RasaConversation:
         if self._stubbed:
             lacking = tuple(CustomAction(name, "no server", STUBS_NEED_OURS) for name in self._stubbed)
             return Turn(None, (), {}, None, (), custom_actions=lacking)
-        # A first look at a conversation makes the server start its session, as a first message would.
-        self._client.tracker(self._sender)
+        # A first look at a conversation has the server start its session and keeps nothing of it. Handed back, those
+        # events are kept: the session is started once, as it would be by a first message, and where it may speak.
+        start = _session_start(self._client.tracker(self._sender).get("events"))
         filled = {**({_METADATA_SLOT: dict(metadata)} if metadata else {}), **self._fixtures}
-        if filled:
-            events = [{"event": "slot", "name": name, "value": value} for name, value in filled.items()]
+        events = [*start, *({"event": "slot", "name": name, "value": value} for name, value in filled.items())]
+        if events:
             self._client.append_events(self._sender, events)
         return self._turn(None)
 
@@ -107,8 +109,9 @@ class RasaConversation:
         """Read what is new in the conversation; what is said unasked stands in its events alone."""
         tracker = self._client.tracker(self._sender, timeout=timeout)
         try:
-            events = tuple(_without_ids(event) for event in tracker.get("events") or ())
-            new, self._seen = events[self._seen :], len(events)
+            events = list(tracker.get("events") or ())
+            new = tuple(_without_ids(event) for event in events[_count_of_seen(self._seen, events) :])
+            self._seen = events
             return Turn(
                 user=text,
                 responses=_said(new) if responses is None else responses,
@@ -118,6 +121,32 @@ class RasaConversation:
             )
         except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise ServerError(f"the Rasa server's conversation cannot be read ({error!r})") from None
+
+
+def _session_start(events: Any) -> list[Mapping[str, Any]]:
+    """Return the events of a session's start so that the server takes them for one: ``session_started`` comes second.
+
+    Messages of a custom ``action_session_start`` stand before it; what else does is undone by it. Without a start there
+    is nothing to return.
+    """
+    found = list(events or ())
+    names = [(event.get("event"), event.get("name")) for event in found]
+    kinds = [kind for kind, _ in names]
+    if _START not in names or "session_started" not in kinds[names.index(_START) :]:
+        return []
+    begin = names.index(_START)
+    started = kinds.index("session_started", begin)
+    said = [event for event in found[begin + 1 : started] if event.get("event") == "bot"]
+    return [found[begin], found[started], *said, *found[started + 1 :]]
+
+
+def _count_of_seen(seen: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many of the events were seen before: most stores drop the sessions before the one that goes on."""
+    for dropped in range(len(seen)):
+        kept = seen[dropped:]
+        if events[: len(kept)] == kept:
+            return len(kept)
+    return 0
 
 
 def _without_ids(event: Mapping[str, Any]) -> dict[str, Any]:
