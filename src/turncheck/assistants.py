@@ -150,6 +150,8 @@ def running_server(
         UserError: an address that cannot be called, or a server that does not start.
     """
     named = project.endpoints.get("action_endpoint")
+    if options.action_endpoint is None:
+        _ensure_endpoints_are_read(project)
     if options.action_server is None:
         yield choose_server(named, environment, url=options.action_endpoint, allowed_hosts=options.allowed_hosts)
         return
@@ -162,3 +164,11 @@ def running_server(
 
     with running_action_server(options.action_server, options.project, child, say=say, endpoint=endpoint) as server:
         yield server
+
+
+def _ensure_endpoints_are_read(project: Project) -> None:
+    """An ``endpoints.yml`` that cannot be read is something else than none."""
+    paths = {file.path for file in project.files if file.role == "endpoints"}
+    for finding in project.findings:
+        if finding.severity == "error" and finding.location.path in paths:
+            raise UserError(finding.message.rstrip("."), location=finding.location, remedy=finding.hint or None)

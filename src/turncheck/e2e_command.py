@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import yaml
@@ -14,9 +16,10 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engine_choice import given_rasa
 from turncheck.engines.base import CutShortError
 from turncheck.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.evaluation.e2e import INTERRUPTED, CaseRun, evaluate_cases
+from turncheck.evaluation.e2e import DEFAULT_CHANNEL, INTERRUPTED, CaseRun, evaluate_cases
 from turncheck.files import write_file
 from turncheck.project.e2e_cases import DEFAULT_PATH, read_cases
+from turncheck.remote_models import fetch_model
 from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import text
 from turncheck.report.codec import encode
@@ -26,7 +29,6 @@ from turncheck.validation.test_case_names import check_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from turncheck.engines.base import ConversationEngine
     from turncheck.finding import Finding
@@ -46,7 +48,7 @@ class E2EOptions:
     ``results``: where to write the results, a file or a folder.
     """
 
-    paths: tuple[Path, ...] = ()
+    paths: tuple[Path | str, ...] = ()
     run: CaseRun = field(default_factory=CaseRun)
     results: Path | None = None
     json: Path | None = None
@@ -66,6 +68,8 @@ def run_test_e2e(
     Raises:
         UserError: cases that cannot be read, a path that is missing, nothing to run, an assistant that cannot be made.
     """
+    if options.rasa is not None and options.run.channel != DEFAULT_CHANNEL:
+        raise UserError("--channel is for the embedded engine: a Rasa server is talked to by its channel 'rest'")
     project = read_assistant(assistant)
     read = read_cases(assistant.project, options.paths or (assistant.project / DEFAULT_PATH,))
     checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project))
@@ -121,9 +125,25 @@ def _talking_to(
         with running_assistant(assistant, project, environment, screen) as engine:
             yield engine.for_threads()
         return
-    with given_rasa(rasa, project) as engines, running_server(assistant, project, environment, screen) as server:
+    with (
+        _with_model(rasa, assistant, environment) as settings,
+        given_rasa(settings, project) as engines,
+        running_server(assistant, project, environment, screen) as server,
+    ):
         if engines is not None:
             yield engines.assistant(server)
+
+
+@contextmanager
+def _with_model(rasa: Settings, assistant: AssistantOptions, environment: Mapping[str, str]) -> Iterator[Settings]:
+    """Fetch the model that a Rasa of ours is to serve, where it is kept elsewhere."""
+    if assistant.remote_storage is None:
+        yield rasa
+        return
+    if rasa.rasa_command is None:
+        raise UserError("--remote-storage does not go with --rasa-url: a server that runs already has its model loaded")
+    with TemporaryDirectory(prefix="turncheck-model-") as folder:
+        yield replace(rasa, model=str(fetch_model(assistant.remote_storage, rasa.model, environment, Path(folder))))
 
 
 def _refuse_faulty(read: E2ECases, checked: Sequence[Finding], screen: Screen) -> None:

@@ -253,7 +253,7 @@ class _Run:
         if reason:
             self._skip("e2e", reason)
             return None
-        read = read_cases(self.project.root, [Path(path) for path in self.tests.e2e])
+        read = read_cases(self.project.root, self.tests.e2e)
         faults = (*read.findings, *check_cases(read, DialogueDomain.of(self.project)))
         self.case_findings = faults
         if any(fault.severity == "error" for fault in faults) or not read.cases:
@@ -320,7 +320,7 @@ class _Run:
                 self._skip(evaluation, f"not run: {error.what}")
             return finished
         except UserError as error:
-            self._skip(evaluation, _refused(error))
+            self._skip(evaluation, _refused(error, evaluation))
             return None
         except KeyboardInterrupt:
             self.stopped = INTERRUPTED
@@ -374,9 +374,9 @@ def smallest_max_history(config: Config) -> int | None:
     return min((history for history in histories if isinstance(history, int) and history > 0), default=None)
 
 
-def _refused(error: UserError) -> str:
+def _refused(error: UserError, evaluation: str) -> str:
     place = f" ({error.location})" if error.location else ""
-    return f"it cannot be trained: {error.what}{place}"
+    return f"it cannot be {'run' if evaluation == 'e2e' else 'trained'}: {error.what}{place}"
 
 
 def _has_text(story: Story) -> bool:

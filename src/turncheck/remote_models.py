@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
+from turncheck.environment import without_login
 from turncheck.errors import UserError
 from turncheck.model_choice import named_model
 
@@ -35,12 +36,12 @@ def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], 
         folder = Path(storage)
         if not folder.is_dir():
             raise UserError(
-                f"'{storage}' is no storage of models",
+                f"'{without_login(storage)}' is no storage of models",
                 remedy="Name a folder, an address (https://…), s3://bucket/prefix, or aws.",
             )
         return named_model(folder / name if name else folder)
     if not name:
-        raise UserError(f"which model of '{storage}'?", remedy="Name it with --model.")
+        raise UserError(f"which model of '{without_login(storage)}'?", remedy="Name it with --model.")
     target = into / Path(name).name
     if scheme in {"http", "https"}:
         _fetch_http(f"{storage.rstrip('/')}/{quote(name)}", target)
@@ -52,19 +53,20 @@ def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], 
 def _fetch_http(address: str, target: Path) -> None:
     import requests  # noqa: PLC0415 - only where something is fetched
 
+    shown = without_login(address)
     try:
         with requests.get(address, stream=True, timeout=(CONNECT_SECONDS, READ_SECONDS)) as response:
             if not response.ok:
-                raise UserError(f"there is no model at {address}: status {response.status_code}")
+                raise UserError(f"there is no model at {shown}: status {response.status_code}")
             with target.open("wb") as file:
                 size = 0
                 for chunk in response.iter_content(1 << 20):
                     size += len(chunk)
                     if size > MAX_MODEL_BYTES:
-                        raise UserError(f"the model at {address} has more than {MAX_MODEL_BYTES >> 30} GB")
+                        raise UserError(f"the model at {shown} has more than {MAX_MODEL_BYTES >> 30} GB")
                     file.write(chunk)
     except requests.RequestException as error:
-        raise UserError(f"the model at {address} cannot be fetched: {error}") from error
+        raise UserError(f"the model at {shown} cannot be fetched: {str(error).replace(address, shown)}") from error
 
 
 def _fetch_s3(storage: str, name: str, environment: Mapping[str, str], target: Path) -> None:

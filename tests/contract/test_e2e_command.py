@@ -210,6 +210,45 @@ def test_what_cannot_be_done_ends_with_2_and_says_why(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("endpoints", "words"),
+    [
+        ("foo: [", "endpoints.yml:1"),
+        ("action_endpoint: http://localhost:5055/webhook", "the endpoint 'action_endpoint' must be a mapping"),
+        ("action_endpoint: {url: 'http://localhost:1/', params: 5}", "'params' of 'action_endpoint' must be a map"),
+    ],
+)
+def test_endpoints_that_cannot_be_read_are_no_missing_ones(
+    project: Path, endpoints: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "endpoints.yml").write_text(endpoints)
+    assert run_command_line(["test", "e2e"]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_results_are_written_into_the_project(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "elsewhere").mkdir()
+    monkeypatch.chdir(project / "elsewhere")
+    assert run_command_line(["test", "e2e", "--project", "..", "-o"]) == 0
+    assert (project / "tests" / "e2e_results.yml").is_file()
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--channel", "slack"), "--channel is for the embedded engine"),
+        (("--remote-storage", "models"), "--remote-storage does not go with --rasa-url"),
+        (("--action-endpoint", "http://localhost:1/"), "--action-endpoint does not go with --rasa-url"),
+    ],
+)
+def test_no_flag_is_dropped_in_silence(flags: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["test", "e2e", "--engine", "rasa", "--rasa-url", "http://localhost:1", *flags]) == 2
+    assert words in capsys.readouterr().err
+
+
 def test_mistakes_are_named_before_anything_runs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = project / "tests" / "e2e_test_cases.yml"
     path.write_text(

@@ -104,3 +104,9 @@ def test_what_is_missing_is_said(address: str, s3: dict[str, str], storage: Path
 def test_what_cannot_be_is_an_error(into: Path, where: str, name: str | None, what: str) -> None:
     with pytest.raises(UserError, match=what):
         fetch_model(where, name, {}, into)
+
+
+def test_a_password_in_the_address_is_never_shown(address: str, into: Path) -> None:
+    with pytest.raises(UserError) as raised:
+        fetch_model(address.replace("://", "://bob:hunter2@"), "none.tar.gz", {}, into)
+    assert "hunter2" not in str(raised.value)

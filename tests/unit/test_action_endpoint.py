@@ -73,3 +73,31 @@ def test_an_address_that_cannot_be_called_is_an_error_at_its_place(url: str) -> 
     with pytest.raises(UserError, match="no address of an action server") as raised:
         choose_server(endpoint(url=url), {})
     assert raised.value.location == PLACE
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fault"),
+    [
+        ({"params": 5}, "'params' of 'action_endpoint' must be a map"),
+        ({"headers": ["a"]}, "'headers' of 'action_endpoint' must be a map"),
+        ({"basic_auth": {"username": "a"}}, "needs a username and a password"),
+        ({"basic_auth": "a:b"}, "'basic_auth' of 'action_endpoint' must be a map"),
+    ],
+)
+def test_a_malformed_endpoint_is_an_error_at_its_place(parameters: dict[str, Any], fault: str) -> None:
+    with pytest.raises(UserError, match=fault) as raised:
+        choose_server(endpoint(url="http://a/", **parameters), {})
+    assert raised.value.location == PLACE
+
+
+def test_certificates_come_from_the_endpoint_or_the_environment() -> None:
+    environment = {"SSL_CERT_FILE": "company.pem"}
+    for server in (
+        choose_server(endpoint(url="https://a/"), environment),
+        choose_server(None, environment, url="https://a/"),
+    ):
+        assert isinstance(server, HttpActionServer)
+        assert server.endpoint.cafile == "company.pem"
+    own = choose_server(endpoint(url="https://a/", cafile="own.pem"), environment)
+    assert isinstance(own, HttpActionServer)
+    assert own.endpoint.cafile == "own.pem"

@@ -109,6 +109,13 @@ def test_a_case_is_named_behind_two_colons(tmp_path: Path) -> None:
     assert "has no test case 'otter'. Did you mean 'other'?" in faults(unknown)[0]
 
 
+def test_a_case_may_be_named_like_a_path(tmp_path: Path) -> None:
+    name = "visit http://x//y/ ::twice"
+    (tmp_path / "cases.yml").write_text(f"test_cases: [{{test_case: '{name}', steps: [{{user: a}}, {{bot: b}}]}}]")
+    cases = read_cases(tmp_path, [f"{tmp_path}/cases.yml::{name}"])
+    assert ([case.name for case in cases.cases], cases.findings) == ([name], ())
+
+
 def test_a_folder_is_read_without_results_and_shared_files(tmp_path: Path) -> None:
     case = "test_cases: [{test_case: x, steps: [{user: a}, {bot: b}]}]"
     for name, text in {

@@ -108,6 +108,8 @@ def test_a_missing_message_has_nothing_beside_it() -> None:
         ("a\u00a0b", "a b", "white space alone"),
         ("ﬁne", "fine", "capital letters alone"),
         ("①", "1", "look alike"),
+        ("Hello\u200b!", "Hello!", r"cannot be seen: expected 'Hello\u200b!'"),
+        ("Hi \u2764\ufe0f", "Hi \u2764", "cannot be seen"),
         ("5\u2126", "5\u03a9", "capital letters alone"),
     ],
 )
@@ -115,6 +117,19 @@ def test_a_difference_that_nobody_sees_is_put_into_words(expected: str, actual: 
     found = reason(step("bot", expected), turn(bot(actual)))
     assert found is not None
     assert words in found
+
+
+def test_what_cannot_be_seen_is_made_visible_in_the_difference() -> None:
+    assert lines([step("bot", "a\tb\u200b\u00a0c\\")], turn(bot("x")))[-1] == r"+ bot: a\tb\u200b\xa0c\\"
+    assert lines([step("bot", r"C:\new")], turn(bot("x")))[-1] == r"+ bot: C:\new"
+    assert lines([step("bot", "👨\u200d👩 สวัสดี")], turn(bot("x")))[-1].endswith("สวัสดี")
+
+
+def test_blanks_of_a_difference_are_shown_as_many_as_there_are() -> None:
+    script = Script({"a": turn(bot("Hello there"))})
+    shown = e2e_text(run(script, case("bad", said("a", step("bot", "Hello  there")))), 0.0)
+    assert "\n- bot: Hello there\n+ bot: Hello  there\n? " in shown
+    assert "expected 'Hello  there', actual 'Hello there'" in shown
 
 
 def test_a_slot_is_compared_with_its_type() -> None:

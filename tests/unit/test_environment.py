@@ -2,7 +2,7 @@
 
 import pytest
 
-from turncheck.environment import expand, for_child, is_private
+from turncheck.environment import ca_file, expand, for_child, is_private, proxies
 from turncheck.errors import UserError
 
 
@@ -34,3 +34,26 @@ def test_a_private_variable_is_not_expanded() -> None:
 def test_a_variable_that_is_not_set_is_named() -> None:
     with pytest.raises(UserError, match="'HOST' is not set"):
         expand("${HOST}", {})
+
+
+@pytest.mark.parametrize(
+    ("url", "environment", "proxy"),
+    [
+        ("https://rasa.example/", {"HTTPS_PROXY": "http://proxy:3128"}, {"https": "http://proxy:3128"}),
+        ("https://rasa.example/", {"all_proxy": "http://proxy:3128"}, {"https": "http://proxy:3128"}),
+        ("https://rasa.example/", {"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": ".example"}, {}),
+        ("https://rasa.example:8443/", {"https_proxy": "http://proxy:3128", "no_proxy": "rasa.example:8443"}, {}),
+        ("http://rasa.example/", {"HTTP_PROXY": "http://proxy:3128", "ALL_PROXY": "http://proxy:3128"}, {}),
+        ("https://rasa.example/", {}, {}),
+    ],
+)
+def test_only_what_the_proxy_cannot_read_goes_through_it(
+    url: str, environment: dict[str, str], proxy: dict[str, str]
+) -> None:
+    assert proxies(environment, url) == proxy
+
+
+def test_the_certificates_are_those_that_are_named_first() -> None:
+    assert ca_file({}) is None
+    assert ca_file({"SSL_CERT_FILE": "a", "REQUESTS_CA_BUNDLE": ""}) == "a"
+    assert ca_file({"SSL_CERT_FILE": "a", "REQUESTS_CA_BUNDLE": "b"}) == "b"

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
 from turncheck.commands.run import add_custom_code_flag
@@ -25,6 +25,9 @@ from turncheck.commands.shared_flags import (
 
 if TYPE_CHECKING:
     from turncheck.assistants import AssistantOptions
+
+
+_DEFAULT_RESULTS: Final = Path()
 
 
 def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -58,7 +61,6 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument(
         "paths",
-        type=Path,
         nargs="*",
         metavar="PATH",
         help="file or folder of cases, or file.yml::name (default: tests/e2e_test_cases.yml)",
@@ -91,9 +93,9 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         *("-o", "--e2e-results"),
         type=Path,
         nargs="?",
-        const=Path("tests/e2e_results.yml"),
+        const=_DEFAULT_RESULTS,
         metavar="PATH",
-        help="write the results (default: tests/e2e_results.yml)",
+        help="write the results (without PATH: tests/e2e_results.yml of the project)",
     )
     add_json(output)
     add_verbosity(output)
@@ -164,7 +166,10 @@ def _test_e2e(namespace: argparse.Namespace) -> int:
         channel=namespace.channel,
     )
     rasa = rasa_settings(namespace, workers=namespace.workers)
-    options = E2EOptions(tuple(namespace.paths), run, namespace.e2e_results, namespace.json, rasa)
+    results = namespace.e2e_results
+    if results is _DEFAULT_RESULTS:
+        results = namespace.project / "tests" / "e2e_results.yml"
+    options = E2EOptions(tuple(namespace.paths), run, results, namespace.json, rasa)
     return run_test_e2e(options, _assistant(namespace), os.environ, screen_of(namespace), sys.stdout)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT: Final = 60.0
 """Seconds a turn may take."""
+DEFAULT_CHANNEL: Final = "cmdline"
 NOT_RUN: Final = "not run: an earlier case failed (--fail-fast)"
 INTERRUPTED: Final = "not run: interrupted"
 EXPECTS_NOTHING: Final = "the case expects nothing"
@@ -39,7 +40,7 @@ class CaseRun:
     workers: int = 1
     repeat: int = 1
     turn_timeout: float = DEFAULT_TIMEOUT
-    channel: str = "cmdline"
+    channel: str = DEFAULT_CHANNEL
 
 
 @dataclass(frozen=True, slots=True)

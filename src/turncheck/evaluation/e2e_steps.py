@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SlotOrder = Literal["any", "strict"]
 
+_JOINERS: Final = "\u200c\u200d"
+"""Scripts (Persian, Hindi) and emoji are wrong without them."""
 NEAR: Final = 0.75
 """From this likeness on (0 to 1, of :mod:`difflib`) the places where two texts differ are shown."""
 
@@ -132,9 +134,16 @@ def near_miss(expected: str, actual: str) -> str | None:
         return f"the texts differ in white space alone: expected {expected!r}, actual {actual!r}"
     if expected.casefold() == actual.casefold():
         return "the texts differ in capital letters alone"
+    if _without_unseen(expected) == _without_unseen(actual):
+        return f"the texts differ in characters that cannot be seen: expected {expected!a}, actual {actual!a}"
     if unicodedata.normalize("NFKC", expected) == unicodedata.normalize("NFKC", actual):
         return f"the texts differ in characters that look alike: expected {expected!a}, actual {actual!a}"
     return None
+
+
+def _without_unseen(text: str) -> str:
+    """Leave out what takes no room: format characters, and the selectors of a character's looks."""
+    return "".join(c for c in text if unicodedata.category(c) != "Cf" and not 0xFE00 <= ord(c) <= 0xFE0F)
 
 
 # --- slots ------------------------------------------------------------------------------------------------------------
@@ -235,8 +244,22 @@ def json_text(value: Any) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text with its line breaks made visible."""
-    return clean(text).replace("\\", "\\\\").replace("\n", "\\n") if "\n" in text or "\r" in text else text
+    """Return the text with what cannot be seen made visible: line breaks, tabs, odd blanks, zero-width characters."""
+    cleaned = clean(text)
+    if all(_is_seen(character) for character in cleaned):
+        return text
+    return "".join(_visible(character) for character in cleaned)
+
+
+def _is_seen(character: str) -> bool:
+    is_odd = unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zs", "Zl", "Zp"}
+    return character == " " or character in _JOINERS or not is_odd
+
+
+def _visible(character: str) -> str:
+    if character == "\\" or not _is_seen(character):
+        return character.encode("unicode_escape").decode("ascii")
+    return character
 
 
 def compared_lines(actual: str, expected: str) -> list[str]:

@@ -7,6 +7,7 @@ does not. Shapes and rules: ``docs/e2e.md``.
 from __future__ import annotations
 
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.finding import Finding
@@ -19,13 +20,12 @@ from turncheck.project.yaml_positions import YamlMapping, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 DEFAULT_PATH: Final = "tests/e2e_test_cases.yml"
 SHARED_FILE: Final = "conftest.yml"
 
 
-def read_cases(root: Path, paths: Iterable[Path]) -> E2ECases:
+def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
     """Read the cases of these files and of the files below these folders.
 
     ``path::name`` names one case of a file. In a folder, files without ``test_cases`` are passed by (results of earlier
@@ -63,9 +63,9 @@ def read_cases(root: Path, paths: Iterable[Path]) -> E2ECases:
     return E2ECases(tuple(cases), tuple(stubs), tuple(findings), tuple(files))
 
 
-def _split_name(path: Path) -> tuple[Path, str | None]:
-    text, colons, name = str(path).partition("::")
-    return (type(path)(text), name) if colons else (path, None)
+def _split_name(path: Path | str) -> tuple[Path, str | None]:
+    file, colons, name = str(path).partition("::")
+    return Path(file), name if colons else None
 
 
 def _missing(folder: ProjectFolder, path: Path) -> Finding:

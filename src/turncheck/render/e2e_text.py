@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from turncheck.render.coverage_text import not_reached
-from turncheck.render.sinks.terminal import text
+from turncheck.render.sinks.terminal import aligned, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ def _failures(cases: Sequence[CaseResult], colour: bool) -> Iterator[str]:
 def _difference_line(line: str, colour: bool) -> str:
     prefix, content = line[:2], line[2:]
     is_guide = prefix == "? " and _GUIDE.fullmatch(content)
-    shown = line if is_guide else f"{prefix}{text(content, 2000)}"
+    shown = line if is_guide else f"{prefix}{aligned(content, 2000)}"
     if colour and prefix in _COLOURS:
         return f"{_COLOURS[prefix]}{shown}{_RESET}"
     return shown
@@ -69,7 +69,7 @@ def _notes(case: CaseResult) -> Iterator[str]:
     for step in case.steps:
         if step.outcome == "failed" and step.reason:
             line = None if step.location is None else step.location.line
-            yield f"{text(_step_place(case, line))}: {text(step.reason, 1000)}"
+            yield f"{text(_step_place(case, line))}: {aligned(step.reason, 1000)}"
     if case.reason:
         yield f"note: {text(case.reason, 1000)}"
     if case.attempts is not None:

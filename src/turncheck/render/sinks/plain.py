@@ -26,6 +26,13 @@ def one_line(text: str, limit: int) -> str:
     return line[: max(limit - 1, 0)].rstrip() + ELLIPSIS
 
 
+def with_blanks(text: str, limit: int) -> str:
+    """Return the text as :func:`one_line` does, but with as many blanks as it has."""
+    window = text[: limit + 1]
+    kept = "".join(" " if character.isspace() else character for character in window if _shows(character))
+    return kept if len(window) <= limit else kept[: max(limit - 1, 0)] + ELLIPSIS
+
+
 def lines(text: str, limit: int) -> list[str]:
     """Return the lines of ``text``, cleaned one by one, up to ``limit`` characters in all."""
     shown: list[str] = []

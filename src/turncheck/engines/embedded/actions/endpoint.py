@@ -85,18 +85,31 @@ def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionE
     url = parameters.get("url")
     if not url:
         return None
-    params = {str(key): str(value) for key, value in (parameters.get("params") or {}).items()}
+    params = _texts(parameters, "params", endpoint)
     if parameters.get("token"):
         params[str(parameters.get("token_name") or "token")] = str(parameters["token"])
-    login = parameters.get("basic_auth") or None
+    login = _texts(parameters, "basic_auth", endpoint)
+    if login and login.keys() != {"username", "password"}:
+        raise UserError(
+            f"'basic_auth' of '{endpoint.name}' needs a username and a password, and nothing else",
+            location=endpoint.location,
+        )
     return ActionEndpoint(
         url=_checked(url, endpoint.location),
-        headers={str(key): str(value) for key, value in (parameters.get("headers") or {}).items()},
+        headers=_texts(parameters, "headers", endpoint),
         params=params,
-        basic_auth=(str(login["username"]), str(login["password"])) if login else None,
+        basic_auth=(login["username"], login["password"]) if login else None,
         cafile=parameters.get("cafile") or ca_file(environment),
         selective_domain=bool(parameters.get("enable_selective_domain", False)),
     )
+
+
+def _texts(parameters: Mapping[str, Any], key: str, endpoint: Endpoint) -> dict[str, str]:
+    """Return a map of texts below the endpoint, empty where there is none."""
+    found = parameters.get(key) or {}
+    if not isinstance(found, dict):
+        raise UserError(f"'{key}' of '{endpoint.name}' must be a map", location=endpoint.location)
+    return {str(name): str(value) for name, value in found.items()}
 
 
 def _checked(url: Any, location: Location | None) -> str:
