@@ -72,7 +72,7 @@ def run_test_e2e(
         raise UserError("--channel is for the embedded engine: a Rasa server is talked to by its channel 'rest'")
     project = read_assistant(assistant)
     read = read_cases(assistant.project, options.paths or (assistant.project / DEFAULT_PATH,))
-    checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project))
+    checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project), project.flows)
     _refuse_faulty(read, checked, screen)
     stopped: CutShortError | None = None
     with _talking_to(options.rasa, assistant, project, environment, screen) as engine:

@@ -254,7 +254,7 @@ class _Run:
             self._skip("e2e", reason)
             return None
         read = read_cases(self.project.root, self.tests.e2e)
-        faults = (*read.findings, *check_cases(read, DialogueDomain.of(self.project)))
+        faults = (*read.findings, *check_cases(read, DialogueDomain.of(self.project), self.project.flows))
         self.case_findings = faults
         if any(fault.severity == "error" for fault in faults) or not read.cases:
             self._skip("e2e", "the end-to-end cases are faulty (see the findings)" if faults else "there are no cases")

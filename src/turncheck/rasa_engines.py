@@ -79,7 +79,7 @@ class RasaEngines:
 
     def assistant(self, server: ActionServer) -> RasaConversations:  # noqa: ARG002 - Rasa calls it by its endpoints
         """Return the assistant."""
-        return RasaConversations(self._client(), self.info())
+        return RasaConversations(self._client(), self.info(), has_flows=self.project.calm is not None)
 
     def info(self, *, measured: EngineInfo | None = None) -> EngineInfo:
         """Return version and model, as far as the server could be asked."""

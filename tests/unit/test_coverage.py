@@ -8,7 +8,13 @@ from small_project import read
 
 from turncheck.project.reader import read_nlu, read_stories
 from turncheck.report.model import COVERAGE_KINDS
-from turncheck.validation.coverage import Reached, coverage, reached_by_examples, reached_by_stories
+from turncheck.validation.coverage import (
+    Reached,
+    coverage,
+    reached_by_conversations,
+    reached_by_examples,
+    reached_by_stories,
+)
 
 S = "data/stories.yml"
 TEST = """\
@@ -41,7 +47,7 @@ def reached(folder: Path, text: str) -> Reached:
 def test_test_stories_reach_intents_responses_and_rules(tmp_path: Path) -> None:
     project = read(tmp_path)
     kinds = coverage(project, reached(tmp_path, TEST))
-    assert tuple(kinds) == COVERAGE_KINDS
+    assert tuple(kinds) == tuple(kind for kind in COVERAGE_KINDS if kind != "flows")
     assert covered(kinds, "intents") == {"goodbye", "faq"}
     assert covered(kinds, "responses") == {"utter_goodbye", "utter_faq/hours"}
     assert covered(kinds, "rules") == {"say goodbye", "answer questions"}
@@ -49,6 +55,16 @@ def test_test_stories_reach_intents_responses_and_rules(tmp_path: Path) -> None:
     assert kinds["rules"].share == 1.0
     assert kinds["intents"].share == 0.5
     assert kinds["actions"].share == 0.0
+
+
+def test_flows_are_reached_where_the_project_has_some(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir(exist_ok=True)
+    (tmp_path / "data" / "flows.yml").write_text("flows:\n  send: {steps: [{action: a}]}\n  pay: {steps: []}\n")
+    kinds = coverage(read(tmp_path), reached_by_conversations({"flows": ["send", "pattern_x"]}))
+    assert tuple(kinds) == COVERAGE_KINDS
+    assert covered(kinds, "flows") == {"send"}
+    assert kinds["flows"].share == 0.5
+    assert str(kinds["flows"].items[1].location) == "data/flows.yml:3:3"
 
 
 def test_a_form_brings_its_slots_and_an_entity_the_slot_it_fills(tmp_path: Path) -> None:

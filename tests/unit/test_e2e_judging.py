@@ -215,6 +215,42 @@ def test_an_assertion_is_judged_by_the_turn(kind: str, value: Any, outcome: str)
     assert asserted(HAPPENED, (kind, value))[0][0] == outcome
 
 
+FLOWS = turn(
+    {"event": "flow_started", "flow_id": "send"},
+    {"event": "flow_started", "flow_id": "ask"},
+    {"event": "flow_completed", "flow_id": "ask", "step_id": "END"},
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "outcome"),
+    [
+        ("flow_started", "send", "passed"),
+        ("flow_started", "pay", "failed"),
+        ("flow_started", {"flow_ids": ["send", "ask"]}, "passed"),
+        ("flow_started", {"operator": "all", "flow_ids": ["send", "pay"]}, "failed"),
+        ("flow_started", {"operator": "any", "flow_ids": ["pay", "send"]}, "passed"),
+        ("flow_completed", {"flow_id": "ask"}, "passed"),
+        ("flow_completed", {"flow_id": "ask", "flow_step_id": "END"}, "passed"),
+        ("flow_completed", {"flow_id": "ask", "flow_step_id": "0_x"}, "failed"),
+        ("flow_cancelled", {"flow_id": "ask"}, "failed"),
+        ("pattern_clarification_contains", ["send"], "skipped"),
+    ],
+)
+def test_flows_are_judged_where_the_assistant_runs_them(kind: str, value: Any, outcome: str) -> None:
+    (judged,) = judge_assertions([Assertion.of(kind, value, PLACE)], FLOWS, ordered=False, has_flows=True)
+    assert judged.step.outcome == outcome
+    (not_run,) = judge_assertions([Assertion.of(kind, value, PLACE)], FLOWS, ordered=False)
+    assert not_run.step.outcome == "skipped"
+
+
+def test_a_failed_assertion_about_flows_shows_what_became_of_them() -> None:
+    wanted = Assertion.of("flow_completed", {"flow_id": "ask", "flow_step_id": "0_x"}, PLACE)
+    (judged,) = judge_assertions([wanted], FLOWS, ordered=False, has_flows=True)
+    assert judged.step.reason == "the flow 'ask' was not completed at the step '0_x'"
+    assert judged.lines[0] == "- flow_completed: ask (step END)"
+
+
 def test_the_first_failed_assertion_ends_it() -> None:
     found = asserted(HAPPENED, ("action_executed", "none"), ("action_executed", "action_a"))
     assert [outcome for outcome, _ in found] == ["failed", "skipped"]
@@ -288,6 +324,8 @@ def test_a_pattern_that_would_be_searched_for_ever_fails_its_assertion(kind: str
 
 class Script:
     """An assistant that answers by a table, and tells what it was given."""
+
+    has_flows = False
 
     def __init__(self, table: Mapping[str, Turn | Exception | list[Turn]], opening: Turn | None = None) -> None:
         self.table = table
@@ -484,7 +522,12 @@ def test_repeating_finds_what_passes_only_sometimes() -> None:
 
 def test_what_cases_come_by_is_collected() -> None:
     happened = turn(
-        heard("greet"), ran("utter_hi"), bot("x", "utter_hi"), slot("s", 1), {"event": "active_loop", "name": "f"}
+        heard("greet"),
+        ran("utter_hi"),
+        bot("x", "utter_hi"),
+        slot("s", 1),
+        {"event": "active_loop", "name": "f"},
+        {"event": "flow_started", "flow_id": "send"},
     )
     assert run(Script({"a": happened}), case("n", said("a", step("bot", "x")))).exercised == {
         "intents": ("greet",),
@@ -492,6 +535,7 @@ def test_what_cases_come_by_is_collected() -> None:
         "responses": ("utter_hi",),
         "slots": ("s",),
         "forms": ("f",),
+        "flows": ("send",),
     }
 
 

@@ -193,6 +193,10 @@ class ConversationEngine(Protocol):
     def info(self) -> EngineInfo:
         """Name, version, substitutions."""
 
+    @property
+    def has_flows(self) -> bool:
+        """Whether the assistant runs flows, and their events are in its turns."""
+
     def conversation(
         self,
         *,

@@ -156,7 +156,7 @@ def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: i
     Raises:
         EngineError: the engine can hold no conversation any more.
     """
-    talk = _Talk(case)
+    talk = _Talk(case, has_flows=engine.has_flows)
     try:
         conversation = engine.conversation(
             channel=run.channel, fixtures=case.slots, stubs=case.stubs, turn_timeout=run.turn_timeout, attempt=attempt
@@ -185,8 +185,9 @@ def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: i
 class _Talk:
     """A case on its way: what was judged so far, and whether it can go on."""
 
-    def __init__(self, case: E2ECase) -> None:
+    def __init__(self, case: E2ECase, *, has_flows: bool) -> None:
         self.case = case
+        self.has_flows = has_flows
         self.judged: list[tuple[CaseTurn, list[Judged]]] = []
         self.actions: list[CustomAction] = []
         self.exercised = Exercised()
@@ -221,7 +222,7 @@ class _Talk:
             self.leave_out(expected)
             return
         if expected.assertions:
-            judged = judge_assertions(expected.assertions, turn, ordered=expected.ordered)
+            judged = judge_assertions(expected.assertions, turn, ordered=expected.ordered, has_flows=self.has_flows)
         else:
             judged = judge_steps(expected.expectations, turn, slot_order)
         self.judged.append((expected, judged))

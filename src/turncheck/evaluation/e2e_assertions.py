@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.evaluation.e2e_steps import Judged, json_text, response_name, same
-from turncheck.project.e2e_model import MessageAsserted
+from turncheck.project.e2e_model import FlowsAsserted, MessageAsserted
 from turncheck.project.patterns import SEARCH_SECONDS, EndlessSearchError, is_found
 from turncheck.report.model import CaseStep, Outcome
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     Events = Sequence[Mapping[str, Any]]
 
 NEEDS_FLOWS: Final = ("flow_started", "flow_completed", "flow_cancelled", "pattern_clarification_contains")
+UNTOLD: Final = "pattern_clarification_contains"
 NEEDS_JUDGE: Final = ("generative_response_is_relevant", "generative_response_is_grounded")
 NO_FLOWS: Final = "it needs an assistant with flows, which this engine does not run"
+NOT_TOLD: Final = "what a clarification offers is not told by the server's tracker"
 NO_JUDGE: Final = "it needs a language model as judge, and none is asked here"
 
 
@@ -39,10 +41,12 @@ class _NotMet:
     actual: tuple[str, ...] = ()
 
 
-def judge_assertions(assertions: Sequence[Assertion], turn: Turn, *, ordered: bool) -> list[Judged]:
+def judge_assertions(
+    assertions: Sequence[Assertion], turn: Turn, *, ordered: bool, has_flows: bool = False
+) -> list[Judged]:
     """Judge the assertions in their order; the first that fails ends it, the others were not run.
 
-    With ``ordered`` each must be met by an event after the one before.
+    With ``ordered`` each must be met by an event after the one before. ``has_flows``: the assistant runs flows.
     """
     judged: list[Judged] = []
     position = 0
@@ -50,8 +54,8 @@ def judge_assertions(assertions: Sequence[Assertion], turn: Turn, *, ordered: bo
     for assertion in assertions:
         if failed:
             judged.append(_not_run(assertion, "not run, since an assertion before it failed"))
-        elif assertion.kind in NEEDS_FLOWS or assertion.kind in NEEDS_JUDGE:
-            judged.append(_not_run(assertion, NO_FLOWS if assertion.kind in NEEDS_FLOWS else NO_JUDGE))
+        elif reason := _why_not(assertion.kind, has_flows=has_flows):
+            judged.append(_not_run(assertion, reason))
         else:
             found = _check(assertion, turn.events, position)
             if isinstance(found, _Met):
@@ -61,6 +65,14 @@ def judge_assertions(assertions: Sequence[Assertion], turn: Turn, *, ordered: bo
                 judged.append(_judged(assertion, "failed", found.reason, found.actual))
                 failed = True
     return judged
+
+
+def _why_not(kind: str, *, has_flows: bool) -> str | None:
+    if kind in NEEDS_JUDGE:
+        return NO_JUDGE
+    if kind in NEEDS_FLOWS and not has_flows:
+        return NO_FLOWS
+    return NOT_TOLD if kind == UNTOLD else None
 
 
 def _not_run(assertion: Assertion, reason: str) -> Judged:
@@ -99,6 +111,8 @@ def _check(assertion: Assertion, events: Events, position: int) -> _Met | _NotMe
         except EndlessSearchError:
             taken = f"the pattern {json_text(wanted.text_matches)} took longer than {SEARCH_SECONDS:g} seconds"
             return _NotMet(f"{taken} to be searched for: it can be matched in too many ways")
+    if isinstance(wanted, FlowsAsserted):
+        return _flows(assertion.kind, wanted, events, position)
     if assertion.kind == "slot_was_set":
         return _slots_set(wanted or (), events, position)
     return _slots_not_set(wanted or (), events)
@@ -161,6 +175,34 @@ def _is_of(event: Mapping[str, Any], slot: SlotAsserted) -> bool:
 
 def _is_set(event: Mapping[str, Any], slot: SlotAsserted) -> bool:
     return _is_of(event, slot) and (not slot.has_value or same(slot.value, event["value"]))
+
+
+# --- flows ------------------------------------------------------------------------------------------------------------
+
+
+def _flows(kind: str, wanted: FlowsAsserted, events: Events, position: int) -> _Met | _NotMet:
+    """The events of flows are named like the assertions about them."""
+
+    def fits(event: Mapping[str, Any], flow: str) -> bool:
+        is_of = event["event"] == kind and event.get("flow_id") == flow
+        return is_of and (wanted.step is None or event.get("step_id") == wanted.step)
+
+    places = [_find(events, position, lambda event: fits(event, flow)) for flow in wanted.flows]  # noqa: B023 - at once
+    met = [place for place in places if place is not None]
+    if met and (wanted.any or len(met) == len(places)):
+        return _Met(min(met) if wanted.any else max(met))
+    happened = [event for event in events if event["event"] == kind]
+    actual = tuple(f"{kind}: {_flow(event.get('flow_id'), event.get('step_id'))}" for event in happened)
+    lacking = [flow for flow, place in zip(wanted.flows, places, strict=True) if place is None]
+    done = kind.removeprefix("flow_")
+    if all(any(fits(event, flow) for event in events) for flow in lacking):
+        return _NotMet(_too_early(f"the flow '{lacking[0]}' was {done}"), actual)
+    names = " or ".join(f"'{flow}'" for flow in lacking) if wanted.any else f"'{lacking[0]}'"
+    return _NotMet(f"the flow {names} was not {done}{f' at the step {wanted.step!r}' if wanted.step else ''}", actual)
+
+
+def _flow(flow: object, step: object) -> str:
+    return f"{flow} (step {step})" if step else str(flow)
 
 
 # --- messages ---------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ class Exercised:
     responses: frozenset[str] = _NOBODY
     slots: frozenset[str] = _NOBODY
     forms: frozenset[str] = _NOBODY
+    flows: frozenset[str] = _NOBODY
 
     def with_turn(self, turn: Turn) -> Exercised:
         """Return these names and those of the turn."""
@@ -40,6 +41,8 @@ class Exercised:
                     found["slots"].add(event["name"])
                 case "active_loop":
                     found["forms"].add(event["name"])
+                case "flow_started":
+                    found["flows"].add(event.get("flow_id"))
                 case _:
                     pass
         found["actions"].update(action.name for action in turn.custom_actions if not action.missing)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.project.model import Flow
+from turncheck.project.yaml_positions import YamlMapping
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -28,6 +31,17 @@ def calm_reason(config: Config, files: Iterable[ProjectFile]) -> str | None:
         if "flows" in file.kinds and file.mapping is not None and "flows" in file.mapping.items:
             return f"CALM: flows at {file.mapping.key_location('flows')}"
     return None
+
+
+def read_flows(files: Iterable[ProjectFile]) -> dict[str, Flow]:
+    """Return the flows by name; of two with one name the first."""
+    flows: dict[str, Flow] = {}
+    for file in files:
+        section = file.mapping.items.get("flows") if "flows" in file.kinds and file.mapping is not None else None
+        if isinstance(section, YamlMapping):
+            for name, node in section.items.items():
+                flows.setdefault(str(name), Flow(str(name), node.data, section.key_location(name)))
+    return flows
 
 
 def _class_name(component: Component) -> str:

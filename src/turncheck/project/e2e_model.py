@@ -48,21 +48,33 @@ class MessageAsserted:
 
 
 @dataclass(frozen=True, slots=True)
+class FlowsAsserted:
+    """What became of flows: all of them, or ``any``; ``step``: the one at which it ended, where that is asked."""
+
+    flows: tuple[str, ...]
+    any: bool = False
+    step: str | None = None
+
+
+Asserted = str | tuple[SlotAsserted, ...] | MessageAsserted | FlowsAsserted
+
+
+@dataclass(frozen=True, slots=True)
 class Assertion:
     """One assertion of a user step: its type, what stands there (texts as in the file), and that typed.
 
-    ``wanted`` is an action's name, slots, or a message; ``None`` for the types that are not judged here.
+    ``wanted`` is an action's name, slots, a message, or flows; ``None`` for the types that are not judged here.
     """
 
     kind: str
     value: Any
     location: Location
-    wanted: str | tuple[SlotAsserted, ...] | MessageAsserted | None = None
+    wanted: Asserted | None = None
 
     @classmethod
     def of(cls, kind: str, value: Any, location: Location) -> Assertion:
         """Make an assertion from what stands under its type, in the shape of :mod:`turncheck.project.e2e_shapes`."""
-        wanted: str | tuple[SlotAsserted, ...] | MessageAsserted | None = None
+        wanted: Asserted | None = None
         if kind == "action_executed":
             wanted = value
         elif kind in {"slot_was_set", "slot_was_not_set"}:
@@ -71,6 +83,11 @@ class Assertion:
             buttons = value.get("buttons")
             shown = None if buttons is None else tuple(buttons)
             wanted = MessageAsserted(value.get("utter_name"), value.get("text_matches"), shown)
+        elif kind == "flow_started":
+            ids = value["flow_ids"] if isinstance(value, dict) else [value]
+            wanted = FlowsAsserted(tuple(ids), any=isinstance(value, dict) and value.get("operator") == "any")
+        elif kind in {"flow_completed", "flow_cancelled"}:
+            wanted = FlowsAsserted((value["flow_id"],), step=value.get("flow_step_id"))
         return cls(kind, value, location, wanted)
 
 

@@ -18,7 +18,7 @@ _FLOWS: Final = Either(
         Record(
             "the assertion 'flow_started'",
             {
-                "operator": Key(_NAME, "`all` or `any` of the flows."),
+                "operator": Key(Text(one_of=("all", "any")), "Whether all of the flows, or one of them."),
                 "flow_ids": Key(ListOf(_NAME, what="a list of flows"), "The flows.", required=True),
             },
         ),

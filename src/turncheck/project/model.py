@@ -394,13 +394,23 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Flow:
+    """A flow of a CALM project, as written: it is named in tests, and run by Rasa Pro alone."""
+
+    name: str
+    content: Any
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
 class Project:
     """An assistant's project.
 
     ``findings`` is what the reader could not read (syntax, schema, encoding …), the rest having been read all the same;
     ``unreadable`` names the parts that are incomplete because of it: ``domain``, ``nlu``, ``stories``, ``config``,
-    ``endpoints``. ``calm`` is the reason why this is a CALM project, or ``None``. ``files`` are the files that were
-    read, parsed, with the position of every key and value (:mod:`turncheck.project.yaml_positions`).
+    ``endpoints``. ``calm`` is the reason why this is a CALM project, or ``None``; ``flows`` are its flows by name.
+    ``files`` are the files that were read, parsed, with the position of every key and value
+    (:mod:`turncheck.project.yaml_positions`).
     """
 
     root: Path
@@ -414,4 +424,5 @@ class Project:
     findings: tuple[Finding, ...] = ()
     unreadable: frozenset[str] = frozenset()
     calm: str | None = None
+    flows: Mapping[str, Flow] = field(default_factory=dict)
     files: tuple[ProjectFile, ...] = field(default=(), repr=False, compare=False)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.finding import Finding
 from turncheck.location import Location
-from turncheck.project.calm import calm_reason
+from turncheck.project.calm import calm_reason, read_flows
 from turncheck.project.config import config_from_file, endpoints_from_file
 from turncheck.project.domain import domain_from_files
 from turncheck.project.files import ProjectFile, data_files, parse_file
@@ -89,6 +89,7 @@ def _read_project(
         findings=_in_order((*folder.findings, *findings)),
         unreadable=_unreadable(files),
         calm=calm_reason(config_read, data_read),
+        flows=read_flows(data_read),
         files=tuple(files),
     )
 

@@ -35,11 +35,12 @@ class Fault:
 class Text:
     """A text, as it stands in the file: ``yes``, ``12`` and ``1.50`` are texts here.
 
-    ``is_pattern``: it is searched for as Python's :mod:`re` does, and has to compile.
+    ``is_pattern``: it is searched for as Python's :mod:`re` does, and has to compile; ``one_of``: all that it may be.
     """
 
     may_be_empty: bool = True
     is_pattern: bool = False
+    one_of: tuple[str, ...] = ()
     what: str = "a text"
 
 
@@ -157,6 +158,9 @@ class _Reader:
 
     def _text(self, node: YamlNode, shape: Text, label: str) -> str:
         text = text_of(node)
+        if shape.one_of and text not in shape.one_of:
+            message = f"{label} must be {' or '.join(shape.one_of)}."
+            self.faults.append(Fault(message, node.location))
         if not text and not shape.may_be_empty:
             self.faults.append(Fault(f"{label} must not be empty.", node.location))
         if shape.is_pattern and (problem := pattern_problem(text)) is not None:
@@ -269,6 +273,8 @@ def _capital(text: str) -> str:
 def json_schema(shape: Shape) -> Json:
     """Return the shape as JSON Schema (draft 2020-12). That a pattern compiles is the one thing it cannot say."""
     match shape:
+        case Text() if shape.one_of:
+            return {"enum": list(shape.one_of)}
         case Text():
             return {"type": ["string", "number", "boolean"], **({} if shape.may_be_empty else {"minLength": 1})}
         case Truth():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import KindCoverage
 
 _NAMES_AT_MOST = 20
-_KINDS = ("intents", "actions", "responses", "forms", "rules", "stories")
+_KINDS = ("intents", "actions", "responses", "forms", "flows", "rules", "stories")
 
 
 def not_reached(coverage: Mapping[str, KindCoverage], test: str, kinds: Sequence[str] = _KINDS) -> Iterator[str]:

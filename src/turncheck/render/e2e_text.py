@@ -19,7 +19,7 @@ MARKS: Final = {"passed": ".", "failed": "F", "error": "E", "skipped": "s"}
 _COLOURS: Final = {"- ": "\x1b[31m", "+ ": "\x1b[32m", "? ": "\x1b[2m"}
 _RESET: Final = "\x1b[0m"
 _GUIDE: Final = re.compile(r"[ ^+~-]*")
-_COVERED_KINDS: Final = ("intents", "actions", "responses", "slots", "forms")
+_COVERED_KINDS: Final = ("intents", "actions", "responses", "slots", "forms", "flows")
 _STEP_KINDS: Final = {"bot", "utter", "slot_was_set", "slot_was_not_set"}
 
 

@@ -40,6 +40,7 @@ _KINDS: Final = {
     "responses": "response",
     "slots": "slot",
     "forms": "form",
+    "flows": "flow",
     "stories": "story",
     "rules": "rule",
 }

@@ -174,7 +174,7 @@ class Validation(Part, frozen=True, kw_only=True):
 
 # --- coverage --------------------------------------------------------------------------------------------------------
 
-COVERAGE_KINDS: Final = ("intents", "entities", "actions", "responses", "slots", "forms", "stories", "rules")
+COVERAGE_KINDS: Final = ("intents", "entities", "actions", "responses", "slots", "forms", "flows", "stories", "rules")
 
 
 class CoverageItem(Part, frozen=True, kw_only=True):

@@ -42,6 +42,7 @@ class Reached:
     actions: frozenset[str] = frozenset()
     slots: frozenset[str] = frozenset()
     forms: frozenset[str] = frozenset()
+    flows: frozenset[str] = frozenset()
     pairs: frozenset[Pair] = frozenset()
 
     def __or__(self, other: Reached) -> Reached:
@@ -68,6 +69,7 @@ def reached_by_conversations(exercised: Mapping[str, Iterable[str]]) -> Reached:
         actions=named.get("actions", nothing) | named.get("responses", nothing),
         slots=named.get("slots", nothing),
         forms=named.get("forms", nothing),
+        flows=named.get("flows", nothing),
     )
 
 
@@ -104,6 +106,8 @@ def coverage(project: Project, reached: Reached) -> dict[str, KindCoverage]:
         name: (intent.location, (_plain(intent), sorted(examples.get(name, ()))), name in full.intents)
         for name, intent in domain.intents.items()
     }
+    # Only where there are some: other projects have no such thing.
+    flows = {"flows": [_item(f.name, f.location, f.content, f.name in full.flows) for f in project.flows.values()]}
     kinds: dict[str, list[CoverageItem]] = {
         "intents": [_item(name, *parts) for name, parts in intents.items()],
         "entities": [_item(e.name, e.location, e, e.name in full.entities) for e in domain.entities.values()],
@@ -115,6 +119,7 @@ def coverage(project: Project, reached: Reached) -> dict[str, KindCoverage]:
         "responses": [_item(r.name, r.location, r, r.name in full.actions) for r in domain.responses.values()],
         "slots": [_item(slot.name, slot.location, slot, slot.name in full.slots) for slot in domain.slots.values()],
         "forms": [_item(form.name, form.location, form, form.name in full.forms) for form in domain.forms.values()],
+        **(flows if project.flows else {}),
         "stories": [_story_item(story, full) for story in project.stories],
         "rules": [_story_item(rule, full) for rule in project.rules],
     }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.events import from_json
 from turncheck.finding import Finding
-from turncheck.project.e2e_model import MessageAsserted
+from turncheck.project.e2e_model import FlowsAsserted, MessageAsserted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -21,12 +22,20 @@ MOCKED_TIME: Final = "mocked_datetime"
 """The slot by which newer Rasa Pro versions fix the time."""
 
 
-def check_cases(read: E2ECases, domain: DialogueDomain) -> list[Finding]:
+def check_cases(read: E2ECases, domain: DialogueDomain, flows: Collection[str] = ()) -> list[Finding]:
     """Hold the cases and stubs against the domain.
 
     A name that makes a case pass whatever happens, or that can neither be filled nor set, is an error; one that makes
-    it fail is a warning, since that may be what the test is for.
+    it fail is a warning, since that may be what the test is for. An assistant with ``flows`` has slots, actions and
+    responses of Rasa Pro's own beside those of its domain: there all of it is a warning.
     """
+    found = _all(read, domain, flows)
+    if not flows:
+        return found
+    return [replace(f, severity="warning") if f.code == "e2e-unknown-name" else f for f in found]
+
+
+def _all(read: E2ECases, domain: DialogueDomain, flows: Collection[str]) -> list[Finding]:
     findings: list[Finding] = []
     for stub in read.stubs:
         findings += _of_stub(stub, domain)
@@ -35,7 +44,7 @@ def check_cases(read: E2ECases, domain: DialogueDomain) -> list[Finding]:
         for turn in case.turns:
             findings += _of_steps(turn, domain)
             for assertion in turn.assertions:
-                findings += _of_assertion(assertion, domain)
+                findings += _of_assertion(assertion, domain, flows)
     return findings
 
 
@@ -68,12 +77,17 @@ def _of_steps(turn: CaseTurn, domain: DialogueDomain) -> Iterator[Finding]:
             yield from _unknown(("response", step.name), "a step", step.location, domain.domain.responses, "warning")
 
 
-def _of_assertion(assertion: Assertion, domain: DialogueDomain) -> Iterator[Finding]:
+def _of_assertion(assertion: Assertion, domain: DialogueDomain, flows: Collection[str]) -> Iterator[Finding]:
     wanted, place, what = assertion.wanted, assertion.location, "an assertion"
     if isinstance(wanted, MessageAsserted):
         if wanted.utter_name is not None:
             severity: Severity = "error" if assertion.kind == "bot_did_not_utter" else "warning"
             yield from _unknown(("response", wanted.utter_name), what, place, domain.domain.responses, severity)
+    elif isinstance(wanted, FlowsAsserted):
+        for flow in wanted.flows:
+            # Patterns are flows of Rasa Pro's own, and without any flows the assertion is not judged.
+            if flows and not flow.startswith("pattern_"):
+                yield from _unknown(("flow", flow), what, place, flows, "warning")
     elif isinstance(wanted, str):
         yield from _unknown(("action", wanted), what, place, domain.actions, "warning")
     else:

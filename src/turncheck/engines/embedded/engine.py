@@ -39,6 +39,11 @@ class EmbeddedEngine:
         )
 
     @property
+    def has_flows(self) -> bool:
+        """It runs none."""
+        return False
+
+    @property
     def domain(self) -> DialogueDomain:
         """The domain that conversations are held in."""
         if self.assistant is None:

@@ -28,11 +28,12 @@ STUBS_NEED_OURS: Final = "a running Rasa server calls its own action server: cus
 class RasaConversations:
     """May be used by several threads. Conversations share nothing but connections, and have names of their own.
 
-    ``run`` tells those of this run from all others.
+    ``has_flows``: the project is one of Rasa Pro's, with flows. ``run`` tells those of this run from all others.
     """
 
     client: RasaClient
     info: EngineInfo
+    has_flows: bool = False
     run: str = field(default_factory=lambda: uuid4().hex[:12])
     _numbers: Iterator[int] = field(default_factory=count, repr=False)
 
