@@ -53,6 +53,9 @@ responses:
 actions:
 - action_size
 - action_save: {send_domain: false}
+- validate_form
+- validate_other: {send_domain: false}
+- action_all: {send_domain: true}
 e2e_actions: [Bye!]
 session_config: {session_expiration_time: 0, carry_over_slots_to_new_session: false}
 """
@@ -106,7 +109,13 @@ def test_all_sections_are_read(tmp_path: Path) -> None:
     assert greet.variations[1].channel == "slack"
     assert greet.variations[1].conditions == ({"type": "slot", "name": "size", "value": "small"},)
     assert str(greet.variations[1].location) == "domain.yml:36:5"
-    assert {one.name: one.send_domain for one in domain.actions.values()} == {"action_size": True, "action_save": False}
+    assert {one.name: one.send_domain for one in domain.actions.values()} == {
+        "action_size": False,
+        "action_save": False,
+        "validate_form": True,
+        "validate_other": False,
+        "action_all": True,
+    }
     assert domain.end_to_end_actions == ("Bye!",)
     assert domain.session.session_expiration_time == 0
     assert domain.session.carry_over_slots_to_new_session is False

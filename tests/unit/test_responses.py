@@ -21,6 +21,16 @@ def responses(*variations: dict[str, Any], channel: str = "rest", seed: int = 0)
     return Responses({"utter_x": Response("utter_x", content, NOWHERE)}, channel, random.Random(seed))
 
 
+def test_the_dialogues_own_responses_know_all_responses_and_those_of_actions_do_not() -> None:
+    """Rasa 3.6 gives them to `ActionBotResponse` alone, and interpolates with `str.format`."""
+    made = responses({"text": "{domain_responses}"})
+    assert text_of(made.generate("utter_x", {})) == "{'utter_x': [{'text': '{domain_responses}'}]}"
+    assert text_of(made.generate("utter_x", {}, {})) == "{domain_responses}"
+    assert text_of(responses({"text": "{}"}).generate("utter_x", {"a": 1})) == (
+        "{'a': 1, 'domain_responses': {'utter_x': [{'text': '{}'}]}}"
+    )
+
+
 def text_of(made: dict[str, Any] | None) -> str | None:
     return None if made is None else made["text"]
 

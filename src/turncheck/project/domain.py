@@ -203,7 +203,7 @@ def _response(schema: SchemaFindings, name: str, entry: Entry) -> Response:
 def _action(schema: SchemaFindings, name: str, entry: Entry) -> Action:
     items = mapping(schema, entry.node, f"the properties of action '{name}'")
     send = truth_of(schema, items.get("send_domain"), f"'send_domain' of action '{name}'")
-    return Action(name, entry.location, True if send is None else send)
+    return Action(name, entry.location, send_domain=bool(send) if items else name.startswith("validate_"))
 
 
 def _session(schema: SchemaFindings, node: YamlMapping | None) -> SessionConfig:

@@ -223,11 +223,15 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action that the domain lists."""
+    """An action that the domain lists.
+
+    ``send_domain``: whether an action server that gets the domain selectively gets it for this one. Rasa 3.6: where the
+    entry says so, and for validations that are listed by their name alone.
+    """
 
     name: str
     location: Location
-    send_domain: bool = True
+    send_domain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

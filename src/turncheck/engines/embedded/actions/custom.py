@@ -88,7 +88,7 @@ class CustomActions:
 
 def _needs_domain(name: str, context: ActionContext) -> bool:
     action = context.domain.domain.actions.get(name)
-    return name.startswith(VALIDATION_PREFIX) or (action is not None and action.send_domain)
+    return action is not None and action.send_domain
 
 
 def _events(answer: Mapping[str, Any], responses: Speech, tracker: Tracker) -> list[Event]:

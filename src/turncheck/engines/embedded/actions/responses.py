@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from turncheck.engines.embedded.actions.templates import fill
@@ -28,10 +29,18 @@ class Responses:
         self._channel = channel
         self._chance = chance
 
+    @cached_property
+    def _all_responses(self) -> dict[str, Any]:
+        shapes = {name: [dict(v.content) for v in response.variations] for name, response in self._responses.items()}
+        return {"domain_responses": shapes}
+
     def generate(
         self, name: str, slots: Mapping[str, Any], variables: Mapping[str, Any] | None = None
     ) -> dict[str, Any] | None:
         """Return the response's content, filled from the slots and ``variables`` (which win over slots).
+
+        Without any ``variables`` it is the dialogue that says the response: Rasa then gives it all responses of the
+        domain as ``domain_responses``, which ``{domain_responses}`` and ``{}`` show.
 
         ``None`` where there is no such response, or none of its variations fits the slots and the channel.
 
@@ -46,7 +55,7 @@ class Responses:
             return None
         chosen = fitting[0] if len(fitting) == 1 else self._chance.choice(fitting)
         content = copy.deepcopy(dict(chosen.content))
-        values = {**slots, **(variables or {})}
+        values = {**slots, **(self._all_responses if variables is None else variables)}
         for key in _FILLED_KEYS:
             if key in content:
                 content[key] = fill(content[key], values)
