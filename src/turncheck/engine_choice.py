@@ -65,8 +65,11 @@ class Engines(Protocol):
     def why_not(self, evaluation: str) -> str | None:
         """Return why this engine cannot do an evaluation of this project, or ``None``."""
 
-    def before_folds(self, folds: int) -> str | None:
-        """Return what a person should know before so many folds are trained, or ``None``."""
+    def before_folds(self, folds: int, *, whole: bool = False) -> str | None:
+        """Return what a person should know before so many folds are trained, or ``None``.
+
+        ``whole``: the model of the whole project will be needed, too.
+        """
 
 
 _NEEDED: Final[Mapping[str, set[str]]] = {
@@ -103,7 +106,7 @@ class EmbeddedEngines:
             return NOTHING_TO_LEARN
         return None
 
-    def before_folds(self, folds: int) -> None:
+    def before_folds(self, folds: int, *, whole: bool = False) -> None:
         """Its trainings are short."""
 
     @cached_property

@@ -208,7 +208,8 @@ class _Run:
         def held_out_or_folds() -> NluMeasurement:
             if tests is not None and (engine := self.engines.nlu) is not None:
                 return evaluate_held_out(project, engine, tests)
-            if note := self.engines.before_folds(folds):
+            whole = any(self._why_not(name) is None for name, there in self._others() if there)
+            if note := self.engines.before_folds(folds, whole=whole):
                 self.screen.note(note)
             trainer, seed, workers = self.engines.nlu_trainer, self.settings.seed, self.settings.workers
             if self.settings.engine == "rasa":
@@ -218,6 +219,10 @@ class _Run:
         how = "Testing language understanding" if tests else f"Cross-validating in {folds} folds"
         with self.screen.step("nlu", how):
             return self._measured("nlu", held_out_or_folds)
+
+    def _others(self) -> tuple[tuple[str, object], ...]:
+        """The evaluations that need the model of the whole project, and what they have to do."""
+        return ("core", self.tests.stories), ("e2e", self.tests.e2e)
 
     def core(self) -> Core | None:
         """Dialogue: the test stories, step by step."""

@@ -25,7 +25,7 @@ from turncheck.report.codec import encode
 from turncheck.report.model import ProjectInfo, Report, Source, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from turncheck.engines.base import NluEngine
@@ -156,8 +156,24 @@ def _measured(
             seed=options.seed,
             workers=options.workers if rasa is None else 1,
             pretrained=options.pretrained,
-            progress=lambda done, total: screen.detail(f"{done} of {total} folds are done"),
+            progress=_told(screen) if rasa is None else _estimated(screen),
         )
+
+
+def _told(screen: Screen) -> Callable[[int, int], None]:
+    return lambda done, total: screen.detail(f"{done} of {total} folds are done")
+
+
+def _estimated(screen: Screen) -> Callable[[int, int], None]:
+    """Folds of real Rasa take minutes each: say how long the rest takes."""
+    begin = screen.clock()
+
+    def tell(done: int, total: int) -> None:
+        minutes = (screen.clock() - begin) / done * (total - done) / 60
+        left = f": about {minutes:.0f} minutes are left" if done < total else ""
+        screen.note(f"{done} of {total} folds are done{left}")
+
+    return tell
 
 
 def _source(folder: Path) -> Source:

@@ -95,9 +95,10 @@ class RasaEngines:
             return None if self.project.stories or self.project.rules else NOTHING_TO_LEARN
         return None
 
-    def before_folds(self, folds: int) -> str:
+    def before_folds(self, folds: int, *, whole: bool = False) -> str:
         """Each fold is a training of real Rasa: say how long that may take."""
-        self._client()
+        if whole:  # it is trained first, since its time is known then
+            self._client()
         seconds = self.server.training_seconds if isinstance(self.server, RasaProcess) else None
         many = f"Cross-validation with real Rasa trains {folds} models, one a fold"
         if seconds is None:

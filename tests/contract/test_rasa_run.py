@@ -343,6 +343,17 @@ def test_cross_validation_trains_once_a_fold_and_says_so_beforehand(bot: Path) -
     assert str(report.engine.model).endswith("model.tar.gz")
 
 
+def test_cross_validation_alone_trains_nothing_but_the_folds(bot: Path) -> None:
+    words = ("test", "nlu", "--cross-validation", "--folds", "2", "--no-plot", "--nlu", "data")
+    flags = ("--engine", "rasa", "--rasa-command", COMMAND)
+    environment = {**os.environ, "CALLS": str(bot / "calls.jsonl")}
+    done = command(bot, *words, *flags, environment=environment)
+    assert done.returncode == 0, done.stderr
+    assert [call["arguments"][0] for call in calls(bot)].count("train") == 2
+    assert "Cross-validation with real Rasa trains 2 models, one a fold: about 2 times as long" in done.stderr
+    assert "1 of 2 folds are done: about 0 minutes are left" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
@@ -409,9 +420,15 @@ def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bo
 # --- the commands beside `run` ---------------------------------------------------------------------------------------
 
 
-def command(bot: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def command(bot: Path, *words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "turncheck", *words], capture_output=True, text=True, check=False, cwd=bot, timeout=120
+        [sys.executable, "-m", "turncheck", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=bot,
+        timeout=120,
+        env=environment,
     )
 
 
