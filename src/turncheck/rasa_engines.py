@@ -19,6 +19,7 @@ from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient
 from turncheck.engines.rasa_server.conversation import RasaConversations
 from turncheck.engines.rasa_server.engine import NAME, RasaNlu, RasaPolicies, describe
 from turncheck.engines.rasa_server.process import RasaFiles, RasaProcess, rasa_process
+from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
 from turncheck.environment import ca_file, expand, for_child, proxies, without_login
 from turncheck.errors import UserError
 from turncheck.model_choice import named_model
@@ -48,6 +49,7 @@ class RasaEngines:
     server: RasaClient | RasaProcess
     at_once: int = CONCURRENCY
     notes: tuple[str, ...] = ()
+    stub_server: StubServer | None = None
     _info: EngineInfo | None = field(default=None, init=False)
 
     @property
@@ -79,7 +81,9 @@ class RasaEngines:
 
     def assistant(self, server: ActionServer) -> RasaConversations:  # noqa: ARG002 - Rasa calls it by its endpoints
         """Return the assistant."""
-        return RasaConversations(self._client(), self.info(), has_flows=self.project.calm is not None)
+        return RasaConversations(
+            self._client(), self.info(), has_flows=self.project.calm is not None, stub_server=self.stub_server
+        )
 
     def info(self, *, measured: EngineInfo | None = None) -> EngineInfo:
         """Return version and model, as far as the server could be asked."""
@@ -158,10 +162,20 @@ def running_rasa(
         if getattr(settings, name) is not None:
             raise UserError(f"--{name.replace('_', '-')} goes with --rasa-url: a server started here needs none")
     endpoints, notes = _endpoints(settings, project, environment, hosts)
-    files = _files(settings, project, endpoints)
     child = for_child(environment, settings.env)
-    with rasa_process(settings.rasa_command or "", files, child, at_once=at_once) as process:
-        yield RasaEngines(project, process, at_once, notes)
+    with serving_stubs(_stub_server(endpoints.get("action_endpoint", {}), project, environment)) as stubs:
+        endpoints["action_endpoint"] = {**endpoints.get("action_endpoint", {}), "url": stubs.url}
+        files = _files(settings, project, endpoints)
+        with rasa_process(settings.rasa_command or "", files, child, at_once=at_once) as process:
+            yield RasaEngines(project, process, at_once, notes, stubs)
+
+
+def _stub_server(endpoint: Mapping[str, object], project: Project, environment: Mapping[str, str]) -> StubServer:
+    """Return what stands before the action server of this endpoint; all but the address stays as Rasa has it."""
+    named = project.endpoints.get("action_endpoint")
+    place = named.location if named else None
+    own = {key: expand(str(endpoint[key]), environment, place) for key in ("url", "cafile") if endpoint.get(key)}
+    return StubServer(own.get("url"), own.get("cafile") or ca_file(environment))
 
 
 def _access(settings: Settings, environment: Mapping[str, str]) -> Access:

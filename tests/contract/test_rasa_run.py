@@ -407,11 +407,15 @@ def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bo
     with running_rasa(settings, read_project(bot), {}, ()) as engines:
         assert not engines.notes
         assert isinstance(engines.server, RasaProcess)
-        assert engines.server.files.endpoints == {"action_endpoint": {"url": "http://localhost:5055/webhook"}}
+        assert engines.stub_server is not None
+        assert engines.stub_server.behind == "http://localhost:5055/webhook"
+        assert engines.server.files.endpoints == {"action_endpoint": {"url": engines.stub_server.url}}
     (bot / "endpoints.yml").write_text("action_endpoint:\n  url: http://evil.example/webhook\n")
     with running_rasa(settings, read_project(bot), {}, ("good.example",)) as engines:
         assert isinstance(engines.server, RasaProcess)
-        assert engines.server.files.endpoints == {}
+        assert engines.stub_server is not None
+        assert engines.stub_server.behind is None
+        assert engines.server.files.endpoints == {"action_endpoint": {"url": engines.stub_server.url}}
         assert engines.notes == (
             "action_endpoint of endpoints.yml was left out: its host 'evil.example' is not among the allowed hosts.",
         )

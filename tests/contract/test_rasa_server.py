@@ -299,7 +299,7 @@ def test_a_session_is_started_once_and_what_it_says_is_heard(rasa: FakeRasa, fix
 
 def test_stubs_cannot_be_given_to_a_running_server(rasa: FakeRasa) -> None:
     turn = RasaConversations(client(rasa), INFO).conversation(stubs={"action_pay": {"events": []}}).open()
-    assert [(action.name, action.missing) for action in turn.custom_actions] == [("action_pay", True)]
+    assert [(action.name, action.missing) for action in turn.custom_actions] == [("stub_custom_actions", True)]
     assert rasa.calls == []
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.engines.rasa_server.client import RasaClient
+    from turncheck.engines.rasa_server.stub_server import StubServer
     from turncheck.report.model import EngineInfo
 
 _DROPPED: Final = {"timestamp", "message_id", "model_id", "assistant_id"}
@@ -28,12 +29,14 @@ STUBS_NEED_OURS: Final = "a running Rasa server calls its own action server: cus
 class RasaConversations:
     """May be used by several threads. Conversations share nothing but connections, and have names of their own.
 
-    ``has_flows``: the project is one of Rasa Pro's, with flows. ``run`` tells those of this run from all others.
+    ``has_flows``: the project is one of Rasa Pro's, with flows. ``stub_server`` is what a Rasa that was started here
+    calls for its actions. ``run`` tells those of this run from all others.
     """
 
     client: RasaClient
     info: EngineInfo
     has_flows: bool = False
+    stub_server: StubServer | None = None
     run: str = field(default_factory=lambda: uuid4().hex[:12])
     _numbers: Iterator[int] = field(default_factory=count, repr=False)
 
@@ -46,9 +49,12 @@ class RasaConversations:
         turn_timeout: float | None = None,
         attempt: int = 0,  # noqa: ARG002 - each conversation is one of its own anyway
     ) -> RasaConversation:
-        """Begin a conversation. One whose custom actions are to be stubbed is never held: it lacks them."""
+        """Begin a conversation. One whose actions are to be stubbed, and cannot be, is never held: it lacks them."""
         sender = f"turncheck-{self.run}-{next(self._numbers)}"
-        return RasaConversation(self.client, sender, dict(fixtures or {}), tuple(stubs or ()), turn_timeout)
+        if stubs is not None and self.stub_server is not None:
+            self.stub_server.stub(sender, stubs)
+        lacks_stubs = stubs is not None and self.stub_server is None
+        return RasaConversation(self, sender, dict(fixtures or {}), turn_timeout, lacks_stubs=lacks_stubs)
 
 
 class RasaConversation:
@@ -56,16 +62,18 @@ class RasaConversation:
 
     def __init__(
         self,
-        client: RasaClient,
+        engine: RasaConversations,
         sender: str,
         fixtures: Mapping[str, Any],
-        stubbed: tuple[str, ...],
         timeout: float | None,
+        *,
+        lacks_stubs: bool = False,
     ) -> None:
-        self._client = client
+        self._client = engine.client
+        self._stub_server = engine.stub_server
         self._sender = sender
         self._fixtures = fixtures
-        self._stubbed = stubbed
+        self._lacks_stubs = lacks_stubs
         self._timeout = timeout
         self._seen: list[Mapping[str, Any]] = []
         self._opened = False
@@ -73,9 +81,9 @@ class RasaConversation:
     def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
         """Start the session, and fill the slots of the fixtures and of the metadata."""
         self._opened = True
-        if self._stubbed:
-            lacking = tuple(CustomAction(name, "no server", STUBS_NEED_OURS) for name in self._stubbed)
-            return Turn(None, (), {}, None, (), custom_actions=lacking)
+        if self._lacks_stubs:
+            lacking = CustomAction("stub_custom_actions", "no server", STUBS_NEED_OURS)
+            return Turn(None, (), {}, None, (), custom_actions=(lacking,))
         # A first look at a conversation has the server start its session and keeps nothing of it. Handed back, those
         # events are kept: the session is started once, as it would be by a first message, and where it may speak.
         start = _session_start(self._client.tracker(self._sender).get("events"))
@@ -119,6 +127,7 @@ class RasaConversation:
                 slots=dict(tracker.get("slots") or {}),
                 active_loop=(tracker.get("active_loop") or {}).get("name"),
                 events=new,
+                custom_actions=() if self._stub_server is None else self._stub_server.take_notes(self._sender),
             )
         except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise ServerError(f"the Rasa server's conversation cannot be read ({error!r})") from None

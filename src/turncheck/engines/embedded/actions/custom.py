@@ -74,16 +74,25 @@ class CustomActions:
         self, name: str, context: ActionContext, tracker: Tracker
     ) -> tuple[Mapping[str, Any], ActionOutcome, str]:
         if self._stubs is not None:
-            if name in self._stubs:
-                return self._stubs[name], "stubbed", ""
-            if name.startswith(VALIDATION_PREFIX) or name == VALIDATE_SLOT_MAPPINGS:
-                return {}, "assumed", f"'{name}' has no stub: all values count as valid"
-            raise CallFailedError("no server", f"'{name}' has no stub where other actions have")
+            return stubbed(name, self._stubs)
         timeout = None if self.deadline is None else self.deadline - time.monotonic()
         if timeout is not None and timeout <= 0:
             raise CallFailedError("timed out", f"no time was left in this turn to run '{name}'")
         call = action_call(name, tracker, with_domain=not self._server.selective_domain or _needs_domain(name, context))
         return self._server.run(call, timeout), "ran", ""
+
+
+def stubbed(name: str, stubs: Mapping[str, Mapping[str, Any]]) -> tuple[Mapping[str, Any], ActionOutcome, str]:
+    """Return what stands for an action, what that is called, and why.
+
+    Raises:
+        CallFailedError: nothing does.
+    """
+    if name in stubs:
+        return stubs[name], "stubbed", ""
+    if name.startswith(VALIDATION_PREFIX) or name == VALIDATE_SLOT_MAPPINGS:
+        return {}, "assumed", f"'{name}' has no stub: all values count as valid"
+    raise CallFailedError("no server", f"'{name}' has no stub where other actions have")
 
 
 def _needs_domain(name: str, context: ActionContext) -> bool:
