@@ -19,6 +19,7 @@ from turncheck.errors import UserError
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.project.reader import read_project
 from turncheck.remote_models import fetch_model
+from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import text
 from turncheck.trainable import ensure_readable, ensure_trainable
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.actions.server import ActionServer
     from turncheck.model_choice import LoadedModel
     from turncheck.project.model import Project
-    from turncheck.report.model import EngineInfo
     from turncheck.screen import Screen
 
 
@@ -91,18 +91,10 @@ def running_assistant(
         UserError: there is nothing to learn from, a model that cannot be read, an action server that does not start.
     """
     engine = load_or_train(options, project, environment, screen)
-    _tell_about(engine.info, screen)
+    for line in engine_lines(engine.info):
+        screen.note(line)
     with running_server(options, project, environment, screen) as server:
         yield engine.with_action_server(server)
-
-
-def _tell_about(engine: EngineInfo, screen: Screen) -> None:
-    """Say what of the assistant is not its own."""
-    for one in engine.substitutions:
-        used = f"replaced by {one.used}" if one.used else "left out"
-        screen.note(text(f"{one.component} is {used}: {one.reason}", 400))
-    for note in engine.notes:
-        screen.note(text(note, 400))
 
 
 def load_or_train(

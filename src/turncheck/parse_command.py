@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.project.reader import read_project
+from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import text
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def run_parse(
         UserError: a model that cannot be read, or a project without sentences to learn from.
     """
     engine = find_engine(options, screen)
+    for line in engine_lines(engine.info):
+        screen.note(line)
     for batch in _batches(sentences):
         if form == "jsonl":
             output.writelines(json.dumps(document, ensure_ascii=False) + "\n" for document in engine.model_parse(batch))

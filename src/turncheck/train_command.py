@@ -11,6 +11,7 @@ from turncheck.engines.embedded.fingerprint import project_fingerprint
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.model_choice import DEFAULT_MODELS, model_path
+from turncheck.render.engine_text import substitution_lines
 from turncheck.trainable import (
     ensure_nlu_accepted,
     ensure_policies_accepted,
@@ -79,8 +80,8 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
         return EXIT_FAILED
     if "core" in wanted:
         _note_missing_rules(project, screen)
-    for one in substitutions:
-        screen.note(f"{one.component}: {one.used or 'left out'} ({one.reason})")
+    for line in substitution_lines(substitutions):
+        screen.note(line)
     prefix = "" if len(wanted) > 1 else f"{wanted[0]}-"
     path = model_path(options.out, options.fixed_name, prefix)
     write_model(path, writer, fingerprint=project_fingerprint(project), parts=tuple(wanted))

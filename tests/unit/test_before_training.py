@@ -150,4 +150,4 @@ def test_a_slot_class_of_the_project_is_said_to_count_as_text(
     domain = project / "domain.yml"
     domain.write_text(domain.read_text().replace("type: float", "type: slots.Level"))
     assert run_command_line(["train", "core"]) == 0
-    assert "slots.Level (slot 'level'): type 'text'" in capsys.readouterr().err
+    assert "slots.Level (slot 'level') is replaced by type 'text'" in capsys.readouterr().err

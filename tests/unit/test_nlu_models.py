@@ -42,13 +42,14 @@ TEXTS = [text for text, _ in SENTENCES]
 LABELS = [label for _, label in SENTENCES]
 
 
-def test_features_are_those_of_scikit_learn() -> None:
+@pytest.mark.parametrize(("texts", "least"), [(TEXTS, 1), ([*TEXTS[1:] * 70, TEXTS[0]], 2)], ids=["few", "many"])
+def test_features_are_those_of_scikit_learn(texts: list[str], least: int) -> None:
     theirs = make_union(
         TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+"),
-        TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), sublinear_tf=True, min_df=2),
+        TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), sublinear_tf=True, min_df=least),
     )
-    features, rows = NgramFeatures.fit(TEXTS)
-    assert np.allclose(rows.to_scipy().toarray(), theirs.fit_transform(TEXTS).toarray(), atol=1e-6)
+    features, rows = NgramFeatures.fit(texts)
+    assert np.allclose(rows.to_scipy().toarray(), theirs.fit_transform(texts).toarray(), atol=1e-6)
     new = ["hello hello card", "unknown wörds", ""]
     assert np.allclose(features.transform(new).to_scipy().toarray(), theirs.transform(new).toarray(), atol=1e-6)
 

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, classification_report
 
 from turncheck.evaluation import scores, understood
-from turncheck.evaluation.entities import EntityCase, overlapping, score_spans
+from turncheck.evaluation.entities import EntityCase, score_spans
 from turncheck.evaluation.scores import score_pairs, spread
 from turncheck.evaluation.understood import Judgement, calibration_error, score_understood
 from turncheck.report import tags
 from turncheck.report.model import EntitySpan
+from turncheck.report.tags import overlapping
 
 LABELS = st.sampled_from(["a", "b", "c", "no_entity", "z"])
 PAIRS = st.lists(st.tuples(LABELS, LABELS), min_size=1, max_size=40)
@@ -88,6 +89,8 @@ def test_two_extractors_that_find_the_same_are_one_finding() -> None:
     found = (span(0, 4, "city", extractor="A"), span(0, 4, "city", extractor="B"))
     assert score_spans([EntityCase((), wanted, found)]).precision == 1.0
     assert overlapping(found) == []
+    grouped = EntitySpan(start=0, end=4, entity="city", value="x", group="1", extractor="A")
+    assert overlapping([grouped, span(0, 4, "city", extractor="B")]) == []
 
 
 def test_real_overlaps_are_found_and_neighbours_are_none() -> None:

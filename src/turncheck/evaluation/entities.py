@@ -78,20 +78,6 @@ def score_spans(
     return SpanScores(precision=precision, recall=recall, f1=harmonic_mean(precision, recall))
 
 
-def overlapping(entities: Sequence[EntitySpan]) -> list[tuple[EntitySpan, EntitySpan]]:
-    """Return the pairs of different findings that share a part of the sentence.
-
-    The same span with the same label and value, found by two extractors, is one finding and no overlap.
-    """
-    ordered = sorted(entities, key=lambda entity: (entity.start, entity.end))
-    return [
-        (one, other)
-        for place, one in enumerate(ordered)
-        for other in ordered[place + 1 :]
-        if other.start < one.end and (*_strict(one), str(one.value)) != (*_strict(other), str(other.value))
-    ]
-
-
 def _strict(entity: EntitySpan) -> tuple[int, int, str]:
     return entity.start, entity.end, label_of(entity)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
-from turncheck.evaluation.entities import overlapping
 from turncheck.report.model import ConfusedPair, Insights, IntentHarm
+from turncheck.report.tags import overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.render.engine_text import substitution_lines
 from turncheck.render.sinks.terminal import text
+from turncheck.report.tags import overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,9 +26,7 @@ def _head(nlu: Nlu, engine: EngineInfo | None) -> Iterator[str]:
     yield f"NLU: {nlu.examples} sentences, {how}"
     if nlu.on_training_sentences:
         yield f"  {nlu.on_training_sentences} of them were trained on as well: these figures flatter."
-    for substitution in engine.substitutions if engine else ():
-        used = f"replaced by {text(substitution.used)}" if substitution.used else "left out"
-        yield f"  {text(substitution.component)} is {used}: {text(substitution.reason)}"
+    yield from (f"  {line}" for line in substitution_lines(engine.substitutions if engine else ()))
     for remark in nlu.remarks:
         yield f"  {text(remark, 400)}"
     for entry in nlu.unjudged:
@@ -94,8 +94,10 @@ def _where_to_look(nlu: Nlu) -> Iterator[str]:
         yield "Entities that overlap:"
     for index in nlu.insights.overlapping[:_MOST_CONFUSED]:
         prediction = nlu.predictions[index]
+        pairs = overlapping(prediction.predicted.entities)
         found = ", ".join(
             f"{text(prediction.text[one.start : one.end])} = {text(one.entity)} ({text(one.extractor or '')})"
             for one in prediction.predicted.entities
+            if any(one in pair for pair in pairs)
         )
         yield f"  {text(str(prediction.location))}: “{text(prediction.text)}”: {found}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.render.coverage_text import not_reached
+from turncheck.render.engine_text import substitution_lines
 from turncheck.render.sinks.terminal import text
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ def _figures(core: Core, engine: EngineInfo | None) -> Iterator[str]:
     yield f"  accuracy  {core.accuracy:.3f}"
     yield f"  precision {core.precision:.3f}"
     yield f"  f1        {core.f1:.3f}"
-    for substitution in engine.substitutions if engine else ():
-        used = f"replaced by {text(substitution.used)}" if substitution.used else "left out"
-        yield f"  {text(substitution.component)} is {used}: {text(substitution.reason)}"
+    yield from (f"  {line}" for line in substitution_lines(engine.substitutions if engine else ()))
     for remark in core.remarks:
         yield f"  {text(remark, 400)}"
 

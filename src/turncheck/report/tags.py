@@ -54,6 +54,25 @@ def label_of(entity: EntitySpan) -> str:
     return ".".join(parts) if parts else NO_ENTITY
 
 
+def overlapping(entities: Sequence[EntitySpan]) -> list[tuple[EntitySpan, EntitySpan]]:
+    """Return the pairs of different findings that share a part of the sentence.
+
+    The same span with the same type and value, found by two extractors, is one finding and no overlap, though one of
+    them may know a role or group besides.
+    """
+    ordered = sorted(entities, key=lambda entity: (entity.start, entity.end))
+    return [
+        (one, other)
+        for place, one in enumerate(ordered)
+        for other in ordered[place + 1 :]
+        if other.start < one.end and _finding(one) != _finding(other)
+    ]
+
+
+def _finding(entity: EntitySpan) -> tuple[int, int, str, str]:
+    return entity.start, entity.end, entity.entity, str(entity.value)
+
+
 def entity_at(token: tuple[int, int], entities: Iterable[EntitySpan]) -> EntitySpan | None:
     """Return the entity that shares most characters with the token; of equals the first, ``None`` if none does."""
     best, most = None, 0

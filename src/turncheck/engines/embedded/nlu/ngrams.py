@@ -1,8 +1,8 @@
 """Sentence features of the stand-ins: tf-idf of word 1–2-grams beside character 3-grams within words.
 
 The recipe is that of scikit-learn's ``TfidfVectorizer`` (sublinear counts, smoothed idf, each part of length 1, terms
-of the character part in at least two sentences); the code is ours because words repeat: a word's character n-grams are
-looked up once, which makes reading several times faster.
+of the character part in at least two sentences where there are many); the code is ours because words repeat: a word's
+character n-grams are looked up once, which makes reading several times faster.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 _WORD: Final = re.compile(r"\w+")
 _CACHED_WORDS: Final = 200_000
-_MIN_DOCUMENTS: Final = {"word": 1, "character": 2}
+_MIN_DOCUMENTS: Final = 2
+"""In so many sentences a character 3-gram must stand to count, unless there are few sentences."""
+
+_FEW: Final = 700
+"""Up to here every 3-gram counts: what stands once in them is half of what they say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +98,8 @@ class NgramFeatures:
     @classmethod
     def fit(cls, texts: Sequence[str]) -> tuple[Self, SparseRows]:
         """Learn vocabulary and idf; return them with the features of ``texts``."""
-        words, word_counts = _count(texts, _word_terms, _MIN_DOCUMENTS["word"])
-        characters, character_counts = _count(texts, _CharacterTerms(), _MIN_DOCUMENTS["character"])
+        words, word_counts = _count(texts, _word_terms, 1)
+        characters, character_counts = _count(texts, _CharacterTerms(), 1 if len(texts) <= _FEW else _MIN_DOCUMENTS)
         counts = _beside(word_counts, character_counts)
         documents = np.bincount(counts.columns, minlength=counts.width)
         idf = (np.log((1 + len(texts)) / (1 + documents)) + 1).astype(np.float32)
