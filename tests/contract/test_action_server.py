@@ -347,3 +347,31 @@ def test_a_command_that_cannot_be_run_is_an_error(tmp_path: Path) -> None:
         running_action_server("no-such-program --x", tmp_path, {}, say=print, endpoint=endpoint),
     ):
         pass
+
+
+def test_what_a_server_has_started_is_stopped_with_it(tmp_path: Path) -> None:
+    port = free_port()
+    (tmp_path / "server.py").write_text(
+        "import subprocess, sys\n"
+        "for own in (True, False):\n"
+        "    child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], start_new_session=own)\n"
+        "    print(child.pid, file=open('pids', 'a'), flush=True)\n"
+        f"import runpy; sys.argv = ['x', '{port}', 'waits']\n"
+        f"runpy.run_path({bad_servers.__file__!r}, run_name='__main__')\n"
+    )
+    endpoint = ActionEndpoint(f"http://127.0.0.1:{port}/webhook")
+    with running_action_server(f"{sys.executable} server.py", tmp_path, {}, say=print, endpoint=endpoint):
+        pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+    assert len(pids) == 2
+    end = time.monotonic() + 10
+    while time.monotonic() < end and any(map(is_alive, pids)):
+        time.sleep(0.05)
+    assert not any(map(is_alive, pids))
+
+
+def is_alive(pid: int) -> bool:
+    """One that has ended and that nobody has waited for is not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

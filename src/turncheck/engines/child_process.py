@@ -10,16 +10,17 @@ import subprocess
 import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from turncheck.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
 STOP_SECONDS: Final = 10.0
 LOG_LINES: Final = 30
+_PROCESSES: Final = Path("/proc")
 _LOG_BYTES: Final = 20_000
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 """Colours, which mean nothing outside of a terminal."""
@@ -95,7 +96,8 @@ def running_child(what: str, words: Sequence[str], folder: Path, environment: Ma
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the whole process group: servers with workers of their own leave none behind. Whoever cannot wait kills."""
+    """End the process with all below it: servers with workers of their own leave none behind. Who cannot wait kills."""
+    below = _descendants(process.pid)
     try:
         _signal(process, signal.SIGTERM)
         process.wait(STOP_SECONDS)
@@ -103,9 +105,42 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         pass
     finally:
         _signal(process, signal.SIGKILL)  # the workers of one that has ended, too
+        for identity in below:
+            if _identity(identity[0]) == identity:  # one that left the group, and not another one with its number
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(identity[0], signal.SIGKILL)
         process.wait(STOP_SECONDS)
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, number)
+
+
+def _descendants(pid: int) -> list[tuple[int, str]]:
+    """Return the processes below this one by number and time of start, as far as the system tells (Linux)."""
+    parents: dict[int, list[int]] = {}
+    for entry in _PROCESSES.glob("[0-9]*"):
+        fields = _stat(int(entry.name))
+        if fields:
+            parents.setdefault(int(fields[1]), []).append(int(entry.name))
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        children = parents.get(waiting.pop(), [])
+        found += children
+        waiting += children
+    return [identity for child in found if (identity := _identity(child)) is not None]
+
+
+def _identity(pid: int) -> tuple[int, str] | None:
+    fields = _stat(pid)
+    return (pid, fields[19]) if fields else None
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of ``/proc/PID/stat`` behind the program's name (proc(5)): state, parent …; none if it is gone."""
+    try:
+        return (_PROCESSES / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return []
