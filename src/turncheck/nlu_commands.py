@@ -207,6 +207,11 @@ def read_training_and_test(options: NluTestOptions, screen: Screen) -> tuple[Pro
         screen.note(f"Faults in the files: {len(faults)}. `turncheck data validate` lists them; the rest is tested.")
     if not data.examples:
         place = options.nlu or options.project / DEFAULT_DATA
+        files = {file.path for file in project.files if file.has_nlu}
+        for fault in faults:
+            if options.nlu is not None or fault.location.path in files:
+                what = f"the NLU data at '{place}' cannot be read: {fault.message}"
+                raise UserError(what, location=fault.location, remedy=fault.hint or None)
         raise UserError(f"there are no NLU examples at '{place}'", remedy="Name NLU data with --nlu.")
     return project, data
 
@@ -249,7 +254,9 @@ def write_test_files(report: Report, measured: NluMeasurement, output: NluOutput
     if output.plots or output.histogram_file or output.confusion_file:
         with screen.step("plots", "Drawing"):
             _draw(report, output)
-    screen.note(f"Results are in {output.folder}")
+    screen.note(
+        f"Results are in {output.folder}" if output.folder.is_dir() else "There was nothing to write to a file."
+    )
 
 
 def _draw(report: Report, output: NluOutput) -> None:

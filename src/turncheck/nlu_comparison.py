@@ -372,7 +372,10 @@ def _figures(plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice) 
 
 
 def _advice_text(advice: Advice) -> list[str]:
-    lines = ["With all the training sentences (weighted F1 of intents, mean ± standard deviation over the runs):"]
+    data = (
+        f"{advice.left_out} % of the training sentences left out" if advice.left_out else "all the training sentences"
+    )
+    lines = [f"With {data} (weighted F1 of intents, mean ± standard deviation over the runs):"]
     lines += [f"  {name}: {advice.mean_f1[name]:.3f} ± {advice.deviation[name]:.3f}" for name in advice.pipelines]
     if advice.p_value is not None:
         best, second = advice.pipelines[:2]
@@ -389,6 +392,9 @@ def _advice_text(advice: Advice) -> list[str]:
     for name in advice.pipelines:
         curve = advice.curves[name]
         if curve is None:
+            lines.append(
+                f"Whether more data would help {name} cannot be said: it takes several --percentages and fits."
+            )
             continue
         gain = f"twice the sentences bring {curve.slope:+.3f} F1 (95 %: {curve.low:+.3f} to {curve.high:+.3f})"
         if curve.low > WORTHWHILE:

@@ -102,8 +102,9 @@ def _shown(parse: Parse) -> str:
     lines += [f"  {text(str(intent.name))} {intent.confidence:.2f}" for intent in ranking]
     lines += [f"  {_entity(parse.text, entity)}" for entity in parse.entities]
     for selected in parse.responses.values():
-        if selected.intent_response_key is not None:
-            lines.append(f"  response: {text(selected.intent_response_key)} {selected.confidence:.2f}")
+        key = selected.intent_response_key  # selectors choose for every sentence; only that of its intent speaks
+        if key is not None and key.partition("/")[0] == parse.intent.name:
+            lines.append(f"  response: {text(key)} {selected.confidence:.2f}")
     return "\n".join(lines) + "\n"
 
 

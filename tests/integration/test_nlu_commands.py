@@ -157,3 +157,13 @@ def test_a_fraction_that_is_none_is_refused(fraction: str, tmp_path: Path, capsy
     arguments = ("data", "split", "nlu", "--project", source, f"--training-fraction={fraction}", "--out", tmp_path)
     assert turncheck(*arguments) == 2
     assert "between 0 and 1" in capsys.readouterr().err
+
+
+def test_unreadable_nlu_data_are_not_called_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "config.yml").write_text("pipeline: [{name: WhitespaceTokenizer}]\n", encoding="utf-8")
+    (tmp_path / "data" / "nlu.yml").write_text("nlu:\n- intent: a\n - b: [\n", encoding="utf-8")
+    assert turncheck("test", "nlu", "--project", tmp_path) == 2
+    said = capsys.readouterr().err
+    assert "data/nlu.yml:3:" in said
+    assert "there are no NLU examples" not in said

@@ -339,6 +339,8 @@ def _remarks(
         remarks.append("Entities are not scored: none of the sentences has one.")
     if len({entry.expected.response for entry in predictions} - {None}) < 2:
         remarks.append("Responses are not scored: the sentences have fewer than two different ones.")
+    elif not any(entry.predicted.response for entry in predictions):
+        remarks.append("No response was selected for any of the sentences: the pipeline has no selector for them.")
     found = {entity.extractor for entry in predictions for entity in entry.predicted.entities}
     remarks += [f"{name} found no entity in any of the sentences." for name in entities if name not in found]
     remarks += [f"{name} is pretrained and was not scored." for name in extractors if name in left_out]

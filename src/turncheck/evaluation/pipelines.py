@@ -67,11 +67,13 @@ class LearningCurve:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Which pipeline to take. ``pipelines`` are sorted by mean F1 with all the data, the best first.
+    """Which pipeline to take. ``pipelines`` are sorted by mean F1 with the most data, the best first.
 
+    ``left_out`` is the percentage of the training sentences that was missing even there.
     ``p_value`` is that of the best against the second; ``None`` with a single pipeline.
     """
 
+    left_out: int
     pipelines: tuple[str, ...]
     mean_f1: Mapping[str, float]
     deviation: Mapping[str, float]
@@ -120,6 +122,7 @@ def advise(plans: Sequence[RunPlan], scores: Sequence[Score]) -> Advice:
     ranked = sorted(means, key=lambda name: (-means[name], name))
     better, worse = _net_sentences(plans, full[ranked[0]], full[ranked[1]]) if len(ranked) > 1 else (0, 0)
     return Advice(
+        left_out=least,
         pipelines=tuple(ranked),
         mean_f1=means,
         deviation=deviation,
