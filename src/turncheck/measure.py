@@ -26,7 +26,7 @@ from turncheck.report.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.assistants import AssistantOptions
     from turncheck.engine_choice import Engines
@@ -189,7 +189,7 @@ class _Run:
         faults = (*read.findings, *check_cases(read, DialogueDomain.of(self.project), self.project.flows))
         self.case_findings = faults
         if any(fault.severity == "error" for fault in faults) or not read.cases:
-            self._skip("e2e", "the end-to-end cases are faulty (see the findings)" if faults else "there are no cases")
+            self._skip("e2e", _faulty([fault for fault in faults if fault.severity == "error"]))
             return None
         workers = max(self.engines.at_once, self.settings.workers)
 
@@ -309,6 +309,14 @@ def smallest_max_history(config: Config) -> int | None:
 def _refused(error: UserError, evaluation: str) -> str:
     place = f" ({error.location})" if error.location else ""
     return f"it cannot be {'run' if evaluation == 'e2e' else 'trained'}: {error.what}{place}"
+
+
+def _faulty(faults: Sequence[Finding]) -> str:
+    """The first fault is told here too: validation, which tells all, may not have been asked for."""
+    if not faults:
+        return "there are no cases"
+    first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    return f"the end-to-end cases are faulty: {first.location}: {first.message}{more}"
 
 
 def _has_text(story: Story) -> bool:

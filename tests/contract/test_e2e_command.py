@@ -261,6 +261,17 @@ def test_mistakes_are_named_before_anything_runs(project: Path, capsys: pytest.C
     assert shown.out == ""
 
 
+def test_the_main_job_names_the_mistake_that_kept_the_cases_from_being_run(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = project / "tests" / "e2e_test_cases.yml"
+    path.write_text(path.read_text().replace("- bot: What size?", "- bott: What size?"))
+    assert run_command_line(["run", ".", "--evaluations", "e2e", "--out", "out"]) == 1
+    told = "the end-to-end cases are faulty: tests/e2e_test_cases.yml:12:5: 'bott' is no key of a step."
+    assert told in capsys.readouterr().out
+    assert (project / "out" / "report.json").is_file()
+
+
 @pytest.mark.usefixtures("project")
 def test_the_shell_talks_through_a_pipe(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("/order\nhello\n"))

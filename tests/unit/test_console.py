@@ -10,6 +10,7 @@ from pathlib import Path
 from hostile import HOSTILE
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from pull_request import LINKS, base_report, pull_request
 from report_builder import case, example, finding, report, story
 
@@ -18,6 +19,7 @@ from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
+from turncheck.render.markdown import render_comment
 from turncheck.report.model import Skipped
 
 GOLDEN = Path(__file__).parent / "golden" / "summary.txt"
@@ -35,6 +37,19 @@ def test_the_verdict_is_the_last_line() -> None:
 
     assert lines[-1] == "failed: 1 of 4 stories and 1 of 2 end-to-end cases failed"
     assert "No baseline: first run" in lines
+
+
+def test_a_case_that_could_not_be_run_to_its_end_says_why_wherever_it_is_shown() -> None:
+    lost = replace(case("orders"), passed=False, outcome="error", reason="the action server is gone")
+    head = report(cases=[lost])
+    comparison = compare(head, Missing("first run"))
+    verdict = judge(head, comparison, head.settings)
+
+    shown = str(render_console(head, comparison, verdict, Links()).content)
+    assert "end-to-end case orders: the action server is gone" in shown
+    comment = str(render_comment(head, comparison, verdict, Links()).content)
+    assert "the action server is gone" in comment
+    assert "expected" not in shown + comment
 
 
 def test_without_a_terminal_there_is_no_escape_and_no_wrapped_line() -> None:

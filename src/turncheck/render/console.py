@@ -101,7 +101,9 @@ def _indented(console: Console, line: str, columns: int) -> None:
 
 
 def _test(kind: str, case: CaseChange) -> str:
-    told = f": expected {text(case.expected)}, got {text(case.actual)}" if case.expected or case.actual else ""
+    told = f": expected {text(case.expected)}, got {text(case.actual)}" if case.expected else ""
+    if case.actual and not case.expected:  # no step failed: something kept the case from being run to its end
+        told = f": {text(case.actual)}"
     how = f" by {text(case.remark)}" if case.remark else ""
     return f"{_place(case.location)}{kind} {text(case.name)}{told}{how}"
 

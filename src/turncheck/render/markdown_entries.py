@@ -82,6 +82,8 @@ class Entries:
         if case.passed or not (case.expected or case.actual):
             return join([head, self.place(case.location)])
         told = [trusted(": expected "), code(case.expected), trusted(", got "), code(case.actual)]
+        if not case.expected:  # no step failed: something kept the case from being run to its end
+            told = [trusted(": "), code(case.actual)]
         how = join([trusted(" by "), code(case.remark)]) if case.remark else trusted("")
         return join([head, *told, how, self.place(case.location)])
 
