@@ -42,6 +42,34 @@ def names_in_code(root: Path) -> CodeNames:
     return CodeNames(frozenset(quoted), frozenset(called))
 
 
+def defines_class(root: Path, path: str) -> bool:
+    """Whether the module of ``package.module.Class`` lies below a folder and seems to define that name.
+
+    It is not imported, and not read where it is a link out of the folder; then it is taken to define it.
+    """
+    *modules, name = path.split(".")
+    if not modules or not all(part.isidentifier() for part in (*modules, name)):
+        return False
+    package = root.joinpath(*modules, "__init__.py")
+    module = package if package.is_file() else root.joinpath(*modules[:-1], f"{modules[-1]}.py")
+    if not module.is_file():
+        return False
+    if not module.resolve().is_relative_to(root.resolve()):
+        return True
+    try:
+        text = module.read_text(encoding="utf-8", errors="replace") if module.stat().st_size <= _LARGEST else ""
+    except OSError:
+        return False
+    return re.search(_BINDING.format(name=re.escape(name)), text, re.MULTILINE) is not None
+
+
+_BINDING: Final = (
+    r"^[ \t]*(?:class[ \t]+{name}\b|{name}[ \t]*[:=]|(?:from|import)\b.*(?:\b{name}\b|\*)|def[ \t]+__getattr__\b"
+    r"|(?:\w+[ \t]+as[ \t]+)?{name}[ \t]*,?[ \t]*(?:#.*)?$)"
+)
+"""A line that may bind a name: a class, an assignment, an import or a line of a longer one."""
+
+
 def _python_files(root: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not _is_foreign(Path(folder, name)))

@@ -3,7 +3,8 @@
 ``parse_yaml(source)`` gives a :class:`YamlDocument`: ``root`` (a node, ``None`` where the file could not be parsed) and
 ``findings``. Nodes:
 
-- :class:`YamlScalar`: ``value`` (text, int, float, bool, ``None``) and ``style`` (``""``: plain, else its sign);
+- :class:`YamlScalar`: ``value`` (text, int, float, bool, ``None``), ``style`` (``""``: plain, else its sign) and
+  ``is_tagged``;
 - :class:`YamlSequence`: ``items``, a list of nodes;
 - :class:`YamlMapping`: ``items``, a dictionary from key (a Python value) to node; ``keys``, the keys' own nodes.
 
@@ -77,6 +78,7 @@ class YamlScalar(YamlNode):
 
     value: str | int | float | bool | None
     style: str = ""
+    is_tagged: bool = False
 
     @property
     def data(self) -> Any:
@@ -248,7 +250,7 @@ class _TreeBuilder:
             value = event.value if style else resolve_plain(event.value)
         else:
             value = self._tagged_scalar(event)
-        node = YamlScalar(self.source, mark, _offset(event.end_mark), value, style)
+        node = YamlScalar(self.source, mark, _offset(event.end_mark), value, style, is_tagged=event.tag is not None)
         if event.anchor is not None:
             self._anchors[event.anchor] = _Anchored(node, 1, 0)
         is_merge = event.value == "<<" and not style and event.tag is None

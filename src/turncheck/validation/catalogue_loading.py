@@ -83,6 +83,13 @@ READING = (
         "A wrong type, a missing key, or a key that the format does not know. The message names the path in the file.",
     ),
     error_check(
+        "value-unreadable",
+        "load",
+        "A value without quotes cannot be read",
+        "Rasa takes `${NAME}` without quotes for an environment variable, which must be set, and `2024-02-31` for a date,"
+        " which must exist; else it ends here. Put quotes around what is meant as text.",
+    ),
+    error_check(
         "yaml-limit",
         "load",
         "A file nests too deeply or grows without bounds",

@@ -5,9 +5,10 @@ Rasa stops at the first of them; which that is, :mod:`.load_order` knows. Here a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.defaults import DEFAULT_ACTIONS
+from turncheck.project.python_code import defines_class
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
 from turncheck.validation.facts import suggestion
 from turncheck.validation.findings import found
@@ -39,6 +40,10 @@ SLOT_TYPES = {
     "float": _SLOT_KEYS | {"min_value", "max_value"},
 }
 """The slot types, and the keys that each knows."""
+_SLOT_CLASSES: Final = frozenset(
+    f"rasa.shared.core.slots.{name}Slot" for name in ("Text", "Boolean", "List", "Any", "Categorical", "Float")
+)
+"""Rasa's own classes of them, by which a type may be named too."""
 
 Named = tuple[str, "YamlNode | None", "Location"]
 
@@ -102,7 +107,7 @@ def _mapping(slot: str, node: YamlNode) -> Iterator[Finding]:
 def _slot(name: str, node: YamlMapping, place: Location, project: Path) -> Iterator[Finding]:
     kind = str(_value(node.items.get("type")))
     if kind not in SLOT_TYPES:
-        if not _is_custom_class(kind, project):
+        if kind not in _SLOT_CLASSES and not defines_class(project, kind):
             yield found(
                 "slot-type-unknown",
                 f"The slot '{name}' has the unknown type '{kind}'.",
@@ -129,14 +134,6 @@ def _slot(name: str, node: YamlMapping, place: Location, project: Path) -> Itera
             f"The slot '{name}' of type 'any' cannot influence the conversation.",
             node.key_location("influence_conversation"),
         )
-
-
-def _is_custom_class(kind: str, project: Path) -> bool:
-    """Whether a module of this name lies in the project, where Rasa would find it. It is not imported here."""
-    package = kind.partition(".")[0]
-    if "." not in kind or not package.isidentifier():
-        return False
-    return package == "rasa" or (project / package).is_dir() or (project / f"{package}.py").is_file()
 
 
 def _range(name: str, node: YamlMapping, place: Location) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ STOPPING: Final = frozenset(
     {
         *("domain-not-found", "config-not-found", "file-not-utf8", "yaml-syntax", "yaml-duplicate-key", "yaml-limit"),
         *("file-unreadable", "file-too-large", "file-outside-project", "schema-violation", "section-empty"),
+        "value-unreadable",
         *("slot-type-unknown", "slot-key-unknown", "slot-range-invalid", "slot-any-influences", "intent-malformed"),
         *(
             "annotation-not-json",
@@ -155,6 +156,8 @@ class LoadOrder:
             return (stages.first if early else ENCODING, path, 0, line, 0)
         if finding.code == "schema-violation":
             return (stages.schema, path, _SCHEMA, 0, 0)
+        if finding.code == "value-unreadable":
+            return (stages.first, path, _SCHEMA, 1, line)
         if finding.code == "yaml-duplicate-key":
             # The whole file is parsed before its mappings are made, and the outer ones of these are made first.
             return (stages.first, path, _DUPLICATES, finding.location.column or 0, line)

@@ -17,6 +17,7 @@ from turncheck.validation.domain_loading import check_domain_file
 from turncheck.validation.facts import UTTER, suggestion
 from turncheck.validation.findings import found
 from turncheck.validation.schema_rules import faults_of
+from turncheck.validation.unquoted import check_unreadable_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -49,6 +50,8 @@ def check_files(project: Project) -> Iterator[Finding]:
             continue
         faults = list(_schema_faults(file, file.document.root))
         yield from faults
+        if file.role in {"domain", "config"} or file.has_nlu or file.has_stories:
+            yield from check_unreadable_values(file.document.root)
         if file.mapping is not None and file.role in {"domain", "data"}:
             yield from _version(file.mapping)
             yield from _top_keys(file.mapping, file)

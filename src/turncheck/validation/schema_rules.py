@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlScalar, YamlSequence
+from turncheck.validation.unquoted import rasas_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -118,7 +119,13 @@ def _scalar_faults(node: YamlNode, rule: Scalar, path: str) -> Iterator[Fault]:
     value = node.value if isinstance(node, YamlScalar) else node
     if value is None or rule.type == "any":
         return
-    if not _is_of_type(value, rule.type):
+    reading = rasas_reading(node)
+    if reading == "variable":
+        what = f"{_shown(node)} names an environment variable and"
+        yield Fault(what, path, node.location, (_TYPES[rule.type],), advice="Put quotes around it.")
+    elif reading is not None and rule.type == "str":
+        yield Fault(f"the {reading} {str(value)[:60]}", path, node.location, (_TEXT,))
+    elif not _is_of_type(value, rule.type):
         yield Fault(_shown(node), path, node.location, (_TYPES[rule.type],))
     elif rule.least is not None and isinstance(value, int | float) and value < rule.least:
         advice = f"Write {rule.least:g} or more."

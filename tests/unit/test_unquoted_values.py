@@ -1,0 +1,104 @@
+"""Unquoted values that Rasa reads as something else than text: variables, dates, numbers with underscores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+from small_project import read
+
+from turncheck.project.yaml_positions import YamlScalar, parse_yaml
+from turncheck.project.yaml_source import YamlSource
+from turncheck.validation.pipeline import validate
+from turncheck.validation.unquoted import check_unreadable_values, rasas_reading
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+D, N, S, C = "domain.yml", "data/nlu.yml", "data/stories.yml", "config.yml"
+
+REFUSED = {
+    "a response": ((D, '"Bye!"', "that is ${price} now"), "domain.yml:33:11"),
+    "an action": ((D, "- action_bake", "- action_bake\n- action_${x}"), "domain.yml:40:3"),
+    "a regex": ((N, "", "- regex: ${x}\n  examples: |\n    - a\n"), "data/nlu.yml:20:10"),
+    "an example": ((N, "", "- intent: greet\n  examples:\n  - text: pay ${x}\n"), "data/nlu.yml:22:11"),
+    "a story": ((S, "greet and order", "pay ${x} now"), "data/stories.yml:3:10"),
+    "a date": ((D, "- greet", "- greet\n- 2020-01-01"), "domain.yml:4:3"),
+    "a number": ((D, "- greet", "- greet\n- 1_000"), "domain.yml:4:3"),
+}
+UNREADABLE = {
+    "a slot's value": ((S, "size: large\n  - action", "size: ${TURNCHECK_NOT_SET}\n  - action"), "data/stories.yml:11:13"),
+    "metadata": ((S, "", "metadata: ${TURNCHECK_NOT_SET} y\n"), "data/stories.yml:17:11"),
+    "configuration": ((C, "", "x: a ${TURNCHECK_NOT_SET}\n"), "config.yml:13:4"),
+    "a key": ((D, "actions:", "${TURNCHECK_NOT_SET}: 1\nactions:"), "domain.yml:38:1"),
+    "no date": ((D, "actions:", "x: 2020-02-30\nactions:"), "domain.yml:38:4"),
+    "no digit": ((D, "actions:", "x: -_\nactions:"), "domain.yml:38:4"),
+}
+READ = {
+    "quoted": (D, '"Bye!"', '"that is ${price} now"'),
+    "in a block": (D, '"Bye!"', "|\n      that is ${price} now"),
+    "tagged": (D, '"Bye!"', "!!str that is ${price}"),
+    "open": (D, '"Bye!"', "that is ${price"),
+    "inside of a word": (C, "", "x: a${TURNCHECK_NOT_SET}\n"),
+    "a day": (D, "actions:", "x: 2020-02-29\nactions:"),
+    "a day and a time": (D, "actions:", "x: 2020-2-9 1:02:03.5 +1\nactions:"),
+    "a number": (D, "actions:", "x: 1_0\nactions:"),
+}
+
+
+def errors(tmp_path: Path, edit: tuple[str, str, str]) -> list[tuple[str, str]]:
+    validated = validate(read(tmp_path, edit), drop_in=True)
+    found = [(finding.code, str(finding.location)) for finding in validated.findings if finding.severity == "error"]
+    assert validated.exit_code(fail_on_warnings=False) == bool(found)
+    return found
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_no_text_for_rasa_may_not_stand_where_a_text_must(what: str, tmp_path: Path) -> None:
+    edit, place = REFUSED[what]
+    assert errors(tmp_path, edit) == [("schema-violation", place)]
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_what_ends_rasa_while_it_reads_is_an_error(what: str, tmp_path: Path) -> None:
+    edit, place = UNREADABLE[what]
+    assert errors(tmp_path, edit) == [("value-unreadable", place)]
+
+
+@pytest.mark.parametrize("what", READ)
+def test_what_rasa_reads_is_no_error(what: str, tmp_path: Path) -> None:
+    assert errors(tmp_path, READ[what]) == []
+
+
+def test_a_variable_that_is_set_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNCHECK_SET", "here")
+    assert errors(tmp_path, (C, "", "x: a ${TURNCHECK_SET}\n")) == []
+
+
+@given(
+    st.one_of(
+        st.text(alphabet="0123456789_-+.xobeETZ: ", min_size=1, max_size=14),
+        st.from_regex(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][0-9]{1,2}:[0-9]{2}:[0-9]{2}(\.[0-9]*)?Z?)?", fullmatch=True),
+    )
+)
+def test_a_plain_text_is_taken_for_what_ruamel_takes_it_for(text: str) -> None:
+    root = parse_yaml(YamlSource("x.yml", f"a: {text}\n")).root
+    node = root.at("a") if root is not None else None
+    if not isinstance(node, YamlScalar) or not isinstance(node.value, str):
+        return
+    reader = YAML(typ="safe")
+    reader.version = (1, 2)
+    try:
+        value = reader.load(f"a: {text}\n")["a"]
+    except (YAMLError, AttributeError):
+        return
+    except (ValueError, IndexError):
+        assert list(check_unreadable_values(node)), text
+        return
+    assert list(check_unreadable_values(node)) == []
+    kinds = {"date": "date", "datetime": "date", "TimeStamp": "date", "int": "number", "float": "number", "str": None}
+    assert rasas_reading(node) == kinds[type(value).__name__]
