@@ -11,6 +11,7 @@ from turncheck.engine_choice import chosen_engines
 from turncheck.engines.base import CutShortError, EngineError
 from turncheck.errors import UserError
 from turncheck.given import read_given, read_tests
+from turncheck.project.config import smallest_max_history
 from turncheck.project.e2e_cases import read_cases
 from turncheck.project.model import UserStep
 from turncheck.report.model import (
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from turncheck.finding import Finding
     from turncheck.given import Tests
     from turncheck.location import Location
-    from turncheck.project.model import Config, Project, Story
+    from turncheck.project.model import Project, Story
     from turncheck.report.model import Core, EndToEnd, KindCoverage
     from turncheck.screen import Screen
     from turncheck.settings import Settings
@@ -298,12 +299,6 @@ def _unreadable(findings: Iterable[Finding], read: object) -> str | None:
     if not faults or read:
         return None
     return f"its test file {faults[0].location.path} cannot be read (see the findings)"
-
-
-def smallest_max_history(config: Config) -> int | None:
-    """Return the smallest ``max_history`` of the configured policies, by which story structure is checked."""
-    histories = [component.parameters.get("max_history") for component in config.policies or ()]
-    return min((history for history in histories if isinstance(history, int) and history > 0), default=None)
 
 
 def _refused(error: UserError, evaluation: str) -> str:

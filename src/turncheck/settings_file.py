@@ -50,7 +50,10 @@ def read_settings_file(folder: Path) -> SettingsFile:
     def locate(name: str) -> Location:
         return root.key_location(name)
 
-    values = from_file({str(key): value for key, value in root.data.items()}, locate)
+    written = {str(key): value for key, value in root.data.items()}
+    if written.get("ignore", "") is None:  # a list whose entries are all commented out
+        del written["ignore"]
+    values = from_file(written, locate)
     for name in _PATHS:
         if name in values:
             values[name] = _below(folder, values[name])
@@ -105,7 +108,7 @@ def _rules(root: YamlMapping) -> dict[str, Location]:
 
 def _ignored(root: YamlMapping) -> tuple[tuple[str, Location], ...]:
     node = root.at("ignore")
-    if node is None:
+    if node is None or node.data is None:
         return ()
     items = getattr(node, "items", None)
     nodes = items if isinstance(items, list) else [node]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import time
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.project.annotations import AnnotationError, parse_annotations, written_offset
+from turncheck.project.annotations import AnnotationError, WrittenSentence, parse_annotations
 from turncheck.project.model import EntityAnnotation
 
 
@@ -129,6 +129,15 @@ def test_each_character_of_the_plain_text_is_found_in_the_written_one(written: s
         text, _ = parse_annotations(written)
     except AnnotationError:
         return
-    offsets = [written_offset(written, offset) for offset in range(len(text))]
+    offsets = [WrittenSentence(written).offset(offset) for offset in range(len(text))]
     assert "".join(written[offset] for offset in offsets) == text
     assert offsets == sorted(set(offsets))
+
+
+def test_places_in_a_long_sentence_are_found_without_reading_it_again() -> None:
+    written = " ".join(f"[word{number}](city)" for number in range(20_000))
+    plain, entities = parse_annotations(written)
+    began = time.process_time()
+    sentence = WrittenSentence(written)
+    assert all(written[sentence.offset(entity.start)] == plain[entity.start] for entity in entities)
+    assert time.process_time() - began < 1.0

@@ -91,3 +91,10 @@ def test_a_folder_of_that_name_is_no_settings_file(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match="is no file"):
         read_settings_file(tmp_path)
+
+
+def test_a_list_of_codes_whose_entries_are_all_commented_out_leaves_nothing_out(tmp_path: Path) -> None:
+    (tmp_path / "turncheck.yml").write_text("ignore:\n# - slot-unused\nstrict: true\n", encoding="utf-8")
+    read = read_settings_file(tmp_path)
+    assert read.ignored == ()
+    assert read.values == {"strict": True}

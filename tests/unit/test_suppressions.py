@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
+import pytest
 from small_project import places, read, write_project
 
 from turncheck.location import Location
@@ -122,3 +124,71 @@ stories:
     found = check_project(Request(project=tmp_path, strict=True)).validated
     assert places(found, "test-sentence-in-training") == ["tests/test_stories.yml:9:5"]
     assert places(found, "suppression-unused") == ["tests/test_stories.yml:11:26"]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "- color # Turncheck: Ignore entity-unused",
+        "- color # turncheck: ignore: Entity-Unused",
+        "- color #turncheck:ignore entity-unused, entity-undefined-not",
+        "- color # noqa; turncheck: ignore entity-unused",
+        "- color # turncheck: ignore entity-unused since Duckling finds it",
+        "- 'color' # turncheck: ignore entity-unused",
+        "- \"color\" # it's Duckling's; turncheck: ignore entity-unused",
+        "# it isn't ours\n# turncheck: ignore entity-unused\n- color",
+    ],
+)
+def test_a_comment_may_be_written_in_several_ways(entry: str, tmp_path: Path) -> None:
+    found = suppressed(tmp_path, (D, "- size\n", f"- size\n{entry}\n"))
+    assert places(found, "entity-unused") == []
+
+
+def test_codes_may_stand_behind_each_other_without_commas(tmp_path: Path) -> None:
+    comment = "# turncheck: ignore entity-unused slot-unused because story-duplicate is one"
+    found = suppressed(tmp_path, (D, "- size\n", f"- size\n- color {comment}\n"))
+    assert [f.message for f in found.findings] == ["The suppression of 'slot-unused' suppresses nothing."]
+
+
+def test_an_apostrophe_opens_no_quotes(tmp_path: Path) -> None:
+    again = "- rule: it doesn't matter  # turncheck: ignore story-duplicate\n"
+    found = suppressed(tmp_path, (R, "", again + "  steps:\n  - intent: goodbye\n  - action: utter_goodbye\n"))
+    assert found.findings == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"see # turncheck: ignore entity-unused"',
+        "'see # turncheck: ignore entity-unused'",
+        '"see\n      # turncheck: ignore entity-unused"',
+        '"caf\\u00e9 # turncheck: ignore entity-unused"',
+    ],
+)
+def test_what_looks_like_a_comment_inside_of_quotes_is_none(text: str, tmp_path: Path) -> None:
+    found = suppressed(tmp_path, (D, '"Bye!"', text))
+    assert found.findings == ()
+
+
+@pytest.mark.parametrize(
+    "comment",
+    ["# turncheck: ignore", "# turncheck: disable entity-unused", "# Turncheck:", "# noqa turncheck: ignore  # why"],
+)
+def test_a_comment_that_leaves_nothing_out_since_it_is_faulty_is_reported(comment: str, tmp_path: Path) -> None:
+    found = suppressed(tmp_path, (D, "- size\n", f"- size  {comment}\n"))
+    assert [(f.code, str(f.location)) for f in found.findings] == [("suppression-unused", "domain.yml:8:9")]
+    assert "# turncheck: ignore CODE" in found.findings[0].message
+
+
+def test_a_comment_that_is_about_this_program_is_no_suppression(tmp_path: Path) -> None:
+    found = suppressed(tmp_path, (D, "- size\n", "- size  # checked by turncheck: see the documentation\n"))
+    assert found.findings == ()
+
+
+def test_many_suppressions_of_many_findings_cost_little(tmp_path: Path) -> None:
+    actions = "".join(f"- action_{number}  # turncheck: ignore action-unused\n" for number in range(4000))
+    project = read(tmp_path, (D, "actions:\n", f"actions:\n{actions}"))
+    validated = validate(project, strict=True)
+    began = time.process_time()
+    assert suppress(validated, project, strict=True).findings == ()
+    assert time.process_time() - began < 1.0

@@ -31,10 +31,13 @@ REFUSED = {
     "a number": ((D, "- greet", "- greet\n- 1_000"), "domain.yml:4:3"),
 }
 UNREADABLE = {
-    "a slot's value": ((S, "size: large\n  - action", "size: ${TURNCHECK_NOT_SET}\n  - action"), "data/stories.yml:11:13"),
-    "metadata": ((S, "", "metadata: ${TURNCHECK_NOT_SET} y\n"), "data/stories.yml:17:11"),
-    "configuration": ((C, "", "x: a ${TURNCHECK_NOT_SET}\n"), "config.yml:13:4"),
-    "a key": ((D, "actions:", "${TURNCHECK_NOT_SET}: 1\nactions:"), "domain.yml:38:1"),
+    "a slot's value": (
+        (S, "size: large\n  - action", "size: ${NOT_SET}\n  - action"),
+        "data/stories.yml:11:13",
+    ),
+    "metadata": ((S, "", "metadata: ${NOT_SET} y\n"), "data/stories.yml:17:11"),
+    "configuration": ((C, "", "x: a ${NOT_SET}\n"), "config.yml:13:4"),
+    "a key": ((D, "actions:", "${NOT_SET}: 1\nactions:"), "domain.yml:38:1"),
     "no date": ((D, "actions:", "x: 2020-02-30\nactions:"), "domain.yml:38:4"),
     "no digit": ((D, "actions:", "x: -_\nactions:"), "domain.yml:38:4"),
 }
@@ -43,7 +46,7 @@ READ = {
     "in a block": (D, '"Bye!"', "|\n      that is ${price} now"),
     "tagged": (D, '"Bye!"', "!!str that is ${price}"),
     "open": (D, '"Bye!"', "that is ${price"),
-    "inside of a word": (C, "", "x: a${TURNCHECK_NOT_SET}\n"),
+    "inside of a word": (C, "", "x: a${NOT_SET}\n"),
     "a day": (D, "actions:", "x: 2020-02-29\nactions:"),
     "a day and a time": (D, "actions:", "x: 2020-2-9 1:02:03.5 +1\nactions:"),
     "a number": (D, "actions:", "x: 1_0\nactions:"),
@@ -82,7 +85,9 @@ def test_a_variable_that_is_set_can_be_read(tmp_path: Path, monkeypatch: pytest.
 @given(
     st.one_of(
         st.text(alphabet="0123456789_-+.xobeETZ: ", min_size=1, max_size=14),
-        st.from_regex(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][0-9]{1,2}:[0-9]{2}:[0-9]{2}(\.[0-9]*)?Z?)?", fullmatch=True),
+        st.from_regex(
+            r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][0-9]{1,2}:[0-9]{2}:[0-9]{2}(\.[0-9]*)?Z?)?", fullmatch=True
+        ),
     )
 )
 def test_a_plain_text_is_taken_for_what_ruamel_takes_it_for(text: str) -> None:

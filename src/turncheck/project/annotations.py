@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.model import EntityAnnotation
@@ -66,17 +67,27 @@ def parse_annotations(example: str) -> tuple[str, tuple[EntityAnnotation, ...]]:
     return "".join(parts), tuple(entities)
 
 
-def written_offset(example: str, offset: int) -> int:
-    """Return where a character of the sentence without marks stands in the one with marks."""
-    done = length = 0
-    for opening, text, mark in _annotations(example):
-        start = length + opening - done
-        if offset < start:
-            break
-        if offset < start + len(text):
-            return opening + 1 + offset - start
-        done, length = mark.end(), start + len(text)
-    return done + offset - length
+class WrittenSentence:
+    """A sentence with its marks: where the characters of the plain text stand in it."""
+
+    def __init__(self, example: str) -> None:
+        self._starts: list[int] = []
+        self._marked: list[tuple[int, int, int]] = []
+        done = length = 0
+        for opening, text, mark in _annotations(example):
+            start = length + opening - done
+            self._starts.append(start)
+            self._marked.append((opening, len(text), mark.end()))
+            done, length = mark.end(), start + len(text)
+
+    def offset(self, plain: int) -> int:
+        """Return where a character of the sentence without marks stands in the one with marks."""
+        number = bisect_right(self._starts, plain) - 1
+        if number < 0:
+            return plain
+        opening, length, end = self._marked[number]
+        within = plain - self._starts[number]
+        return opening + 1 + within if within < length else end + within - length
 
 
 def _annotations(example: str) -> Iterator[tuple[int, str, re.Match[str]]]:

@@ -9,6 +9,8 @@ from turncheck.project.model import Component, Config, Endpoint
 from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from turncheck.project.files import ProjectFile
 
 _HINT: Final = "See Rasa's documentation of the model configuration."
@@ -60,6 +62,26 @@ def endpoints_from_file(file: ProjectFile) -> tuple[dict[str, Endpoint], tuple[F
         elif not _is_nothing(node):
             findings.append(_schema(node, f"the endpoint '{key}' must be a mapping"))
     return endpoints, tuple(findings)
+
+
+def smallest_max_history(config: Config) -> int | None:
+    """The smallest ``max_history`` of the configured policies, which forgets first; ``None`` where none has one."""
+    return min(filter(None, (max_history_of(policy.parameters) for policy in config.policies or ())), default=None)
+
+
+def max_history_of(parameters: Mapping[str, Any]) -> int | None:
+    """How many states a policy looks back at, ``None`` where it does not say.
+
+    The key of its first featurizer counts before its own, and none for a featurizer of whole dialogues, as in Rasa.
+    """
+    value = parameters.get("max_history")
+    featurizers = parameters.get("featurizer")
+    first = featurizers[0] if isinstance(featurizers, list) and featurizers else None
+    if isinstance(first, dict):
+        if str(first.get("name")).endswith("FullDialogueTrackerFeaturizer"):
+            return None
+        value = first.get("max_history", value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _components(findings: list[Finding], root: YamlMapping, key: str) -> tuple[Component, ...] | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.validation.components import COMPONENTS, NEEDS, POLICIES, RECIPES, is_custom, short_name
-from turncheck.validation.facts import suggestion
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
+from turncheck.validation.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.states import State
     from turncheck.dialogue.training import StoryTracker
     from turncheck.finding import Finding
-    from turncheck.project.model import Config, Project
+    from turncheck.project.model import Project
     from turncheck.validation.facts import Facts
 
 
@@ -144,12 +144,6 @@ def _named(places: dict[str, Location]) -> str:
 
 def _by_place(location: Location) -> tuple[str, int, int]:
     return location.sort_key
-
-
-def smallest_max_history(config: Config) -> int | None:
-    """The smallest ``max_history`` of the configured policies, which forgets first; ``None`` where none has one."""
-    values = [policy.parameters.get("max_history") for policy in config.policies or ()]
-    return min((v for v in values if isinstance(v, int) and not isinstance(v, bool) and v > 0), default=None)
 
 
 # --- checkpoints -----------------------------------------------------------------------------------------------------

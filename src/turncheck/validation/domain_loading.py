@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.dialogue.defaults import DEFAULT_ACTIONS
 from turncheck.project.python_code import defines_class
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
-from turncheck.validation.facts import suggestion
 from turncheck.validation.findings import found
+from turncheck.validation.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -55,9 +55,10 @@ class Facts:
     ``blocks`` are all stories and rules as Rasa meets them: file by file, the stories of a file before its rules.
     ``steps`` are their steps with the block they stand in; conditions come first, alternatives are opened.
     ``intents``, ``actions`` and ``utterances`` are what Rasa counts as known: with the default ones, and with what
-    retrieval intents imply. ``labelled`` are all sentences with an intent: the NLU examples, and user steps of stories
-    that have both a text and an intent, which Rasa trains on as well. An example without a text is none of them, but
-    it makes a retrieval intent all the same.
+    retrieval intents imply; ``entities``, ``slots``, ``responses`` and ``forms`` are what the domain names.
+    ``labelled`` are all sentences with an intent: the NLU examples, and user steps of stories that have both a text and
+    an intent, which Rasa trains on as well. An example without a text is none of them, but it makes a retrieval intent
+    all the same.
     """
 
     project: Project
@@ -67,6 +68,10 @@ class Facts:
     intents: frozenset[str]
     actions: frozenset[str]
     utterances: frozenset[str]
+    entities: frozenset[str]
+    slots: frozenset[str]
+    responses: frozenset[str]
+    forms: frozenset[str]
     labelled: tuple[Labelled, ...]
     nlu_intents: Mapping[str, Location]
     story_intents: Mapping[str, UserStep]
@@ -148,19 +153,15 @@ def gather(project: Project) -> Facts:
             (*DEFAULT_ACTIONS, *named, *domain.responses, *domain.forms, *domain.end_to_end_actions, *bot_texts)
         ),
         utterances=frozenset(name.partition("/")[0] for name in domain.responses),
+        entities=frozenset(domain.entities),
+        slots=frozenset(domain.slots),
+        responses=frozenset(domain.responses),
+        forms=frozenset(domain.forms),
         labelled=labelled,
         nlu_intents={intent: sentence.location for intent, sentence in nlu_intents.items()},
         story_intents=story_intents,
         bot_texts=bot_texts,
     )
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return ``Did you mean 'x'?`` for a name that is close to a known one, else an empty text."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only where something was found
-
-    near = get_close_matches(str(name), sorted(map(str, known)), n=1, cutoff=0.75) if name else []
-    return f"Did you mean '{near[0]}'?" if near else ""
 
 
 def _in_reading_order(project: Project) -> tuple[Story, ...]:

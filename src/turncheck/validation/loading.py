@@ -14,9 +14,10 @@ from turncheck.project.versions import SUPPORTED, parse_version
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
 from turncheck.validation import schemas
 from turncheck.validation.domain_loading import check_domain_file
-from turncheck.validation.facts import UTTER, suggestion
+from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
 from turncheck.validation.schema_rules import faults_of
+from turncheck.validation.suggestions import suggestion
 from turncheck.validation.unquoted import check_unreadable_values
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from turncheck.location import Location
-from turncheck.project.annotations import AnnotationError, parse_annotations, written_offset
+from turncheck.project.annotations import AnnotationError, WrittenSentence, parse_annotations
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ class Places:
     def __init__(self, project: Project) -> None:
         self._documents = {file.path: file.document for file in project.files if file.document is not None}
         self._entity_lists: dict[str, dict[Location, YamlNode]] = {}
+        self._example: Location | None = None
+        self._written: WrittenSentence | None = None
 
     def of_entry(self, entry: Any, around: Location, *path: str | int) -> Location:
         """Where ``entry`` stands in the file of ``around``, below ``path``: as a value, in a list, or as a key.
@@ -52,17 +54,24 @@ class Places:
     def in_example(self, example: Example, offset: int) -> Location:
         """Where a character of the plain text stands in the file; the sentence's place if it is not written plainly."""
         place = example.location
+        if self._example != place:
+            self._example, self._written = place, self._as_written(example)
+        if self._written is None or place.column is None:
+            return place
+        return Location(place.path, place.line, place.column + self._written.offset(offset))
+
+    def _as_written(self, example: Example) -> WrittenSentence | None:
+        place = example.location
         document = self._documents.get(place.path)
         if document is None or place.line is None or place.column is None:
-            return place
+            return None
         written = document.source.line(place.line)[place.column - 1 :]
         try:
             plain, _ = parse_annotations(written)
         except AnnotationError:
-            return place
-        if not plain.startswith(example.text):
-            return place  # in quotes, with escapes, or folded over several lines
-        return Location(place.path, place.line, place.column + written_offset(written, offset))
+            return None
+        # In quotes, with escapes, or folded over several lines it is another text.
+        return WrittenSentence(written) if plain.startswith(example.text) else None
 
 
 def _entity_lists(root: YamlNode | None) -> Iterator[tuple[Location, YamlNode]]:

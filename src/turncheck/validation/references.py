@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from turncheck.dialogue.defaults import DEFAULT_INTENTS
 from turncheck.project.model import OrStep, UserStep
 from turncheck.project.yaml_positions import YamlScalar, YamlSequence
-from turncheck.validation.facts import UTTER, suggestion
+from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
+from turncheck.validation.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,13 +35,14 @@ def check_intents(facts: Facts) -> Iterator[Finding]:
     # A retrieval intent of the NLU data counts as listed.
     for name in sorted(facts.retrieval_intents.keys() - listed.keys() - set(DEFAULT_INTENTS)):
         listed[name] = facts.nlu_intents.get(name, facts.retrieval_intents[name])
+    unlisted = frozenset(facts.nlu_intents.keys() - listed.keys())
     for name, place in listed.items():
         if name not in facts.nlu_intents:
             yield found(
                 "intent-without-examples",
                 f"The intent '{name}' is listed in the domain and has no examples.",
                 place,
-                suggestion(name, facts.nlu_intents.keys() - listed.keys()),
+                suggestion(name, unlisted),
             )
     for name, place in facts.nlu_intents.items():
         if name not in facts.intents:
@@ -153,7 +155,7 @@ def check_listed_responses(facts: Facts) -> Iterator[Finding]:
                 "listed-response-undefined",
                 f"The action '{name}' needs a response, but none is defined.",
                 place,
-                suggestion(name, domain.responses),
+                suggestion(name, facts.responses),
             )
 
 
@@ -194,7 +196,7 @@ def _forms(facts: Facts) -> Iterator[Finding]:
                 "form-not-in-domain",
                 f"The form '{name}' of the {block.kind} '{block.name}' is not defined in the domain.",
                 step.location,
-                suggestion(name, facts.domain.forms),
+                suggestion(name, facts.forms),
             )
 
 
@@ -213,7 +215,7 @@ def _required_slots(facts: Facts) -> Iterator[Finding]:
                     "form-slot-undefined",
                     f"The form '{form.name}' requires the slot '{slot}', which the domain does not define.",
                     places.of_entry(slot, form.location, "forms", form.name, "required_slots"),
-                    suggestion(slot, facts.domain.slots),
+                    suggestion(slot, facts.slots),
                 )
 
 

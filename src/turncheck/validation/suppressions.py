@@ -8,51 +8,63 @@ suppresses nothing is reported itself, where all checks have run that could have
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from turncheck.finding import Finding
-from turncheck.location import Location
 from turncheck.project.folder import ProjectFolder
-from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence, parse_yaml
-from turncheck.validation.facts import suggestion
+from turncheck.project.yaml_positions import parse_yaml
 from turncheck.validation.findings import found
 from turncheck.validation.incomplete import missing_parts
 from turncheck.validation.load_order import EMPTYING, HIDDEN, STOPPING
 from turncheck.validation.registry import CHECKS
+from turncheck.validation.suggestions import suggestion
+from turncheck.validation.suppression_comments import Blocks, comments_of, may_have_comments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from turncheck.finding import Severity
+    from turncheck.location import Location
     from turncheck.project.model import Example, Project, Story
-    from turncheck.project.yaml_positions import YamlDocument, YamlNode
+    from turncheck.project.yaml_positions import YamlDocument
     from turncheck.validation.pipeline import Validated
 
-_COMMENT: Final = re.compile(
-    r"(?:^|(?<=\s))#\s*turncheck:\s*ignore\s+(?P<codes>[a-z][a-z0-9-]*(?:\s*,\s*[a-z][a-z0-9-]*)*)"
-)
-_MARK: Final = "turncheck:"
+_EVERYWHERE: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One code that is to be left out: at these lines of a file, or (``lines`` is ``None``) everywhere."""
+    """One code that is to be left out at a line of a file (and the block that it opens), or everywhere.
+
+    Of a comment that is faulty the code is empty.
+    """
 
     code: str
     location: Location
-    lines: range | None = None
+    line: int = _EVERYWHERE
 
-    def covers(self, finding: Finding) -> bool:
-        """Whether the finding is meant. What Rasa stops at is never suppressed."""
-        is_hidden = finding.code == HIDDEN and finding.message.startswith(f"{self.code}: ")
-        if self.code in STOPPING or (finding.code != self.code and not is_hidden):
-            return False
-        if self.lines is None:
-            return True
-        return finding.location.path == self.location.path and (finding.location.line or 0) in self.lines
+
+class _Index:
+    """Finds the suppressions of a finding by its place and code."""
+
+    def __init__(self, suppressions: Sequence[Suppression], blocks: Mapping[str, Blocks]) -> None:
+        self._blocks = blocks
+        self._numbers: dict[tuple[str, int, str], list[int]] = {}
+        for number, suppression in enumerate(suppressions):
+            path = suppression.location.path if suppression.line else ""
+            self._numbers.setdefault((path, suppression.line, suppression.code), []).append(number)
+
+    def of(self, finding: Finding) -> list[int]:
+        """The numbers of the suppressions that mean the finding. What Rasa stops at is never suppressed."""
+        path, line = finding.location.path, finding.location.line or 0
+        line = self._blocks.get(path, Blocks()).opening_line(line)
+        codes = {finding.code, finding.message.partition(": ")[0] if finding.code == HIDDEN else finding.code}
+        places = ((path, line), ("", _EVERYWHERE))
+        return [
+            number for code in codes - STOPPING for place in places for number in self._numbers.get((*place, code), ())
+        ]
 
 
 def suppress(
@@ -72,16 +84,18 @@ def suppress(
     """
     documents = {file.path: file.document for file in project.files if file.document is not None}
     documents |= _documents_of_tests(project.root, (*tests, *test_examples))
-    suppressions = [*_comments(documents), *(Suppression(code, place) for code, place in ignored)]
+    suppressions, blocks = _from_comments(documents)
+    suppressions += [Suppression(code, place) for code, place in ignored]
     if not suppressions:
         return validated
+    index = _Index(suppressions, blocks)
     used: set[int] = set()
     hidden: set[int] = set()
-    for index, finding in enumerate(validated.findings):
-        for number, suppression in enumerate(suppressions):
-            if suppression.covers(finding):
-                used.add(number)
-                hidden.add(index)
+    for position, finding in enumerate(validated.findings):
+        numbers = index.of(finding)
+        used.update(numbers)
+        if numbers:
+            hidden.add(position)
     severity: Severity = CHECKS["suppression-unused"].severity if strict else "info"
     everything_ran = _everything_ran(validated, project)
     unused = [
@@ -110,7 +124,10 @@ def _is_futile(code: str) -> bool:
 
 def _unused(suppression: Suppression, severity: Severity) -> Finding:
     code = suppression.code
-    if code not in CHECKS:
+    if not code:
+        message = "This comment leaves nothing out, since it names no code."
+        near = "Write '# turncheck: ignore CODE'."
+    elif code not in CHECKS:
         message, near = f"There is no finding with the code '{code}' to suppress.", suggestion(code, CHECKS)
     elif code in STOPPING:
         message, near = f"'{code}' cannot be suppressed: something is not read because of it.", ""
@@ -124,61 +141,18 @@ def _documents_of_tests(root: Path, tests: Iterable[Story | Example]) -> dict[st
     """The test files that hold such a comment; they are read again, for that alone."""
     folder = ProjectFolder(root)
     sources = {path: folder.read(root / path) for path in sorted({test.location.path for test in tests})}
-    return {path: parse_yaml(source) for path, source in sources.items() if source and _MARK in source.text}
+    return {path: parse_yaml(source) for path, source in sources.items() if source and may_have_comments(source)}
 
 
-def _comments(documents: Mapping[str, YamlDocument]) -> Iterator[Suppression]:
+def _from_comments(documents: Mapping[str, YamlDocument]) -> tuple[list[Suppression], dict[str, Blocks]]:
+    suppressions: list[Suppression] = []
+    blocks: dict[str, Blocks] = {}
     for path, document in documents.items():
-        if _MARK in document.source.text:
-            yield from _comments_of(path, document)
-
-
-def _comments_of(path: str, document: YamlDocument) -> Iterator[Suppression]:
-    blocks = list(_blocks(document.root)) if document.root is not None else []
-    inside = {line for block in blocks for line in block[1:]}
-    last = len(document.source.line_starts)
-    for number in range(1, last + 1):
-        text = document.source.line(number)
-        match = _COMMENT.search(text) if _MARK in text and number not in inside else None
-        if match is None or _is_quoted(text, match.start()):
-            continue
-        target = number
-        if not text[: match.start()].strip():
-            target = _next_line(document, number, last)
-        lines = next((block for block in blocks if block.start == target), range(target, target + 1))
-        for code in match["codes"].split(","):
-            yield Suppression(code.strip(), Location(path, number, match.start() + 1), lines)
-
-
-def _next_line(document: YamlDocument, number: int, last: int) -> int:
-    """The next line that is neither empty nor a comment."""
-    for following in range(number + 1, last + 1):
-        text = document.source.line(following).strip()
-        if text and not text.startswith("#"):
-            return following
-    return number
-
-
-def _is_quoted(text: str, offset: int) -> bool:
-    """Whether a quote is open before the offset: then the sign begins no comment."""
-    before = text[:offset]
-    return before.count('"') % 2 == 1 or before.count("'") % 2 == 1
-
-
-def _blocks(root: YamlNode) -> Iterator[range]:
-    """The lines of each block of text; the first is the one that opens it."""
-    stack: list[YamlNode] = [root]
-    seen: set[int] = set()
-    while stack:
-        node = stack.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, YamlScalar) and node.style in {"|", ">"}:
-            first = node.source.location(node.start).line or 1
-            last = node.source.location(max(node.start, node.end - 1)).line or first
-            yield range(first, last + 1)
-        elif isinstance(node, YamlMapping):
-            stack.extend(node.items.values())
-        elif isinstance(node, YamlSequence):
-            stack.extend(node.items)
+        if may_have_comments(document.source):
+            comments, blocks[path] = comments_of(path, document)
+            suppressions += [
+                Suppression(code, comment.location, comment.line)
+                for comment in comments
+                for code in comment.codes or ("",)
+            ]
+    return suppressions, blocks

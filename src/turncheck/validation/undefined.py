@@ -7,10 +7,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.defaults import DEFAULT_SLOTS
-from turncheck.validation.facts import UTTER, suggestion
+from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
 from turncheck.validation.mappings import check_mappings
 from turncheck.validation.places import Places
+from turncheck.validation.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -76,7 +77,7 @@ def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iter
                 "button-entity-undefined",
                 f"{where} names the entity '{name}', which the domain does not list.",
                 place,
-                suggestion(name, facts.domain.entities),
+                suggestion(name, facts.entities),
             )
 
 
@@ -90,7 +91,7 @@ def _slots(facts: Facts) -> Iterator[Finding]:
                 "slot-undefined",
                 f"The slot '{step.slot}' of the {block.kind} '{block.name}' is not defined in the domain.",
                 step.location,
-                suggestion(step.slot, facts.domain.slots),
+                suggestion(step.slot, facts.slots),
             )
 
 
@@ -143,7 +144,7 @@ def _entity(facts: Facts, used: EntityAnnotation | StoryEntity, where: str, plac
             "entity-undefined",
             f"{where} has the entity '{used.entity}', which the domain does not list.",
             place,
-            suggestion(used.entity, facts.domain.entities),
+            suggestion(used.entity, facts.entities),
         )
         return
     for kind, name, listed in (("role", used.role, entity.roles), ("group", used.group, entity.groups)):
@@ -182,7 +183,7 @@ def _domain_lists(facts: Facts) -> Iterator[Finding]:
                     "used-entity-undefined",
                     f"The intent '{intent.name}' uses or ignores the entity '{name}', which the domain does not list.",
                     places.of_entry(name, intent.location, "intents", intent.name, key),
-                    suggestion(name, facts.domain.entities),
+                    suggestion(name, facts.entities),
                 )
     for form in facts.domain.forms.values():
         for name in form.ignored_intents:
@@ -206,7 +207,7 @@ def _conditions(facts: Facts) -> Iterator[Finding]:
                         "condition-slot-undefined",
                         f"A condition of the response '{response.name}' names the slot '{name}', which is not defined.",
                         places.of_entry(name, variation.location, *path),
-                        suggestion(name, facts.domain.slots),
+                        suggestion(name, facts.slots),
                     )
 
 
@@ -227,5 +228,5 @@ def _retrieval_responses(facts: Facts) -> Iterator[Finding]:
                 "retrieval-response-missing",
                 f"The retrieval intent '{intent}' has no response '{UTTER}{intent}'.",
                 example.location,
-                suggestion(UTTER + intent, facts.domain.responses),
+                suggestion(UTTER + intent, facts.responses),
             )

@@ -12,6 +12,7 @@ from turncheck.dialogue.history import History
 from turncheck.dialogue.policy_states import RuleOnly, learner_states, learner_states_of, learnt
 from turncheck.dialogue.prediction import Prediction
 from turncheck.dialogue.rules import memorised
+from turncheck.project.config import max_history_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +39,7 @@ class MemoizationSettings:
         """Read the parameters as they stand in ``config.yml``."""
         return cls(
             name=name,
-            max_history=int(parameters.get("max_history") or 0),
+            max_history=max_history_of(parameters) or 0,
             use_nlu_confidence=bool(parameters.get("use_nlu_confidence_as_score", False)),
             priority=int(parameters.get("priority", PRIORITY)),
         )

@@ -13,6 +13,7 @@ from turncheck.dialogue.policy_states import RuleOnly, learner_states, learnt
 from turncheck.dialogue.prediction import Prediction
 from turncheck.dialogue.states import State
 from turncheck.engines.embedded.policies.history_model import DEFAULT_HISTORY, HistoryModel, features_of
+from turncheck.project.config import max_history_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ class StandInSettings:
     def of(cls, name: str, parameters: Mapping[str, Any]) -> StandInSettings:
         """Read the parameters as they stand in ``config.yml``."""
         return cls(
-            max_history=int(parameters.get("max_history") or DEFAULT_HISTORY),
+            max_history=max_history_of(parameters) or DEFAULT_HISTORY,
             priority=int(parameters.get("priority", _PRIORITY[name])),
             tolerance=float(parameters.get("tolerance") or 0.0),
             ignored_intents=frozenset(parameters.get("ignore_intents_list") or ()),
