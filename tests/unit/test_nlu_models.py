@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+from turncheck.engines.embedded.nlu.intent_model import IntentModel
 from turncheck.engines.embedded.nlu.linear import LabelSplit, LinearModel
 from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
@@ -122,6 +123,12 @@ def test_the_factor_is_found_that_says_how_often_answers_are_right(factor: float
 
 def test_one_held_out_sentence_hardly_moves_the_assumption() -> None:
     assert fit_factor(np.array([[0.1, 0.0]]), np.array([False])) == pytest.approx(UNCALIBRATED, rel=0.2)
+
+
+def test_of_a_text_without_a_known_term_only_the_shares_of_the_intents_are_said() -> None:
+    model = IntentModel.train([*TEXTS, "where is it"], [*LABELS, "card"], seed=0)
+    told = dict(zip(model.names, model.confidences(["😀"])[0], strict=True))
+    assert told == pytest.approx({"card": 5 / 13, "greet": 4 / 13, "transfer": 4 / 13})
 
 
 def combinations(count: int) -> tuple[np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, np.dtype[np.bool_]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
@@ -34,6 +35,8 @@ class IntentModel:
     linear: LinearModel
     factor: float
     """What scores are multiplied by before the softmax: the inverse of the temperature."""
+    shares: tuple[float, ...]
+    """Of all sentences, how many each intent has: all that can be said of a text without any known term."""
     best: BestAnswer | None = None
     """What the highest confidence is, where labels are combinations."""
 
@@ -50,18 +53,23 @@ class IntentModel:
         """
         features, rows = NgramFeatures.fit(texts)
         linear = LinearModel.fit(rows, labels, seed, split)
+        counts = Counter(labels)
+        shares = tuple(counts[name] / len(labels) for name in linear.names)
         judged = _judged(rows, labels, seed, split)
         if judged is None:
-            return cls(features, linear, UNCALIBRATED)
-        return cls(
-            features, linear, fit_factor(*judged), BestAnswer.fit(*judged) if linear.composition is not None else None
-        )
+            return cls(features, linear, UNCALIBRATED, shares)
+        best = BestAnswer.fit(*judged) if linear.composition is not None else None
+        return cls(features, linear, fit_factor(*judged), shares, best)
 
     def confidences(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Confidences, shape (texts, intents)."""
-        scores = self.linear.scores(self.features.transform(texts)).astype(np.float64)
+        rows = self.features.transform(texts)
+        scores = self.linear.scores(rows).astype(np.float64)
         confidences = softmax(scores * self.factor)
-        return confidences if self.best is None else self.best.applied(confidences, scores)
+        if self.best is not None:
+            confidences = self.best.applied(confidences, scores)
+        confidences[np.diff(rows.starts) == 0] = self.shares
+        return confidences
 
     def save(self, members: MemberWriter) -> None:
         """Write vocabulary, names, weights and factor."""
@@ -70,7 +78,11 @@ class IntentModel:
         best = self.best
         members.json(
             "calibration",
-            {"factor": self.factor, "best": best and [best.intercept, best.of_score, best.of_lead]},
+            {
+                "factor": self.factor,
+                "shares": self.shares,
+                "best": best and [best.intercept, best.of_score, best.of_lead],
+            },
         )
 
     @classmethod
@@ -78,7 +90,8 @@ class IntentModel:
         """Inverse of :meth:`save`."""
         calibration = members.json("calibration")
         best = BestAnswer(*calibration["best"]) if calibration["best"] else None
-        return cls(NgramFeatures.load(members), LinearModel.load(members), calibration["factor"], best)
+        shares = tuple(calibration["shares"])
+        return cls(NgramFeatures.load(members), LinearModel.load(members), calibration["factor"], shares, best)
 
 
 def _judged(
