@@ -81,8 +81,6 @@ class LogisticRegressionClassifier:
         """Set the intents and their ranking."""
         scores = stack_features(batch.sentence_features) @ self.weights + self.intercepts
         for row, confidences in enumerate(self._confidences(np.asarray(scores))):
-            if not batch.texts[row]:
-                continue
             batch.intents[row], batch.rankings[row] = rank(self.names, confidences, self.ranking_length)
 
     def _confidences(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
