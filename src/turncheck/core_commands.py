@@ -15,6 +15,7 @@ from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.files import write_all, write_file
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
+from turncheck.project.python_code import code_of_actions
 from turncheck.project.reader import read_stories
 from turncheck.project.testfiles import TEST_STORY_PREFIX, find_test_stories
 from turncheck.render.story_files import story_files
@@ -107,7 +108,7 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
         seed=options.seed,
         engine=subject.info,
         core=core,
-        coverage=coverage(project, reached_by_stories(stories)),
+        coverage=coverage(project, reached_by_stories(stories), code_of_actions(project.root)),
         stopped=None if stopped is None else str(stopped),
         timings=dict(screen.timings),
     )

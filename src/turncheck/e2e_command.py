@@ -19,6 +19,7 @@ from turncheck.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_
 from turncheck.evaluation.e2e import DEFAULT_CHANNEL, INTERRUPTED, CaseRun, evaluate_cases
 from turncheck.files import write_file
 from turncheck.project.e2e_cases import DEFAULT_PATH, read_cases
+from turncheck.project.python_code import code_of_actions
 from turncheck.remote_models import fetch_model
 from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import text
@@ -83,7 +84,7 @@ def run_test_e2e(
             except CutShortError as error:
                 stopped, result = error, error.finished
             progress.end()
-        covered = coverage(project, reached_by_conversations(result.exercised))
+        covered = coverage(project, reached_by_conversations(result.exercised), code_of_actions(project.root))
         report = Report(
             tool=Tool(name="turncheck", version=__version__),
             project=ProjectInfo(name=project.name),

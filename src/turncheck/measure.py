@@ -277,6 +277,7 @@ class _Run:
 
 def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str, KindCoverage]:
     """What of the project its tests reach: stories and sentences as written, end-to-end cases as they ran."""
+    from turncheck.project.python_code import code_of_actions  # noqa: PLC0415 - see `nlu`
     from turncheck.validation.coverage import (  # noqa: PLC0415 - see `nlu`
         Reached,
         coverage,
@@ -290,7 +291,7 @@ def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str,
         reached |= reached_by_examples(tests.nlu.examples)
     if e2e:
         reached |= reached_by_conversations(e2e.exercised)
-    return coverage(project, reached) if reached != Reached() else {}
+    return coverage(project, reached, code_of_actions(project.root)) if reached != Reached() else {}
 
 
 def _unreadable(findings: Iterable[Finding], read: object) -> str | None:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from turncheck.comparison.model import Comparison
     from turncheck.github.client import GitHubClient
     from turncheck.github.pull_request import Target
     from turncheck.github.results_service import ResultsService, Uploaded
@@ -220,7 +219,7 @@ class Publishing:
         if self.settings.comment == "on-failure":
             return not self.outcome.verdict.passed
         if self.settings.comment == "on-change":
-            return not self.outcome.verdict.passed or is_change(self.outcome.comparison)
+            return not self.outcome.verdict.passed or self.outcome.comparison.changed
         return True
 
     # --- annotations -------------------------------------------------------------------------------------------------
@@ -321,18 +320,3 @@ class Publishing:
         self.notes.append(text)
         self._said[level] += 1
         self.place.say(level, text)
-
-
-def is_change(comparison: Comparison) -> bool:
-    """Whether anything differs from the base that somebody would want to read; without a base everything is new."""
-    if not comparison.judged:
-        return True
-    kinds = [comparison.examples, comparison.entities, comparison.responses]
-    kinds += [comparison.stories, comparison.e2e, comparison.batch]
-    return bool(
-        any(cases.worse or cases.better or cases.added_failing or cases.gone for cases in kinds)
-        or any(metric.judgement in {"better", "worse"} for metric in comparison.metrics)
-        or comparison.new_findings
-        or comparison.gone_findings
-        or comparison.settings_changed
-    )

@@ -16,7 +16,7 @@ from turncheck.comparison.baseline import Missing, Present, Unreadable
 from turncheck.errors import UserError
 from turncheck.github.answers import WorkflowRun
 from turncheck.github.artifacts import BadArchiveError, artifacts_of_run, is_ours, read_artifact
-from turncheck.github.baseline import Reports, is_on_branch, merge_base
+from turncheck.github.baseline import Reports, is_between, merge_base
 from turncheck.github.comment import Stamp
 from turncheck.github.errors import GitHubError, NotFoundError
 from turncheck.github.pull_request import Target, target_of_run
@@ -147,12 +147,14 @@ class RunReader:
             return Missing("the pull request is not known")
         claimed = stored.baseline.source.commit if stored.baseline else None
         try:
-            if claimed is None:
-                commit = merge_base(self.client, self.repository, target.base_ref, run.head_sha)
-            elif is_on_branch(self.client, self.repository, target.base_ref, claimed):
+            commit = merge_base(self.client, self.repository, target.base_ref, run.head_sha)
+            if claimed is not None:
+                if not is_between(self.client, self.repository, commit, claimed, target.base_ref):
+                    return Unreadable(
+                        f"the run compared with commit {claimed[:8]}, which is no base of this pull request: "
+                        f"it is not on '{target.base_ref}' since the pull request left it"
+                    )
                 commit = claimed
-            else:
-                return Unreadable(f"the run compared with commit {claimed[:8]}, which is not on '{target.base_ref}'")
             left = self._trusted(stored.report, run, commit) if commit else None
         except GitHubError as error:
             return Missing(f"GitHub cannot be asked for it: {error.what}")

@@ -411,6 +411,39 @@ def test_new_sentences_that_are_wrong_themselves_are_explained_by_what_they_look
     assert [(one.text, one.intent) for one in collision.like] == old[:2]
 
 
+def test_new_sentences_that_are_wrong_without_a_training_change_begin_no_collision() -> None:
+    sentences = training(("a b", "y"), ("c", "x"))
+    base = report(examples=[example("a", "x")], sentences=sentences)
+    new = [example(f"entirely other {i}", "x", "y", near=[(0, 0.9)]) for i in range(5)]
+    head = report(examples=[example("a", "x"), *new], sentences=sentences)
+
+    comparison = compared(head, base)
+
+    assert len(comparison.examples.added_failing) == 5
+    assert comparison.collisions == ()
+
+
+def test_sentences_whose_entities_were_annotated_anew_are_other_examples_for_entities() -> None:
+    def side(kind: str) -> Report:
+        return report(
+            examples=[
+                example(f"to Rome {i}", "travel", entities=[(3, 7, kind if i < 20 else "city")], found=[(3, 7, "city")])
+                for i in range(60)
+            ],
+            entity_scores=1.0 if kind == "city" else 2 / 3,
+            commit="b" * 40 if kind == "town" else BASE_COMMIT,
+        )
+
+    comparison = compared(side("town"), side("city"))
+
+    entities, intents = comparison.metric("nlu.entities.DIETClassifier.f1"), comparison.metric("nlu.intents.f1")
+    assert entities is not None
+    assert intents is not None
+    assert entities.shared is not None
+    assert (entities.shared.base, entities.shared.value, entities.judgement) == (1.0, 1.0, "same")
+    assert intents.shared is None
+
+
 def test_one_sentence_alone_is_no_collision() -> None:
     base = report(examples=[example("a", "x"), example("b", "y")])
     head = report(examples=[example("a", "x", "y"), example("b", "y")])

@@ -46,7 +46,7 @@ def reached(folder: Path, text: str) -> Reached:
 
 def test_test_stories_reach_intents_responses_and_rules(tmp_path: Path) -> None:
     project = read(tmp_path)
-    kinds = coverage(project, reached(tmp_path, TEST))
+    kinds = coverage(project, reached(tmp_path, TEST), {})
     assert tuple(kinds) == tuple(kind for kind in COVERAGE_KINDS if kind != "flows")
     assert covered(kinds, "intents") == {"goodbye", "faq"}
     assert covered(kinds, "responses") == {"utter_goodbye", "utter_faq/hours"}
@@ -60,7 +60,7 @@ def test_test_stories_reach_intents_responses_and_rules(tmp_path: Path) -> None:
 def test_flows_are_reached_where_the_project_has_some(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir(exist_ok=True)
     (tmp_path / "data" / "flows.yml").write_text("flows:\n  send: {steps: [{action: a}]}\n  pay: {steps: []}\n")
-    kinds = coverage(read(tmp_path), reached_by_conversations({"flows": ["send", "pattern_x"]}))
+    kinds = coverage(read(tmp_path), reached_by_conversations({"flows": ["send", "pattern_x"]}), {})
     assert tuple(kinds) == COVERAGE_KINDS
     assert covered(kinds, "flows") == {"send"}
     assert kinds["flows"].share == 0.5
@@ -69,27 +69,27 @@ def test_flows_are_reached_where_the_project_has_some(tmp_path: Path) -> None:
 
 def test_a_form_brings_its_slots_and_an_entity_the_slot_it_fills(tmp_path: Path) -> None:
     project = read(tmp_path)
-    assert covered(coverage(project, Reached(actions=frozenset({"pizza_form"}))), "slots") == {"size"}
-    assert covered(coverage(project, Reached(entities=frozenset({"size"}))), "slots") == {"size"}
+    assert covered(coverage(project, Reached(actions=frozenset({"pizza_form"})), {}), "slots") == {"size"}
+    assert covered(coverage(project, Reached(entities=frozenset({"size"})), {}), "slots") == {"size"}
 
 
 def test_a_story_is_reached_if_all_its_steps_are_walked(tmp_path: Path) -> None:
     project = read(tmp_path)
     story = project.stories[0]
-    assert covered(coverage(project, reached_by_stories([story])), "stories") == {"greet and order"}
+    assert covered(coverage(project, reached_by_stories([story]), {}), "stories") == {"greet and order"}
 
 
 def test_test_sentences_reach_intents_and_entities(tmp_path: Path) -> None:
     project = read(tmp_path)
     nlu, _ = read_nlu([tmp_path / "data" / "nlu.yml"], tmp_path)
-    kinds = coverage(project, reached_by_examples(nlu.examples))
+    kinds = coverage(project, reached_by_examples(nlu.examples), {})
     assert kinds["intents"].share == kinds["entities"].share == 1.0
 
 
 def test_a_digest_changes_with_the_content_and_not_with_the_place(tmp_path: Path) -> None:
-    before = coverage(read(tmp_path / "a"), Reached())
-    moved = coverage(read(tmp_path / "b", (S, "stories:", "# moved\n\nstories:")), Reached())
-    edited = coverage(read(tmp_path / "c", (S, "utter_done", "utter_goodbye")), Reached())
+    before = coverage(read(tmp_path / "a"), Reached(), {})
+    moved = coverage(read(tmp_path / "b", (S, "stories:", "# moved\n\nstories:")), Reached(), {})
+    edited = coverage(read(tmp_path / "c", (S, "utter_done", "utter_goodbye")), Reached(), {})
     digests = [kinds["stories"].items[0].digest for kinds in (before, moved, edited)]
     assert digests[0] == digests[1] != digests[2]
     assert before["stories"].items[0].location != moved["stories"].items[0].location
@@ -97,4 +97,15 @@ def test_a_digest_changes_with_the_content_and_not_with_the_place(tmp_path: Path
 
 def test_nothing_to_cover_has_no_share(tmp_path: Path) -> None:
     project = read(tmp_path, **{S: 'version: "3.1"\n'})
-    assert coverage(project, Reached())["stories"].share is None
+    assert coverage(project, Reached(), {})["stories"].share is None
+
+
+def test_a_custom_action_changes_with_its_code(tmp_path: Path) -> None:
+    project = read(tmp_path)
+    name = next(iter(project.domain.actions))
+
+    def digest(code: dict[str, str]) -> str:
+        return next(item.digest for item in coverage(project, Reached(), code)["actions"].items if item.name == name)
+
+    assert digest({name: "one"}) != digest({name: "other"}) != digest({})
+    assert digest({"action_of_another_bot": "one"}) == digest({})

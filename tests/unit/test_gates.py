@@ -19,7 +19,7 @@ from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import find_metric, metrics_of
 from turncheck.comparison.model import GateResult, Verdict, encode
 from turncheck.errors import UserError
-from turncheck.report.model import EVALUATIONS, GateSettings, Nlu, Report, Skipped, UnjudgedIntent
+from turncheck.report.model import EVALUATIONS, GateSettings, Nlu, Report, Skipped, Understood, UnjudgedIntent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -430,3 +430,63 @@ def test_a_check_of_the_data_alone_is_no_success_even_where_only_that_was_asked_
 
     assert gate(verdict, "something-was-tested").outcome == "failed"
     assert not verdict.passed
+
+
+def test_tests_that_went_away_altogether_are_a_drop() -> None:
+    base = report(stories=[story("a", "utter_a")], commit=BASE_COMMIT)
+    gone = report(examples=TWO_SENTENCES, skipped=[Skipped(evaluation="core", reason="there are no test stories")])
+
+    judged = regression(gone, base, "core.passed: 0")
+
+    assert judged.outcome == "failed"
+    assert judged.reason == "core.passed: 1 on the base, not measured any more: there are no test stories"
+
+
+def test_an_evaluation_that_was_not_asked_for_has_not_dropped() -> None:
+    base = report(stories=[story("a", "utter_a")], commit=BASE_COMMIT)
+    skipped = Skipped(evaluation="core", reason="not asked for (evaluations: nlu)")
+    head = report(examples=TWO_SENTENCES, skipped=[skipped], settings=GateSettings(evaluations=("nlu",)))
+
+    assert regression(head, base, "core.passed: 0").outcome == "not judged"
+
+
+def understood(wrong: int, fallen_back: int = 0, more: int = 0) -> Report:
+    """A hundred sentences, and ``more`` that are all wrong."""
+    examples = [example(f"s{i}", "x", "y" if i < wrong else None) for i in range(100)]
+    examples += [example(f"something else entirely {i}", "x", "y") for i in range(more)]
+    examples = [
+        msgspec.structs.replace(
+            one, predicted=msgspec.structs.replace(one.predicted, fallback=100 - fallen_back <= i < 100)
+        )
+        for i, one in enumerate(examples)
+    ]
+    counts = Understood(right=100 - wrong - fallen_back, wrong=wrong + more, not_understood=fallen_back)
+    made = report(examples=examples, commit=BASE_COMMIT if not (wrong or fallen_back or more) else "b" * 40)
+    assert made.nlu is not None
+    nlu = msgspec.structs.replace(made.nlu, understood=counts, calibration_error=0.05 + wrong / 1000 + more / 100)
+    return msgspec.structs.replace(made, nlu=nlu)
+
+
+@pytest.mark.parametrize("metric", ["nlu.understood.wrong", "nlu.understood.right", "nlu.calibration_error"])
+def test_what_is_understood_is_a_sample_too(metric: str) -> None:
+    few = regression(understood(wrong=1), understood(wrong=0), f"{metric}: significant")
+    many = regression(understood(wrong=30), understood(wrong=0), f"{metric}: significant")
+
+    assert (few.outcome, many.outcome) == ("passed", "failed")
+    assert "within noise" in few.reason
+
+
+@pytest.mark.parametrize("metric", ["nlu.understood.wrong", "nlu.calibration_error"])
+def test_harder_new_sentences_do_not_count_against_what_is_understood(metric: str) -> None:
+    judged = regression(understood(wrong=0, more=20), understood(wrong=0), f"{metric}: 0")
+
+    assert judged.outcome == "passed"
+    assert judged.reason.endswith("on the examples both sides judged")
+
+
+def test_sentences_that_fall_back_now_are_not_understood() -> None:
+    judged = regression(
+        understood(wrong=0, fallen_back=8), understood(wrong=0), "nlu.understood.not_understood: significant"
+    )
+
+    assert judged.outcome == "failed"

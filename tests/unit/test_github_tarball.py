@@ -79,7 +79,9 @@ def test_a_file_that_is_a_folder_too_is_an_error(tmp_path: Path) -> None:
         unpack(archive(("a/b", b"x"), ("a/b/c", b"y")), tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"no archive", archive(("a/b", b"x" * 99)).getvalue()[:60]])
+@pytest.mark.parametrize(
+    "content", [b"", b"no archive", archive(("a/b", b"x" * 99)).getvalue()[:60]], ids=["empty", "text", "cut off"]
+)
 def test_what_is_no_archive_is_an_error(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(GitHubError, match="cannot be unpacked"):
         unpack(io.BytesIO(content), tmp_path)

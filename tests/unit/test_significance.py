@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
-from turncheck.comparison.significance import Judged, mcnemar_exact, paired_scores
+from turncheck.comparison.significance import Judged, mcnemar_exact, paired_calibration, paired_scores
+from turncheck.evaluation.understood import Judgement, calibration_error
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
@@ -100,7 +101,10 @@ def changed_sides(wrong: int, right: int, of: int = 1000) -> list[tuple[Judged]]
 
 @pytest.mark.parametrize(
     ("wrong", "right", "real"),
-    [(12, 12, False), (40, 5, True), (5, 40, True), (0, 0, False), (3, 0, False), (5, 0, False), (6, 0, True)],
+    [
+        *[(12, 12, False), (40, 5, True), (5, 40, True), (0, 0, False), (3, 0, False), (5, 0, False), (6, 0, True)],
+        *[(9, 2, False), (14, 5, False), (15, 5, True)],
+    ],
 )
 def test_which_changes_of_sides_are_real(wrong: int, right: int, *, real: bool) -> None:
     scores = paired_scores(changed_sides(wrong, right), seed=42)
@@ -142,6 +146,20 @@ def test_words_of_a_sentence_are_drawn_together() -> None:
     city = scores.labels["city"]["recall"]
     assert (city.before, city.after, city.changed) == (1.0, 0.5, 30)
     assert "date" not in scores.labels
+
+
+def test_the_calibration_error_of_both_sides_is_the_one_of_the_report() -> None:
+    chance = random.Random(4)
+    before = [(sure, chance.random() < sure) for sure in [chance.random() for _ in range(300)]]
+    after = [(chance.random() ** 3, right) for _, right in before]
+
+    compared = paired_calibration(before, after, seed=1)
+
+    for side, error in ((before, compared.before), (after, compared.after)):
+        assert error == pytest.approx(calibration_error([Judgement(right, sure, None, False) for sure, right in side]))
+    assert compared.low < compared.after - compared.before < compared.high
+    assert compared.real
+    assert paired_calibration(before, before, seed=1).real is False
 
 
 def test_ten_thousand_examples_of_77_intents_take_little_time() -> None:

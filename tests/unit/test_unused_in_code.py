@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_project import checked, places
 
-from turncheck.project.python_code import names_in_code
+from turncheck.project.python_code import code_of_actions, names_in_code
 
 D = "domain.yml"
 LEFT_OVER = (D, "slots:\n", "slots:\n  doctor:\n    type: text\n    mappings:\n    - type: custom\n")
@@ -44,3 +44,29 @@ def test_code_of_others_names_nothing(folder: str, tmp_path: Path) -> None:
 def test_an_entity_that_a_button_brings_is_used(payload: str, tmp_path: Path) -> None:
     button = (D, "    buttons:\n", f"    buttons:\n    - title: red\n      payload: '{payload}'\n")
     assert places(checked(tmp_path, (D, "- size\n", "- size\n- color\n"), button), "entity-unused") == []
+
+
+ACTION = (
+    'class Book(Action):\n    def name(self):\n        return "action_book"\n\n    def run(self):\n        return {}\n'
+)
+
+
+def test_the_code_of_an_action_is_known_by_its_name_without_comments_and_layout(tmp_path: Path) -> None:
+    _code(tmp_path, "actions/actions.py", ACTION.format("[]"))
+    before = code_of_actions(tmp_path)
+    _code(tmp_path, "actions/actions.py", "# said otherwise\n\n" + ACTION.format("[ ]  # nothing"))
+    remarked = code_of_actions(tmp_path)
+    _code(tmp_path, "actions/actions.py", ACTION.format("[SlotSet('size')]"))
+    edited = code_of_actions(tmp_path)
+
+    assert list(before) == ["action_book"]
+    assert remarked == before
+    assert edited != before
+
+
+@pytest.mark.parametrize("text", ["def name(self:\n", "def name\x00", "def name(): pass\n" + "(" * 5000])
+def test_code_that_is_none_is_left_to_the_action_server(text: str, tmp_path: Path) -> None:
+    _code(tmp_path, "actions/broken.py", text)
+    _code(tmp_path, "actions/good.py", ACTION.format("[]"))
+
+    assert list(code_of_actions(tmp_path)) == ["action_book"]

@@ -155,13 +155,14 @@ def collisions(
     """Return the pairs of intents that are taken for each other more often than before, the worst first.
 
     Args:
-        wrong: examples newly wrong, explained; new ones among them.
+        wrong: examples newly wrong, explained; new ones among them. A new one whose error no training sentence of this
+            change explains tells of no beginning: it may have been wrong all along.
         better: examples newly right: each takes one off its pair of intents.
         explainer: the one that explained them.
     """
     pairs: dict[tuple[str, str], list[CaseChange]] = defaultdict(list)
     for case in wrong:
-        if case.actual:
+        if case.actual and (case.base_passed is not None or _comes_from_training(case, explainer)):
             pairs[_pair(case.expected, case.actual)].append(case)
     repaired = Counter(_pair(case.expected, case.base_actual) for case in better)
     found = [
@@ -170,6 +171,11 @@ def collisions(
         if len(cases) - repaired[intents] >= _FEWEST_FOR_COLLISION
     ]
     return tuple(sorted(found, key=lambda collision: (-collision.newly_wrong, collision.intents)))
+
+
+def _comes_from_training(case: CaseChange, explainer: Explainer) -> bool:
+    changed = any(reason.change != "unchanged" for reason in case.because)
+    return changed or explainer.own_change(case) is not None
 
 
 def _pair(one: str, other: str) -> tuple[str, str]:

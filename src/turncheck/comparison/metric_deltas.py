@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
 from turncheck.comparison.model import Judgement, MetricDelta, SharedDelta, Significance
-from turncheck.comparison.significance import LEVEL, Judged, PairedScore, PairedScores, mcnemar_exact, paired_scores
+from turncheck.comparison.significance import (
+    LEVEL,
+    Judged,
+    PairedScore,
+    PairedScores,
+    mcnemar_exact,
+    paired_calibration,
+    paired_scores,
+)
 from turncheck.report.tags import NO_ENTITY, read_tokens, token_labels
 
 if TYPE_CHECKING:
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
 
 _MOST_TESTED: Final = 30
 """No pipeline has more extractors or selectors; a report from anywhere may, each for a pass over all sentences."""
-_SAMPLED: Final = re.compile(r"nlu\.(?:intents|entities|responses)\b.*", re.DOTALL)
+_SAMPLED: Final = re.compile(r"nlu\.(?:intents|entities|responses|understood|calibration_error)\b.*", re.DOTALL)
 """Figures about a sample of what people write. Stories, cases and findings are counted, they stand for themselves."""
 
 
@@ -40,13 +48,21 @@ def metric_deltas(
         share = sum(item.covered for item in items) / len(items)
         after[COVERAGE_OF_CHANGES] = Metric(COVERAGE_OF_CHANGES, share, "higher", "score")
     same = [pair for pair in intents.pairs if not {"edited", "renamed"} & set(pair.edits)]
-    same_examples = len(same) == len(intents.pairs) and not intents.added and not intents.removed
-    tested = _tested(base, head, same)
+    pairs = _paired_predictions(base, head)
+    tested = _tested(base, head, same, pairs)
+    same_intents = len(same) == len(intents.pairs) and not intents.added and not intents.removed
+    same_expectations = same_intents and {len(_predictions(base)), len(_predictions(head))} == {len(pairs)}
     counted = dict(_counted(tests))
     return tuple(
         _delta_of_tests(metric, before[name].value, after[name].value, counted[name])
         if name in counted and name in before and name in after
-        else _delta(metric, before.get(name), after.get(name), tested.get(name), same_examples=same_examples)
+        else _delta(
+            metric,
+            before.get(name),
+            after.get(name),
+            tested.get(name),
+            same_examples=same_intents if name.startswith("nlu.intents") else same_expectations,
+        )
         for name, metric in {**before, **after}.items()
     )
 
@@ -134,13 +150,23 @@ def _direction(delta: float, metric: Metric) -> Judgement:
 # --- tests on the examples that both sides judged --------------------------------------------------------------------
 
 
-def _tested(base: Report, head: Report, same: Sequence[Pair]) -> dict[str, _Test]:
+def _tested(
+    base: Report, head: Report, same: Sequence[Pair], pairs: Sequence[tuple[NluPrediction, NluPrediction]]
+) -> dict[str, _Test]:
+    """Judge every sampled figure.
+
+    Args:
+        base: the report before.
+        head: the report now.
+        same: sentences with the same intent on both sides.
+        pairs: sentences with the same intent, response and entities on both sides.
+    """
     tested: dict[str, _Test] = {}
     if same:
         judged = [(Judged(p.head.expected, p.base.actual or None, p.head.actual or None),) for p in same]
         _add_scores(tested, "nlu.intents", paired_scores(judged, head.seed))
         _add_accuracy(tested, "nlu.intents.accuracy", [one for (one,) in judged])
-    pairs = _paired_predictions(base, head)
+    _add_understood(tested, [(old, new) for old, new in pairs if new.expected.intent], head.seed)
     for extractor in islice(head.nlu.entities if head.nlu else (), _MOST_TESTED):
         if base.nlu and extractor in base.nlu.entities:
             words = [_words(old, new, extractor) for old, new in pairs]
@@ -172,25 +198,50 @@ def _bootstrapped(score: PairedScore) -> _Test:
 def _add_accuracy(tested: dict[str, _Test], name: str, judged: Sequence[Judged]) -> None:
     if not judged:
         return
-    right_before = sum(one.before == one.expected for one in judged)
-    right_after = sum(one.after == one.expected for one in judged)
-    became_wrong = sum(one.before == one.expected != one.after for one in judged)
-    became_right = right_after - right_before + became_wrong
-    p_value = mcnemar_exact(became_wrong, became_right)
-    significance = Significance(method="mcnemar", p_value=p_value, changed=became_wrong + became_right)
-    tested[name] = right_before / len(judged), right_after / len(judged), significance, p_value < LEVEL
+    before = [one.before == one.expected for one in judged]
+    after = [one.after == one.expected for one in judged]
+    were, are, significance, real = _flipped(before, after)
+    tested[name] = were / len(judged), are / len(judged), significance, real
+
+
+def _flipped(before: Sequence[bool], after: Sequence[bool]) -> _Test:
+    """How many were so before and after, held against as many changes either way."""
+    lost = sum(old and not new for old, new in zip(before, after, strict=True))
+    won = sum(new and not old for old, new in zip(before, after, strict=True))
+    p_value = mcnemar_exact(lost, won)
+    significance = Significance(method="mcnemar", p_value=p_value, changed=lost + won)
+    return sum(before), sum(after), significance, p_value < LEVEL
+
+
+def _add_understood(tested: dict[str, _Test], pairs: Sequence[tuple[NluPrediction, NluPrediction]], seed: int) -> None:
+    if not pairs:
+        return
+    before, after = [_verdict(old) for old, _ in pairs], [_verdict(new) for _, new in pairs]
+    for verdict in ("right", "wrong", "not_understood"):
+        tested[f"nlu.understood.{verdict}"] = _flipped([v == verdict for v in before], [v == verdict for v in after])
+    sure_before = [(old.predicted.confidence, old.correct) for old, _ in pairs]
+    sure_after = [(new.predicted.confidence, new.correct) for _, new in pairs]
+    tested["nlu.calibration_error"] = _bootstrapped(paired_calibration(sure_before, sure_after, seed))
+
+
+def _verdict(example: NluPrediction) -> str:
+    if example.predicted.fallback:
+        return "not_understood"
+    return "right" if example.correct else "wrong"
 
 
 def _paired_predictions(base: Report, head: Report) -> list[tuple[NluPrediction, NluPrediction]]:
     """Sentences that both sides judged with the same expectation, entities and response included."""
     waiting: dict[object, list[NluPrediction]] = {}
-    for example in base.nlu.predictions if base.nlu else ():
+    for example in _predictions(base):
         waiting.setdefault(_expectation(example), []).append(example)
     return [
-        (partners.pop(0), example)
-        for example in (head.nlu.predictions if head.nlu else ())
-        if (partners := waiting.get(_expectation(example)))
+        (partners.pop(0), example) for example in _predictions(head) if (partners := waiting.get(_expectation(example)))
     ]
+
+
+def _predictions(report: Report) -> Sequence[NluPrediction]:
+    return report.nlu.predictions if report.nlu else ()
 
 
 def _expectation(example: NluPrediction) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, find_metric, metrics_of
+from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, family_of, find_metric, metrics_of
 from turncheck.comparison.model import FailedBy, GateResult
 from turncheck.comparison.wording import difference, figure
 
@@ -73,12 +73,25 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
     if comparison is None or not comparison.judged:
         return GateResult(name=name, outcome="not judged", reason=_why_no_baseline(comparison), metric=rule.name)
     if delta.delta is None:
-        side = "the base has no such metric" if delta.base is None else "it is measured on the base only"
-        return GateResult(name=name, outcome="not judged", reason=side, metric=rule.name)
+        return _judge_one_side(report, rule, delta, name)
     if rule.significant and delta.judgement == "not judged" and not _is_counted(delta):
         reason = "no example was judged on both sides"
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
     return _judge_drop(report, comparison, rule, delta, name)
+
+
+def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: str) -> GateResult:
+    """What one side alone measured has not dropped, unless its tests or data went away: then nothing is left of it."""
+    if delta.base is None:
+        return GateResult(name=name, outcome="not judged", reason="the base has no such metric", metric=rule.name)
+    evaluation = family_of(rule.name).section
+    asked = not report.settings.evaluations or evaluation in report.settings.evaluations
+    why = next((skipped.reason for skipped in report.skipped if skipped.evaluation == evaluation), None)
+    if why is None or not asked or report.stopped:
+        reason = "it is measured on the base only"
+        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
+    reason = f"{rule.name}: {figure(delta.base, delta.kind)} on the base, not measured any more: {why}"
+    return GateResult(name=name, outcome="failed", reason=reason, metric=rule.name)
 
 
 def _judge_drop(report: Report, comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> GateResult:

@@ -5,16 +5,19 @@ sides is as likely to have gone either way, so their count follows a binomial di
 
 Precision, recall, F1: a paired bootstrap (B. Efron, R. Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13):
 sentences are drawn with replacement, the same ones for both sides, and the middle 95 % of the differences seen are the
-interval.
+interval. On few sentences it is too sure of itself, so it is held to the exact test on the sentences that became better
+or worse for the score: accuracy and F1 of the same sentences are never judged against each other.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+from turncheck.report.calibration import calibration_bin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,8 +27,7 @@ if TYPE_CHECKING:
 LEVEL: Final = 0.05
 """A difference is real if chance alone would show one at least as large in fewer than 5 of 100 cases."""
 FEWEST_CHANGES: Final = 6
-"""The exact test cannot reach 5 % with fewer (2 x 0.5^5 = 6.25 %). The bootstrap, which has no such floor of its own
-and is too sure of itself on few examples, is held to the same."""
+"""The exact test cannot reach 5 % with fewer (2 x 0.5^5 = 6.25 %); where it does not apply, the same floor does."""
 RESAMPLES: Final = 1000
 
 
@@ -64,11 +66,14 @@ class PairedScore:
     high: float
     changed: int
     """How many examples count differently now for this score."""
+    exact: float | None = None
+    """The exact test's p-value for the examples that became better or worse; ``None`` where no example does."""
 
     @property
     def real(self) -> bool:
-        """Whether the interval leaves out zero, with enough examples behind it."""
-        return self.changed >= FEWEST_CHANGES and (self.low > 0 or self.high < 0)
+        """Whether the interval leaves out zero, and the exact test says so, too."""
+        enough = self.changed >= FEWEST_CHANGES if self.exact is None else self.exact < LEVEL
+        return enough and (self.low > 0 or self.high < 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +104,74 @@ def paired_scores(sentences: Iterable[Sequence[Judged]], seed: int) -> PairedSco
     labels = sorted({row[0] for cell in cells for row in cell})
     if not any(row[5] for cell in cells for row in cell):
         return None
-    sums, changed = _resampled_sums(cells, [counts[cell] for cell in cells], labels, seed)
+    sums = _resampled_sums(cells, [counts[cell] for cell in cells], labels, seed)
     scores = _scores(sums)
     support = sums[:, 4]
     share = _ratio(support, np.broadcast_to(support.sum(axis=0), support.shape))  # a resample may expect no label
-    moved = sum(counts[cell] for cell in cells if any(row[1:3] != row[3:5] for row in cell))
+    together = _Moves()
+    alone: defaultdict[str, _Moves] = defaultdict(_Moves)
+    for cell in cells:
+        together.add(
+            [_gain(row) for row in cell], changed=any(row[1:3] != row[3:5] for row in cell), times=counts[cell]
+        )
+        for row in cell:
+            alone[row[0]].add([_gain(row)], changed=row[1:3] != row[3:5], times=counts[cell])
     overall = {
-        name: _paired((before * share).sum(axis=0), (after * share).sum(axis=0), moved)
+        name: _paired((before * share).sum(axis=0), (after * share).sum(axis=0), together)
         for name, (before, after) in scores.items()
     }
     each = {
-        label: {name: _paired(before[i], after[i], changed[i]) for name, (before, after) in scores.items()}
+        label: {name: _paired(before[i], after[i], alone[label]) for name, (before, after) in scores.items()}
         for i, label in enumerate(labels)
         if support[i, 0]
     }
     return PairedScores(overall, each)
+
+
+class _Moves:
+    """How many sentences count differently, and how many of them became better and worse."""
+
+    def __init__(self) -> None:
+        self.changed = self.better = self.worse = 0
+
+    def add(self, gains: Iterable[int], *, changed: bool, times: int) -> None:
+        gain = sum(gains)
+        self.changed += times * changed
+        self.better += times * (gain > 0)
+        self.worse += times * (gain < 0)
+
+
+def _gain(row: _Row) -> int:
+    """What a sentence won for a label: right ones more, and wrongly predicted ones fewer."""
+    _, right_before, predicted_before, right_after, predicted_after, _ = row
+    return 2 * (right_after - right_before) - (predicted_after - predicted_before)
+
+
+def paired_calibration(
+    before: Sequence[tuple[float, bool]], after: Sequence[tuple[float, bool]], seed: int
+) -> PairedScore:
+    """Compare the expected calibration error of both sides on the same sentences.
+
+    Args:
+        before: confidence, and whether it was right, of each sentence; at least one.
+        after: the same sentences in the same order.
+        seed: of the resampling.
+    """
+    total = len(before)
+    random = np.random.RandomState(seed % 2**32)
+    sides = [
+        (np.array([calibration_bin(sure) for sure, _ in side]), np.array([right - sure for sure, right in side]))
+        for side in (before, after)
+    ]
+    errors = np.zeros((2, RESAMPLES + 1))
+    weights = np.ones(total, np.int64)
+    for resample in range(RESAMPLES + 1):
+        for side, (bins, gaps) in enumerate(sides):
+            errors[side, resample] = np.abs(np.bincount(bins, weights=gaps * weights)).sum() / total
+        weights = np.bincount(random.randint(total, size=total), minlength=total)
+    changed = sum(old != new for old, new in zip(before, after, strict=True))
+    low, high = _interval(errors[0], errors[1])
+    return PairedScore(float(errors[0, 0]), float(errors[1, 0]), low, high, changed)
 
 
 def _rows(sentence: Sequence[Judged]) -> tuple[_Row, ...]:
@@ -131,23 +189,21 @@ def _rows(sentence: Sequence[Judged]) -> tuple[_Row, ...]:
 
 def _resampled_sums(
     cells: Sequence[tuple[_Row, ...]], counts: Sequence[int], labels: Sequence[str], seed: int
-) -> tuple[NDArray[np.float64], list[int]]:
-    """Sums by label, column and resample, the first of these being the data as they are; changed examples by label."""
+) -> NDArray[np.float64]:
+    """Sums by label, column and resample, the first of these being the data as they are."""
     total = sum(counts)
     # RandomState, not Generator: its stream is frozen, so the same reports give the same bytes with every numpy.
     drawn = np.random.RandomState(seed % 2**32).multinomial(total, np.array(counts) / total, size=RESAMPLES)
     weights = np.concatenate([np.array([counts]), drawn]).T.astype(np.float64)
     index = {label: i for i, label in enumerate(labels)}
     sums = np.zeros((len(labels), 5, RESAMPLES + 1))
-    changed = [0] * len(labels)
-    for cell, count, weight in zip(cells, counts, weights, strict=True):
+    for cell, weight in zip(cells, weights, strict=True):
         for label, *row in cell:
             i = index[label]
             for column in range(5):
                 if row[column]:
                     sums[i, column] += row[column] * weight
-            changed[i] += count * (row[0:2] != row[2:4])
-    return sums, changed
+    return sums
 
 
 def _scores(sums: NDArray[np.float64]) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
@@ -167,6 +223,12 @@ def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
-def _paired(before: NDArray[np.float64], after: NDArray[np.float64], changed: int) -> PairedScore:
+def _paired(before: NDArray[np.float64], after: NDArray[np.float64], moves: _Moves) -> PairedScore:
+    low, high = _interval(before, after)
+    exact = mcnemar_exact(moves.worse, moves.better)
+    return PairedScore(float(before[0]), float(after[0]), low, high, moves.changed, exact)
+
+
+def _interval(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float]:
     low, high = np.quantile((after - before)[1:], [LEVEL / 2, 1 - LEVEL / 2])
-    return PairedScore(float(before[0]), float(after[0]), float(low), float(high), changed)
+    return float(low), float(high)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Final
 
+from turncheck.report.calibration import calibration_bin
 from turncheck.report.model import ThresholdPoint, Understood
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
 THRESHOLDS: Final = tuple(step / 50 for step in range(51))
 """0.00, 0.02 … 1.00"""
-
-CALIBRATION_BINS: Final = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +106,7 @@ def calibration_error(judgements: Sequence[Judgement]) -> float | None:
         return None
     bins: dict[int, list[Judgement]] = {}
     for judgement in judgements:
-        place = min(int(judgement.confidence * CALIBRATION_BINS), CALIBRATION_BINS - 1)
-        bins.setdefault(place, []).append(judgement)
+        bins.setdefault(calibration_bin(judgement.confidence), []).append(judgement)
     gaps = (
         abs(sum(entry.correct for entry in members) - fsum(entry.confidence for entry in members))
         for _, members in sorted(bins.items())

@@ -88,13 +88,20 @@ def merge_base(client: GitHubClient, repository: str, base: str, head: str) -> s
     return found.merge_base_commit.sha
 
 
-def is_on_branch(client: GitHubClient, repository: str, branch: str, commit: str) -> bool:
-    """Whether a commit is part of a branch's history.
+def is_between(client: GitHubClient, repository: str, start: str | None, commit: str, branch: str) -> bool:
+    """Whether a commit is part of a branch's history, and no older than ``start``.
+
+    The base of a pull request is where it left its base branch, or, for GitHub's test merge, a later state of that
+    branch; an older one would charge it with less than it does.
 
     Raises:
         GitHubError: GitHub could not be asked.
     """
+    if start is None:
+        return False
     try:
+        if start != commit and _compare(client, repository, start, commit).status != "ahead":
+            return False
         return _compare(client, repository, branch, commit).status in {"behind", "identical"}
     except NotFoundError:
         return False

@@ -1,10 +1,12 @@
-"""What the Python code of a project, its custom actions above all, names: read as text, never run."""
+"""What the Python code of a project names, and the code of its custom actions: read, never run."""
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,13 +32,7 @@ def names_in_code(root: Path) -> CodeNames:
     """Look through the ``*.py`` files below a folder; environments, links and files over 1 MiB are left out."""
     quoted: set[str] = set()
     called: set[str] = set()
-    for number, path in enumerate(_python_files(root)):
-        if number == _MOST_FILES:
-            break
-        try:
-            text = path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size <= _LARGEST else ""
-        except OSError:
-            continue  # what cannot be read names nothing
+    for text in _texts(root):
         quoted.update(match[2] for match in _QUOTED.finditer(text))
         called.update(match[1] for match in _CALLED.finditer(text))
     return CodeNames(frozenset(quoted), frozenset(called))
@@ -68,6 +64,43 @@ _BINDING: Final = (
     r"|(?:\w+[ \t]+as[ \t]+)?{name}[ \t]*,?[ \t]*(?:#.*)?$)"
 )
 """A line that may bind a name: a class, an assignment, an import or a line of a longer one."""
+
+
+def code_of_actions(root: Path) -> dict[str, str]:
+    """Return the code of each custom action by the name that its class gives it, comments and layout left out.
+
+    A class of rasa-sdk says its action's name in ``def name(self): return "action_x"``. What it calls in other modules
+    is not looked at.
+    """
+    found: dict[str, list[str]] = {}
+    for text in _texts(root):
+        if "def name" not in text:
+            continue
+        try:
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.ClassDef) and (name := _action_name(node)):
+                    found.setdefault(name, []).append(ast.unparse(node))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # the action server will say what is wrong with it
+    return {name: "\n".join(sorted(classes)) for name, classes in found.items()}
+
+
+def _action_name(node: ast.ClassDef) -> str | None:
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef) and part.name == "name":
+            for statement in part.body:
+                if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Constant):
+                    return statement.value.value if isinstance(statement.value.value, str) else None
+    return None
+
+
+def _texts(root: Path) -> Iterator[str]:
+    for path in islice(_python_files(root), _MOST_FILES):
+        try:
+            if path.stat().st_size <= _LARGEST:
+                yield path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue  # what cannot be read names nothing
 
 
 def _python_files(root: Path) -> Iterator[Path]:

@@ -62,7 +62,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
                 subject=subject,
                 base=_base(delta, deltas),
                 now=_now(metric, current),
-                change=_change(delta) if delta else "",
+                change=change_of(delta) if delta else "",
                 mark=mark(delta) if delta else "",
                 name=name,
                 note=_note(delta, comparison) if delta and comparison else "",
@@ -75,7 +75,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
     return rows
 
 
-def _change(delta: MetricDelta) -> str:
+def change_of(delta: MetricDelta) -> str:
     """The difference; where the sides judged different sentences or tests, that on those of both."""
     if delta.delta is None or (delta.name in _OF and mark(delta) == ""):
         return ""
@@ -90,6 +90,11 @@ def _judged(delta: MetricDelta) -> float:
 def _note(delta: MetricDelta, comparison: Comparison) -> str:
     if delta.name in _OF:
         return _new_and_gone(_TESTS[delta.name](comparison))
+    return note_of(delta)
+
+
+def note_of(delta: MetricDelta) -> str:
+    """Say so where a change is not that of the figures beside it."""
     told = difference(_judged(delta), delta.kind) == difference(delta.delta or 0.0, delta.kind)
     return "" if told else ON_SHARED
 

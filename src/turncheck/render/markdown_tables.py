@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.metrics import metrics_of
-from turncheck.comparison.wording import difference, figure
-from turncheck.render.main_metrics import MARKS, ON_SHARED, mark
+from turncheck.comparison.wording import figure
+from turncheck.render.main_metrics import MARKS, ON_SHARED, change_of, mark, note_of
 from turncheck.render.markdown_entries import row
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.sinks.markdown import Markdown, code_cell, join, trusted
@@ -35,7 +35,7 @@ def intent_table(report: Report, compared: Comparison | None, where: Markdown) -
     """F1 of each intent: those that changed if there is a base, else all; the worst first."""
     if compared is None:
         return _all_intents(report, where)
-    changed = [m for m in compared.metrics if _is_intent(m.name) and (m.delta or m.judgement in {"better", "worse"})]
+    changed = [m for m in compared.metrics if is_intent(m.name) and (m.delta or m.judgement in {"better", "worse"})]
     changed.sort(key=lambda metric: (metric.judgement not in {"worse", "better"}, metric.delta or 0.0, metric.name))
     header = trusted("| F1 of the intent | base | now | change |\n|---|---:|---:|:---|")
     rows = tuple(_changed_intent(metric) for metric in changed[:BUILT])
@@ -44,12 +44,12 @@ def intent_table(report: Report, compared: Comparison | None, where: Markdown) -
 
 
 def _changed_intent(metric: MetricDelta) -> Markdown:
-    change = marked(difference(metric.delta or 0.0, metric.kind), mark(metric))
+    change = marked(change_of(metric), mark(metric), note_of(metric))
     return row([_name(metric.name), trusted(_score(metric.base)), trusted(_score(metric.value)), change])
 
 
 def _all_intents(report: Report, where: Markdown) -> Section:
-    listed = [metric for metric in metrics_of(report).values() if _is_intent(metric.name)]
+    listed = [metric for metric in metrics_of(report).values() if is_intent(metric.name)]
     listed.sort(key=lambda metric: (metric.value, metric.name))
     rows = tuple(row([_name(metric.name), trusted(_score(metric.value))]) for metric in listed[:BUILT])
     title = trusted(f"All intents, the weakest first ({len(listed)})")
@@ -69,7 +69,8 @@ def confusion_table(report: Report, where: Markdown) -> Section:
     return Section("confusions", title, rows, len(confusions), where, 0, header)
 
 
-def _is_intent(name: str) -> bool:
+def is_intent(name: str) -> bool:
+    """Whether a metric is the F1 of one intent."""
     return name.startswith(_PREFIX) and name.endswith(_SUFFIX)
 
 

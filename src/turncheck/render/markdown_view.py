@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from turncheck.comparison.baseline import WAYS
 from turncheck.comparison.wording import count, difference, figure
-from turncheck.render.main_metrics import ON_SHARED, main_metrics, mark
+from turncheck.render.main_metrics import ON_SHARED, main_metrics, mark, note_of
 from turncheck.render.markdown_sections import all_sections
-from turncheck.render.markdown_tables import FOOTNOTE
+from turncheck.render.markdown_tables import FOOTNOTE, is_intent
 from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, ticked, trusted
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ def _examples(report: Report, comparison: Comparison) -> Markdown:
     cases = comparison.examples
     if not (cases.added or cases.removed or cases.edited):
         return trusted("")
-    starred = any(metric.note == ON_SHARED for metric in main_metrics(report, comparison))
+    starred = any(metric.note == ON_SHARED for metric in main_metrics(report, comparison)) or any(
+        is_intent(metric.name) and note_of(metric) for metric in comparison.metrics
+    )
     same = cases.shared - len(cases.edited)
     line = f"Both sides judged {count(same, 'sentence')}" if same else "No sentence was judged on both sides"
     f1 = comparison.metric("nlu.intents.f1")

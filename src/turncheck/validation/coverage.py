@@ -91,11 +91,12 @@ def _reached_by_story(story: Story) -> Reached:
     )
 
 
-def coverage(project: Project, reached: Reached) -> dict[str, KindCoverage]:
+def coverage(project: Project, reached: Reached, code: Mapping[str, str]) -> dict[str, KindCoverage]:
     """Return all items of each kind with a digest of their content, and whether ``reached`` holds them.
 
     A story or rule is reached if each two of its steps in a row (intents and actions) were walked by some test. A slot
     is reached if a test sets it or holds what fills it: its entity, intent or form; with a form, its questions are.
+    ``code`` is that of the custom actions, by name: an action changes with it.
     """
     full = _with_consequences(project, reached)
     domain = project.domain
@@ -112,7 +113,7 @@ def coverage(project: Project, reached: Reached) -> dict[str, KindCoverage]:
         "intents": [_item(name, *parts) for name, parts in intents.items()],
         "entities": [_item(e.name, e.location, e, e.name in full.entities) for e in domain.entities.values()],
         "actions": [
-            _item(action.name, action.location, action, action.name in full.actions)
+            _item(action.name, action.location, (action, code.get(action.name)), action.name in full.actions)
             for action in domain.actions.values()
             if not action.name.startswith(UTTER)
         ],
