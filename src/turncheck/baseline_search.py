@@ -205,12 +205,15 @@ class BaselineSearch:
             return None
         try:
             with self._files_of(commit) as (way, folder):
-                measured = self.measure(self._inputs_for(folder, commit), Screen(quiet=True, stream=StringIO()))
+                own = self._own_settings(folder)
+                inputs = self._inputs_for(folder, commit, own)
+                measured = self.measure(inputs, Screen(quiet=True, stream=StringIO()))
         except UserError as error:
             self._troubles.append(f"the base cannot be measured: {error.what}")
             return None
-        # The folder's name is ours, not the project's.
-        return Present(msgspec.structs.replace(measured, project=report.project), way, commit)
+        # The folder's name is ours, not the project's; and what the base is judged by is its own.
+        measured = msgspec.structs.replace(measured, project=report.project, settings=gate_settings(own))
+        return Present(measured, way, commit)
 
     @contextmanager
     def _files_of(self, commit: str) -> Iterator[tuple[Way, Path]]:
@@ -230,35 +233,43 @@ class BaselineSearch:
                 raise UserError(trouble)
             yield "tarball", stack.enter_context(files_by_api(self.client, self.context.repository, commit))
 
-    def _inputs_for(self, tree: Path, commit: str) -> Inputs:
-        """This run's settings, with every path in the base's files; the gates as the base has them."""
+    def _inputs_for(self, tree: Path, commit: str, own: Settings) -> Inputs:
+        """This run's settings, with every path in the base's files; the gates as the base has them in its ``own``."""
         settings = self.inputs.settings
-        folder = tree / self.inputs.root
-        if not folder.is_dir():
-            raise UserError("the project is not there yet")
-        moved: dict[str, Any] = {"project": str(folder)}
+        moved: dict[str, Any] = {"project": str(tree / self.inputs.root)}
         for name in ("config", "domain", "data", "nlu", "stories", "e2e"):
             moved[name] = self._moved(getattr(settings, name), tree)
-        # Tests that the base does not have yet are not run there.
+        # Tests that the base does not have yet are not run there, but those that it has in their place.
         left_out = set()
         for name, evaluation in _TESTS.items():
             there = _existing(moved[name])
+            if moved[name] and not there and getattr(own, name) != getattr(settings, name):
+                moved[name] = self._moved(getattr(own, name), tree)
+                there = _existing(moved[name])
             if moved[name] and not there:
                 left_out.add(evaluation)
             moved[name] = there
         if left_out:
             moved["evaluations"] = tuple(name for name in settings.evaluations or EVALUATIONS if name not in left_out)
         source = Source(repository=self.inputs.source.repository, commit=commit)
-        return replace(self.inputs, settings=replace(self._with_gates_of(folder), **moved), source=source)
+        gates = {name: getattr(own, name) for name in GATES}
+        return replace(self.inputs, settings=replace(settings, **gates, **moved), source=source)
 
-    def _with_gates_of(self, folder: Path) -> Settings:
-        """Where a pull request changes the gates, the comparison says so: the base keeps its own."""
+    def _own_settings(self, tree: Path) -> Settings:
+        """The settings as the base has them: where a pull request changes what judges it, the comparison says so.
+
+        Raises:
+            UserError: the base does not have the project.
+        """
+        folder = tree / self.inputs.root
+        if not folder.is_dir():
+            raise UserError("the project is not there yet")
         try:
             own = combine(self.given, read_settings_file(folder).values)
             read_rules(gate_settings(own))
         except UserError:  # a mistake that this change mends, say
             return self.inputs.settings
-        return replace(self.inputs.settings, **{name: getattr(own, name) for name in GATES})
+        return own
 
     def _moved(self, value: Any, tree: Path) -> Any:
         if value is None or self.top is None:

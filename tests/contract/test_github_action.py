@@ -581,6 +581,7 @@ def forks_run(job: Job) -> dict[str, Any]:
     run = job.github.add_run(job.head, event="pull_request", branch="feature", fork=True, conclusion="failure")
     job.github.add_artifact(run, "turncheck", packed(job.artifact))
     job.github.merge_bases["main", job.base] = job.base
+    job.github.merge_bases["main", job.head] = job.base
     job.github.log.clear()
     return run
 

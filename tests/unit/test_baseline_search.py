@@ -65,11 +65,18 @@ class Measurer:
         return with_changes(measured, source=inputs.source)
 
 
-def search(repository: Path, measurer: Measurer, context: GitHubContext | None = None, **settings: object) -> Baseline:
+def search(
+    repository: Path,
+    measurer: Measurer,
+    context: GitHubContext | None = None,
+    from_file: tuple[str, ...] = (),
+    **settings: object,
+) -> Baseline:
+    """Search with these settings, of which those of ``from_file`` stand in the project's turncheck.yml."""
     chosen = replace(Settings(), project="bot", **settings)  # type: ignore[arg-type]  # whatever a test is about
     checkout = find_checkout(Path("bot"))
     inputs = Inputs(settings=chosen, source=Source(), root="bot")
-    given = {name: value for name, value in settings.items() if name != "project"}
+    given = {name: value for name, value in settings.items() if name not in {"project", *from_file}}
     return BaselineSearch(inputs, given, checkout, repository, context, None, measurer).find(report(root="bot"))
 
 
@@ -191,6 +198,32 @@ def test_the_gates_are_those_of_the_base(repository: Path) -> None:
 
     assert isinstance(found, Present)
     assert found.report.settings.fail_on == ("errors",)
+
+
+def test_evaluations_that_a_change_leaves_out_are_told(repository: Path) -> None:
+    commit(repository, "evaluations: [validate, nlu]\n", "bot/turncheck.yml")
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "evaluations: [validate]\n", "bot/turncheck.yml")
+
+    found = search(repository, Measurer(), from_file=("evaluations",), evaluations=("validate",))
+
+    assert isinstance(found, Present)
+    assert found.report.settings.evaluations == ("validate", "nlu")
+
+
+def test_where_a_change_names_other_tests_the_base_runs_those_that_it_names(repository: Path) -> None:
+    commit(repository, "nlu: tests/hard.yml\n", "bot/turncheck.yml", "bot/tests/hard.yml")
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "nlu: tests/easy.yml\n", "bot/turncheck.yml")
+    commit(repository, "two", "bot/tests/easy.yml")
+    measurer = Measurer()
+
+    found = search(repository, measurer, from_file=("nlu",), nlu=str(repository / "bot/tests/easy.yml"))
+
+    settings = measurer.asked[0].settings
+    assert settings.nlu == f"{settings.project}/tests/hard.yml"
+    assert isinstance(found, Present)
+    assert found.report.settings.evaluations == (), "nobody left anything out"
 
 
 @pytest.mark.parametrize("mistake", ["fail-on: everything\n", "thresholds: nlu.intents.f2 >= 1\n"])

@@ -399,6 +399,20 @@ def test_details_give_way_before_what_changed_and_that_before_the_gates() -> Non
     assert text.count("\n- story ") + text.count("\n- end-to-end case ") == 200
 
 
+def test_many_failed_gates_do_not_take_the_place_of_what_changed_sides() -> None:
+    wrong = [example(f"sentence {i}", f"i{i % 300}", f"i{(i + 1) % 300}", line=i + 1) for i in range(900)]
+    right = [example(one.text, str(one.expected.intent), line=i + 1) for i, one in enumerate(wrong)]
+    rules = GateSettings(thresholds=tuple(f"nlu.intents[i{i}].f1 >= 0.9" for i in range(300)))
+    base = report(examples=right, commit=BASE_COMMIT, settings=rules)
+    head = report(examples=wrong, settings=rules)
+
+    text = comment_of(head, base)
+
+    assert text.count("❌ `threshold: ") == 16
+    assert "… and 287 more, in the [results]" in text
+    assert text.count("\n- `sentence ") > 100
+
+
 # --- hostile reports -------------------------------------------------------------------------------------------------
 
 

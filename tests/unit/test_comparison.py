@@ -423,6 +423,22 @@ def test_new_sentences_that_are_wrong_without_a_training_change_begin_no_collisi
     assert comparison.collisions == ()
 
 
+def test_test_sentences_that_were_relabelled_begin_no_collision() -> None:
+    base = report(examples=[example(f"s{i}", "x") for i in range(20)])
+    head = report(examples=[example(f"s{i}", "y" if i < 5 else "x", "x") for i in range(20)], commit="b" * 40)
+
+    assert compared(head, base).collisions == ()
+
+
+def test_equal_sentences_in_another_order_have_not_changed_sides() -> None:
+    twice = [example("a", "x", line=1), example("a", "x", "y", line=2)]
+    head = report(examples=twice, commit="b" * 40)
+
+    examples = compared(head, report(examples=twice[::-1])).examples
+
+    assert (examples.worse, examples.better) == ((), ())
+
+
 def test_sentences_whose_entities_were_annotated_anew_are_other_examples_for_entities() -> None:
     def side(kind: str) -> Report:
         return report(

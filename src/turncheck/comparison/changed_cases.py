@@ -53,7 +53,10 @@ class Matched:
     removed: tuple[Case, ...]
 
 
-_NAMED_KEYS: Final[tuple[tuple[tuple[Edit, ...], Callable[[Case], Hashable | None]], ...]] = (
+_Key = tuple[tuple["Edit", ...], "Callable[[Case], Hashable | None]"]
+"""How two cases differ that are the same by this key, and the key; ``None`` is the same as nothing."""
+
+_NAMED_KEYS: Final[tuple[_Key, ...]] = (
     ((), lambda case: (case.location.path, case.name, case.expectation)),
     (("moved",), lambda case: (case.name, case.expectation)),
     (("edited",), lambda case: (case.location.path, case.name)),
@@ -84,14 +87,24 @@ def match_sentences(base: Iterable[Case], head: Iterable[Case]) -> Matched:
     )
 
 
+def _equal_results_first(keys: Sequence[_Key]) -> Sequence[_Key]:
+    edits, key = keys[0]
+
+    def with_result(case: Case) -> Hashable:
+        return key(case), case.passed, case.actual
+
+    return ((edits, with_result), *keys)
+
+
 def _match(
     base: Iterable[Case],
     head: Iterable[Case],
-    keys: Sequence[tuple[tuple[Edit, ...], Callable[[Case], Hashable | None]]],
+    keys: Sequence[_Key],
 ) -> Matched:
+    """Match by each key in turn; of equal cases, those with equal results belong together, whatever their order."""
     removed, added = list(base), list(head)
     pairs: list[Pair] = []
-    for edits, key in keys:
+    for edits, key in _equal_results_first(keys):
         waiting: dict[Hashable, deque[Case]] = defaultdict(deque)
         for case in removed:
             waiting[key(case)].append(case)

@@ -155,14 +155,14 @@ def collisions(
     """Return the pairs of intents that are taken for each other more often than before, the worst first.
 
     Args:
-        wrong: examples newly wrong, explained; new ones among them. A new one whose error no training sentence of this
-            change explains tells of no beginning: it may have been wrong all along.
+        wrong: examples newly wrong, explained; new ones among them. A new one, or one with a new expectation, whose
+            error no training sentence of this change explains tells of no beginning: it may have been so all along.
         better: examples newly right: each takes one off its pair of intents.
         explainer: the one that explained them.
     """
     pairs: dict[tuple[str, str], list[CaseChange]] = defaultdict(list)
     for case in wrong:
-        if case.actual and (case.base_passed is not None or _comes_from_training(case, explainer)):
+        if case.actual and (_is_same_on_both_sides(case) or _comes_from_training(case, explainer)):
             pairs[_pair(case.expected, case.actual)].append(case)
     repaired = Counter(_pair(case.expected, case.base_actual) for case in better)
     found = [
@@ -171,6 +171,10 @@ def collisions(
         if len(cases) - repaired[intents] >= _FEWEST_FOR_COLLISION
     ]
     return tuple(sorted(found, key=lambda collision: (-collision.newly_wrong, collision.intents)))
+
+
+def _is_same_on_both_sides(case: CaseChange) -> bool:
+    return case.base_passed is not None and not {"edited", "renamed"} & set(case.edits)
 
 
 def _comes_from_training(case: CaseChange, explainer: Explainer) -> bool:

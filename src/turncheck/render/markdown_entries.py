@@ -158,9 +158,9 @@ class Entries:
         verb = "removed" if removed else "new"
         return join([trusted(f"{verb} {what} "), code(named.name), self.place(named.location, base=removed)])
 
-    def gate(self, gate: GateResult, shown: AbstractSet[Location | None]) -> Markdown:
-        """A gate with its outcome, its reason and what failed it, unless that is ``shown`` above already."""
-        behind = _behind(gate, shown)
+    def gate(self, gate: GateResult, shown: AbstractSet[Location | None], *, causes: bool) -> Markdown:
+        """A gate with its outcome, its reason and the ``causes`` of its failure, but for what is ``shown`` above."""
+        behind = _behind(gate, shown) if causes else []
         outcome = "" if gate.outcome == "passed" else f"**{gate.outcome}**: "
         sign = trusted(f"{_GATE_MARKS[gate.outcome]} ")
         head = join([sign, code(gate.name), trusted(f" {outcome}"), prose(gate.reason)])

@@ -223,7 +223,15 @@ class _Writer:
         """How the run went: gates, what was left out, what was replaced."""
         gates = sorted(verdict.gates, key=lambda gate: _OUTCOMES.index(gate.outcome))
         shown = self._in_plain_sight(report, compared)
-        yield self.listed("gates", "Gates", gates, lambda gate: self.entries.gate(gate, shown), unfolded=BUILT)
+        told = {id(gate) for gate in gates[: self.unfolded]}  # many gates must not take the place of what changed sides
+        listed = self.listed(
+            "gates",
+            "Gates",
+            gates,
+            lambda gate: self.entries.gate(gate, shown, causes=id(gate) in told),
+            unfolded=BUILT,
+        )
+        yield listed.cut(2 * self.unfolded)
         yield self.listed("skipped", "Not run", report.skipped, skipped, unfolded=BUILT)
         replaced = report.engine.substitutions if report.engine else ()
         title = f"What the engine replaces ({len(replaced)})"
