@@ -172,10 +172,16 @@ def _ignored(folder: Path) -> tuple[tuple[str, Location], ...]:
     return read_settings_file(folder).ignored
 
 
+_ALL_OF_IT: Final = 1_000_000_000
+"""No story is longer."""
+
+
 def _history(given: str | int | None) -> str | int | None:
     if not isinstance(given, str):
         return given
-    return int(given) if re.fullmatch(r"\s*[+-]?\d{1,9}\s*", given) else given
+    if not re.fullmatch(r"\s*[+-]?[0-9]{1,1000}\s*", given):
+        return given
+    return min(int(given), _ALL_OF_IT)
 
 
 # Start-up is half of the time that a small project takes: only what the format needs is imported.

@@ -334,3 +334,65 @@ def test_an_empty_project_is_judged_without_a_traceback(tmp_path: Path) -> None:
     project = read(tmp_path, **dict.fromkeys((D, N, S, R, C), ""))
     assert "domain-empty" in {finding.code for finding in validate(project).findings}
     assert DOMAIN
+
+
+@pytest.mark.parametrize(
+    ("payload", "codes"),
+    [
+        ('/order{{"size":"large"}}', []),
+        ('/order{{"size":"{size}"}}', []),
+        ('/order{{"size":{size}}}', []),
+        ('/order{{"sise":"{size}"}}', ["button-entity-undefined"]),
+        ('/order{"size":"{size}"}', ["button-payload-invalid"]),
+        ('/order{{"size":"large"}', ["button-payload-invalid"]),
+    ],
+)
+def test_double_braces_in_a_payload_stand_for_single_ones(payload: str, codes: list[str], tmp_path: Path) -> None:
+    found = checked(tmp_path, (D, """'/order{"size": "large"}'""", f"'{payload}'"))
+    assert [finding.code for finding in found.findings] == codes
+
+
+SYNONYM: Edit = (N, "", "- synonym: large\n  examples: |\n    - humongous\n")
+MATCHING: Edit = (C, "- name: DIETClassifier", "- name: RegexEntityExtractor\n- name: DIETClassifier")
+
+
+def _block(kind: str, name: str) -> Edit:
+    return (N, "", f"- {kind}: {name}\n  examples: |\n    - humongous\n")
+
+
+@pytest.mark.parametrize(
+    ("edits", "is_reached"),
+    [
+        ([], False),
+        ([_block("regex", "size")], False),
+        ([_block("regex", "zip"), MATCHING], False),
+        ([_block("regex", "size"), MATCHING], True),
+        ([_block("lookup", "size")], False),
+        ([_block("lookup", "zip"), MATCHING], False),
+        ([_block("lookup", "size"), MATCHING], True),
+        ([(C, "- name: DIETClassifier", "- name: DucklingEntityExtractor\n- name: DIETClassifier")], True),
+        ([(C, "- name: DIETClassifier", "- name: my.Extractor\n- name: DIETClassifier")], True),
+    ],
+)
+def test_a_synonym_is_reached_by_what_extracts_it(edits: list[Edit], is_reached: bool, tmp_path: Path) -> None:
+    assert (places(checked(tmp_path, SYNONYM, *edits), "synonym-unreached") == []) == is_reached
+
+
+@pytest.mark.parametrize("importers", ["x", "", "{name: x}", "[x]", "[{a: 1}]", "[{name: 5}]"])
+def test_importers_that_rasa_cannot_make_are_an_error(importers: str, tmp_path: Path) -> None:
+    found = validate(read(tmp_path, (C, "", f"importers: {importers}\n")), drop_in=True)
+    assert [f.code for f in found.findings if f.severity == "error"] == ["schema-violation"]
+    assert found.exit_code(fail_on_warnings=False) == 1
+
+
+@pytest.mark.parametrize("importers", ["[]", "[{name: RasaFileImporter}]"])
+def test_rasas_own_importer_is_nothing_to_note(importers: str, tmp_path: Path) -> None:
+    assert checked(tmp_path, (C, "", f"importers: {importers}\n")).findings == ()
+
+
+@pytest.mark.parametrize("step", ["entities: [size]", "{}"])
+def test_a_step_that_is_none_is_skipped_with_a_warning(step: str, tmp_path: Path) -> None:
+    edit = (S, "  - action: utter_greet", f"  - {step}\n  - action: utter_greet")
+    found = validate(read(tmp_path, edit), drop_in=True)
+    assert [(f.code, f.severity) for f in found.findings] == [("step-unexpected", "warning")]
+    assert found.exit_code(fail_on_warnings=True) == 0

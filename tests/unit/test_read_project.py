@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.yaml_positions import YamlMapping
+from turncheck.validation.pipeline import validate
 
 if TYPE_CHECKING:
     from turncheck.project.model import Project
@@ -419,3 +420,40 @@ def test_json_that_is_no_nlu_data_is_passed_by_or_named(root: Path) -> None:
         ("format-not-read", "data/mentions.json"),
     ]
     assert findings[0].location.line == 2
+
+
+def test_training_data_in_markdown_are_named_and_other_texts_are_not(root: Path) -> None:
+    data = root / "data"
+    (data / "nlu.md").write_text("## intent:greet\n- hello\n", encoding="utf-8")
+    (data / "stories.md").write_text("## happy path\n* greet\n  - utter_greet\n", encoding="utf-8")
+    (data / "README.md").write_text("# Data\n\n## Intents\n\n* greet\n  - hello\n", encoding="utf-8")
+    (data / "notes.txt").write_text("## intent:greet\n", encoding="utf-8")
+    findings = read_project(root).findings
+    assert [(one.code, one.severity, one.location.path) for one in findings] == [
+        ("format-not-read", "warning", "data/nlu.md"),
+        ("format-not-read", "warning", "data/stories.md"),
+    ]
+
+
+@pytest.mark.parametrize("content", [b"intents: [\n", b"intents: []\nintents: []\n", b"intents:\n- caf\xe9\n"])
+def test_a_file_of_a_domain_folder_that_cannot_be_read_is_passed_by_as_in_rasa(root: Path, content: bytes) -> None:
+    (root / "domain").mkdir()
+    (root / "domain.yml").rename(root / "domain" / "a.yml")
+    (root / "domain" / "b.yml").write_bytes(content)
+    project = read_project(root)
+    assert [(one.code, one.severity, one.location.path) for one in project.findings] == [
+        ("domain-file-unread", "warning", "domain/b.yml")
+    ]
+    assert project.unreadable == frozenset()
+    assert project.domain.intents
+
+
+def test_a_file_of_a_domain_folder_with_a_newer_version_is_read_all_the_same(root: Path) -> None:
+    (root / "domain").mkdir()
+    (root / "domain.yml").rename(root / "domain" / "a.yml")
+    (root / "domain" / "b.yml").write_text('version: "4.0"\nintents:\n- newer\n', encoding="utf-8")
+    project = read_project(root)
+    assert [(one.code, one.severity) for one in project.findings] == [("version-too-high", "warning")]
+    assert "newer" in project.domain.intents
+    assert "version-too-high" in {finding.code for finding in validate(project, drop_in=True).findings}
+    assert not [finding for finding in validate(project, drop_in=True).findings if finding.severity == "error"]

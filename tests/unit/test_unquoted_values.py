@@ -29,6 +29,7 @@ REFUSED = {
     "a story": ((S, "greet and order", "pay ${x} now"), "data/stories.yml:3:10"),
     "a date": ((D, "- greet", "- greet\n- 2020-01-01"), "domain.yml:4:3"),
     "a number": ((D, "- greet", "- greet\n- 1_000"), "domain.yml:4:3"),
+    "a sign": ((S, "greet and order", "="), "data/stories.yml:3:10"),
 }
 UNREADABLE = {
     "a slot's value": (
@@ -39,6 +40,7 @@ UNREADABLE = {
     "configuration": ((C, "", "x: a ${NOT_SET}\n"), "config.yml:13:4"),
     "a key": ((D, "actions:", "${NOT_SET}: 1\nactions:"), "domain.yml:38:1"),
     "no date": ((D, "actions:", "x: 2020-02-30\nactions:"), "domain.yml:38:4"),
+    "a sign": ((S, "", "x: <<\n"), "data/stories.yml:17:4"),
     "no digit": ((D, "actions:", "x: -_\nactions:"), "domain.yml:38:4"),
 }
 READ = {
@@ -50,6 +52,7 @@ READ = {
     "a day": (D, "actions:", "x: 2020-02-29\nactions:"),
     "a day and a time": (D, "actions:", "x: 2020-2-9 1:02:03.5 +1\nactions:"),
     "a number": (D, "actions:", "x: 1_0\nactions:"),
+    "a sign as a key": (S, "", "=: 1\n"),
 }
 
 

@@ -118,6 +118,7 @@ def test_a_wrong_max_history_is_a_finding(tmp_path: Path) -> None:
         assert code == 1
         assert [finding["code"] for finding in json.loads(text)["findings"]] == ["max-history-invalid"]
     assert printed(tmp_path, "json", max_history="3")[0] == 0
+    assert printed(tmp_path, "json", max_history="9" * 20)[0] == 0
 
 
 def test_warnings_fail_only_if_asked(tmp_path: Path) -> None:

@@ -27,8 +27,9 @@ def config_from_file(file: ProjectFile) -> tuple[Config, tuple[Finding, ...]]:
         findings.append(_schema(root, "the configuration must be a mapping"))
         return Config(location=root.location), tuple(findings)
     importers = _components(findings, root, "importers") or ()
-    if importers:
-        names = ", ".join(importer.name for importer in importers)
+    others = [importer.name for importer in importers if importer.name.rpartition(".")[2] != "RasaFileImporter"]
+    if others:
+        names = ", ".join(others)
         message = (
             f"The importers of the configuration ({names}) are ignored; the files are read as Rasa's own importer does."
         )

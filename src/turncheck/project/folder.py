@@ -8,6 +8,7 @@ project; then it is its own fence.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,13 @@ MAX_FILE_BYTES: Final = 32_000_000
 """A larger file is not read. A hundred thousand training examples take about six million bytes."""
 
 YAML_SUFFIXES: Final = frozenset({".yml", ".yaml"})
+
+_NLU_IN_MARKDOWN: Final = re.compile(rb"^##[ \t]*(?:intent|synonym|regex|lookup):", re.MULTILINE)
+_STORIES_IN_MARKDOWN: Final = (
+    re.compile(rb"^##", re.MULTILINE),
+    re.compile(rb"^\*[ \t]*\w", re.MULTILINE),
+    re.compile(rb"^[ \t]+-[ \t]*(?:utter_|action_|slot\{|form\{)", re.MULTILINE),
+)
 
 
 class ProjectFolder:
@@ -59,7 +67,7 @@ class ProjectFolder:
         """Return the YAML files at and below the paths, each with its fence, in the order in which Rasa merges them.
 
         Folders for which ``skip`` says so are left out. ``.json`` files that contain ``json_with`` are among them. A
-        path to any other file is noted.
+        path to any other file is noted, and so are, with ``json_with``, training data in the Markdown of Rasa 1.
         """
         found: dict[str, tuple[Path, Path]] = {}
         for path in paths:
@@ -67,10 +75,11 @@ class ProjectFolder:
             for file in self._walk(path, fence, skip) if path.is_dir() else [path]:
                 if file.suffix in YAML_SUFFIXES or (json_with and self._is_json(file, fence, json_with)):
                     found.setdefault(str(_absolute(file)), (file, fence))
-                elif file == path:
+                elif file == path or (json_with and self._is_markdown(file, fence)):
                     name = self.name(file)
                     message = f"'{name}' is not read: it is no YAML (.yml or .yaml), and no NLU data in Rasa's JSON."
-                    self._note("format-not-read", Location(name), message, "Convert it to Rasa's YAML format.")
+                    hint = "Convert it to Rasa's YAML format, or remove it."
+                    self._note("format-not-read", Location(name), message, hint, severity="warning")
         return [found[key] for key in sorted(found)]
 
     def _is_json(self, file: Path, fence: Path, wanted: bytes) -> bool:
@@ -79,6 +88,14 @@ class ProjectFolder:
         if file.stat().st_size > MAX_FILE_BYTES:
             return False
         return wanted in (self.read_bytes(file, fence=fence) or b"")
+
+    def _is_markdown(self, file: Path, fence: Path) -> bool:
+        if file.suffix != ".md" or not file.is_file() or not _leads_into(file, fence):
+            return False
+        if file.stat().st_size > MAX_FILE_BYTES:
+            return False
+        text = self.read_bytes(file, fence=fence) or b""
+        return _NLU_IN_MARKDOWN.search(text) is not None or all(line.search(text) for line in _STORIES_IN_MARKDOWN)
 
     def read(self, path: Path, *, fence: Path | None = None) -> YamlSource | None:
         """Return the text of a file, or ``None`` after noting the finding that says why not."""

@@ -38,7 +38,7 @@ def why_not_json(source: YamlSource) -> Finding | None:
         place, why = Location(source.path, error.lineno, error.colno), f"it is no JSON: {error.msg}"
     except (ValueError, RecursionError):
         why = "its numbers are too long or its lists too deep"
-    return Finding("format-not-read", "error", f"'{source.path}' is not read: {why}.", place, _REMEDY)
+    return Finding("format-not-read", "warning", f"'{source.path}' is not read: {why}.", place, _REMEDY)
 
 
 def read_rasa_json(folder: ProjectFolder, root: YamlMapping) -> tuple[NluData, list[Finding]]:

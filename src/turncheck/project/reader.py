@@ -70,7 +70,7 @@ def _read_project(
     nlu, nlu_findings = nlu_from_files(folder, data_read)
     stories, story_findings = stories_from_files(data_read)
     location = Location(folder.name(domain_path) if domain_path else DEFAULT_DOMAIN)
-    domain_read, domain_findings = domain_from_files(_supported(folder, domain_files), data_read, location)
+    domain_read, domain_findings = domain_from_files(domain_files, data_read, location)
     config_file = _config_file(folder, config)
     config_read, config_findings = config_from_file(config_file) if config_file else (Config(), ())
     endpoints_file = _endpoints_file(folder, endpoints)
@@ -203,11 +203,30 @@ def _existing(folder: ProjectFolder, paths: Iterable[Path]) -> list[Path]:
 
 
 def _domain_files(folder: ProjectFolder, path: Path) -> list[ProjectFile]:
+    """The file of the domain, or those of its folder, but for the ones that Rasa passes by there with a warning."""
     if not path.is_dir():
-        return [parse_file(folder, path, "domain")]
+        return _supported(folder, [parse_file(folder, path, "domain")])
     already_closed = len(folder.closed)
-    files = [parse_file(folder, file, "domain", fence=fence) for file, fence in folder.yaml_files([path])]
+    files = []
+    for file, fence in folder.yaml_files([path]):
+        already_found = len(folder.findings)
+        parsed = parse_file(folder, file, "domain", fence=fence)
+        faults = [finding for finding in folder.findings[already_found:] if finding.code in _PASSED_BY]
+        if faults:
+            what = f"'{parsed.path}' is left out of the domain. {faults[0].message}"
+            passed_by = replace(faults[0], code="domain-file-unread", severity="warning", message=what)
+            folder.findings[already_found:] = [passed_by]
+            continue
+        files.append(parsed)
+        version = version_too_high(parsed)
+        if version is not None:
+            what = version.message.replace("the file is skipped", "it is read all the same")
+            folder.findings.append(replace(version, message=what))
     return [*files, *(ProjectFile(name, "domain", None) for name in folder.closed[already_closed:])]
+
+
+_PASSED_BY: Final = frozenset({"yaml-syntax", "yaml-duplicate-key", "file-not-utf8"})
+"""What keeps a file from being read: a single domain file ends Rasa then, one of several is passed by."""
 
 
 def _supported(folder: ProjectFolder, files: Iterable[ProjectFile]) -> list[ProjectFile]:

@@ -127,7 +127,12 @@ def _read_steps(findings: _Findings, nodes: Sequence[YamlNode], kind: str) -> li
             steps += reader(findings, node)
         elif "metadata" not in node.items:
             names = ", ".join(f"'{key}'" for key in node.items) or "nothing"
-            findings.schema(node, f"a step of a {kind} holds {names}, which is no step")
+            if node.items.keys() <= {"entities"}:
+                message = f"A step of a {kind} in '{node.source.path}' holds {names}, which is no step; it is skipped."
+                remedy = "Write what the user says or the bot does."
+                findings.note("step-unexpected", "warning", message, node.location, remedy)
+            else:
+                findings.schema(node, f"a step of a {kind} holds {names}, which is no step")
     return steps
 
 

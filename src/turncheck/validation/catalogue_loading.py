@@ -129,7 +129,14 @@ READING = (
         "version-too-high",
         "load",
         "A file has a newer format version and is skipped",
-        'Nothing of the file is used. Write `version: "3.1"`, or use a newer Rasa.',
+        "Nothing of the file is used, unless it is one of several files of a domain, which Rasa reads all the same. Write"
+        ' `version: "3.1"`, or use a newer Rasa.',
+    ),
+    warning_check(
+        "domain-file-unread",
+        "load",
+        "One of the files in the domain's folder cannot be read",
+        "It is not YAML or not UTF-8. Rasa passes it by, and the assistant is trained without what it defines. Correct it.",
     ),
     warning_check(
         "version-invalid",
@@ -321,6 +328,12 @@ STORY_LOADING = (
         "Write the intent, or remove the step.",
         "on-warnings",
         "never",
+    ),
+    warning_check(
+        "step-unexpected",
+        "load",
+        "A step of a story or rule is none",
+        "It has none of the keys that say what happens (`intent`, `user`, `action`, …), and is skipped.",
     ),
     warning_check(
         "step-without-action", "load", "A bot step has an empty action", "The step is skipped. Name the action."

@@ -299,9 +299,9 @@ UNUSED = (
     ),
     _check(
         "format-not-read",
-        "error",
+        "warning",
         "A file of training data is no YAML",
-        "Nothing is read from it. Convert it to Rasa's YAML format.",
+        "Nothing is read from it. Convert it to Rasa's YAML format, or remove it.",
         "data/nlu.md",
         "data/nlu.yml",
         matters_always=True,

@@ -102,8 +102,8 @@ EXAMPLES = (
         "synonym-unreached",
         "warning",
         "A synonym is never reached",
-        "Its text is annotated in no example and stands in no lookup table, so nothing extracts it, or there is no"
-        " EntitySynonymMapper in the pipeline.",
+        "Its text is annotated in no example, and no RegexEntityExtractor finds it by a lookup table or a regex, so nothing"
+        " extracts it; or there is no EntitySynonymMapper in the pipeline.",
         "- synonym: large\n  examples: |\n    - humongous   # annotated nowhere",
         "- a [humongous](size) pizza",
     ),

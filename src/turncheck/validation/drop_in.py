@@ -67,6 +67,6 @@ def _visible(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _is_domain_skipped(project: Project) -> bool:
-    """Whether the domain's version is too high, so that Rasa reads nothing of it."""
-    domain_paths = {file.path for file in project.files if file.role == "domain"}
-    return any(f.code == "version-too-high" and f.location.path in domain_paths for f in project.findings)
+    """Whether the domain is one file whose version is too high, so that Rasa reads nothing of it."""
+    path = project.domain.location.path
+    return any(f.code == "version-too-high" and f.location.path == path for f in project.findings)

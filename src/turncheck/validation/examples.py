@@ -189,6 +189,16 @@ def _bare_values(
         position += size or 1
 
 
+def _matching(project: Project, named: set[str]) -> tuple[bool, bool, bool]:
+    """Whether the pipeline extracts what lookup tables list, what regexes of annotated entities match, and anything."""
+    pipeline = project.config.pipeline or ()
+    anything = bool(pretrained_entities(project.config)) or any(is_custom(component.name) for component in pipeline)
+    matching = [c.parameters for c in pipeline if short_name(c.name) == "RegexEntityExtractor"]
+    has_pattern = any(regex.name in named for regex in project.nlu.regexes)
+    by_table = any(parameters.get("use_lookup_tables", True) for parameters in matching)
+    return by_table, has_pattern and any(p.get("use_regexes", True) for p in matching), anything
+
+
 def check_synonyms(project: Project) -> Iterator[Finding]:
     """Synonyms that nothing extracts, that no component maps, or that point at each other."""
     nlu = project.nlu
@@ -200,15 +210,16 @@ def check_synonyms(project: Project) -> Iterator[Finding]:
             nlu.synonyms[0].location,
         )
     annotated = {e.text[a.start : a.end].casefold() for e in nlu.examples for a in e.entities}
-    listed = {element.casefold() for table in nlu.lookups for element in table.elements}
-    anything = bool(nlu.regexes) or bool(pretrained_entities(project.config))
+    named = {entity.entity for example in nlu.examples for entity in example.entities}
+    listed = {element.casefold() for table in nlu.lookups if table.name in named for element in table.elements}
+    by_table, by_pattern, anything = _matching(project, named)
     values = {synonym.synonym.casefold(): str(synonym.value) for synonym in nlu.synonyms}
     for synonym in nlu.synonyms:
         text = synonym.synonym.casefold()
         value = str(synonym.value).casefold()
         if text == value:
             continue
-        if text not in annotated and text not in listed and not anything:
+        if text not in annotated and not (by_table and text in listed) and not by_pattern and not anything:
             yield found(
                 "synonym-unreached",
                 f"The synonym '{synonym.synonym}' for '{synonym.value}' is annotated nowhere, so nothing extracts it.",

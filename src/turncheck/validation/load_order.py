@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from turncheck.finding import Finding
 from turncheck.project.model import Domain
 from turncheck.validation import schemas
+from turncheck.validation.loading import importer_faults
 from turncheck.validation.registry import CHECKS
 from turncheck.validation.schema_rules import faults_of
 
@@ -108,7 +109,8 @@ ABOUT_EMPTIED_DOMAIN: Final = frozenset(
 _STORY_CODES: Final = frozenset(
     {
         *("retrieval-intent-full-name", "story-name-empty", "story-without-steps", "step-without-intent"),
-        *("step-without-action", "step-list-empty", "checkpoint-slot-invalid", "checkpoint-condition-ignored"),
+        *("step-unexpected", "step-without-action", "step-list-empty", "checkpoint-slot-invalid"),
+        "checkpoint-condition-ignored",
         *("slot-without-value", "slot-named-undefined", "story-intent-undefined"),
     }
 )
@@ -149,6 +151,8 @@ class LoadOrder:
         return self._rank_while_loading(finding, path)
 
     def _rank_while_loading(self, finding: Finding, path: str) -> Rank:
+        if finding.code == "domain-file-unread":
+            return (DOMAIN, path, _SYNTAX, 0, 0)
         stages = self._stages.get(path, _UNREAD)
         line = finding.location.line or 0
         if finding.code in _NOT_EVEN_TEXT:
@@ -184,7 +188,8 @@ _UNREAD: Final = _Stages(ENCODING, ENCODING, ENCODING)
 def _stages_of(file: ProjectFile) -> _Stages:
     if file.role == "config":
         # Whatever is no mapping is found at once; the rest is looked at when everything else is loaded.
-        return _Stages(CONFIG_SYNTAX, CONFIG_SYNTAX, CONFIG_SCHEMA if file.mapping else CONFIG_SYNTAX)
+        is_early = not file.mapping or any(importer_faults(file.mapping))
+        return _Stages(CONFIG_SYNTAX, CONFIG_SYNTAX, CONFIG_SYNTAX if is_early else CONFIG_SCHEMA)
     if file.role == "domain":
         return _Stages(DOMAIN, DOMAIN, DOMAIN)
     first = NLU if file.has_nlu else STORIES

@@ -51,6 +51,8 @@ def check_files(project: Project) -> Iterator[Finding]:
             continue
         faults = list(_schema_faults(file, file.document.root))
         yield from faults
+        if file.role == "config" and file.mapping is not None:
+            yield from importer_faults(file.mapping)
         if file.role in {"domain", "config"} or file.has_nlu or file.has_stories:
             yield from check_unreadable_values(file.document.root)
         if file.mapping is not None and file.role in {"domain", "data"}:
@@ -103,6 +105,19 @@ def _top_keys(root: YamlMapping, file: ProjectFile) -> Iterator[Finding]:
     for key in root.items:
         if key not in known and key not in _CALM_TOP_KEYS:
             yield found("key-unknown", f"Nothing reads the key '{key}' of '{file.path}'.", root.key_location(key))
+
+
+def importer_faults(root: YamlMapping) -> Iterator[Finding]:
+    """What is no list of names behind ``importers``; no schema says so, but Rasa ends with a traceback."""
+    node = root.items.get("importers")
+    if node is None:
+        return
+    if not isinstance(node, YamlSequence):
+        yield found("schema-violation", "The 'importers' of the configuration are no list.", node.location)
+        return
+    for item in node.items:
+        if not isinstance(item.at("name"), YamlScalar) or not isinstance(item.data["name"], str):
+            yield found("schema-violation", "An importer of the configuration has no name.", item.location)
 
 
 def check_importers(project: Project) -> Iterator[Finding]:

@@ -123,6 +123,9 @@ def _scalar_faults(node: YamlNode, rule: Scalar, path: str) -> Iterator[Fault]:
     if reading == "variable":
         what = f"{_shown(node)} names an environment variable and"
         yield Fault(what, path, node.location, (_TYPES[rule.type],), advice="Put quotes around it.")
+    elif reading == "sign":
+        what = f"{_shown(node)} has a meaning of its own in YAML and"
+        yield Fault(what, path, node.location, (_TYPES[rule.type],), advice="Put quotes around it.")
     elif reading is not None and rule.type == "str":
         yield Fault(f"the {reading} {str(value)[:60]}", path, node.location, (_TEXT,))
     elif not _is_of_type(value, rule.type):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from turncheck.validation.facts import Facts
 
 # What Rasa reads from a text that begins with a slash: intent, confidence, entities, and a rest that is dropped.
+_SLOT = re.compile(r"(?<!\{)\{[^\W\d]\w*\}")
 _PAYLOAD = re.compile(r"/(?P<intent>[^{@]+)(?P<confidence>@[0-9.]+)?(?P<entities>\{.+\})?(?P<rest>.*)", re.DOTALL)
 
 
@@ -51,8 +52,16 @@ def check_buttons(facts: Facts) -> Iterator[Finding]:
                         yield from _payload(facts, response.name, payload.strip(), place)
 
 
+def filled_payload(payload: str) -> str:
+    """Return the payload as Rasa says it, with 1 for each slot: double braces are single ones then."""
+    filled = _SLOT.sub("1", payload)
+    if "{{" not in payload or filled.count("{{") != filled.count("}}"):
+        return payload
+    return filled.replace("{{", "{").replace("}}", "}")
+
+
 def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iterator[Finding]:
-    match = _PAYLOAD.fullmatch(payload)
+    match = _PAYLOAD.fullmatch(filled_payload(payload))
     where = f"The payload '{payload}' of a button of '{response}'"
     entities: Any = {}
     if match is not None and match["entities"]:
@@ -63,6 +72,10 @@ def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iter
     if match is None or match["rest"] or not isinstance(entities, dict):
         yield found("button-payload-invalid", f"{where} cannot be read.", place)
         return
+    left = _SLOT.search(match["entities"] or "")
+    if left is not None:
+        advice = "Double the braces of the JSON: '/intent{{…}}'."
+        yield found("button-payload-invalid", f"{where} is said with '{left[0]}' as it stands.", place, advice)
     intent = match["intent"].strip()
     if intent.partition("/")[0] not in facts.intents:
         yield found(

@@ -1,7 +1,7 @@
 """Unquoted values that Rasa reads as something else than the text which the reader takes them for.
 
-Rasa 3.6 reads YAML 1.2 with ruamel.yaml, which keeps dates and underscores in numbers from YAML 1.1, and takes ``${…}``
-for an environment variable.
+Rasa 3.6 reads YAML 1.2 with ruamel.yaml, which keeps dates, ``=`` and underscores in numbers from YAML 1.1, and takes
+``${…}`` for an environment variable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from turncheck.finding import Finding
 
-Reading = Literal["date", "number", "variable"]
+Reading = Literal["date", "number", "variable", "sign"]
 
 _DATE: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)"
@@ -30,6 +30,8 @@ _NUMBER: Final = re.compile(
     r"[-+]?(?:0b[01_]+|0o?[0-7_]+|[0-9_]+|0x[0-9a-fA-F_]+"
     r"|[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[0-9][0-9_]*[eE][-+]?[0-9]+|\.[0-9_]+(?:[eE][-+][0-9]+)?)"
 )
+_SIGNS: Final = frozenset({"=", "<<"})
+"""As values they mean something in YAML 1.1."""
 _NUMBER_START: Final = frozenset("-+.0123456789")
 
 
@@ -41,6 +43,8 @@ def rasas_reading(node: YamlNode) -> Reading | None:
     if "${" in text:
         names_variable = "\n" not in text and text.find("${") < text.rfind("}") - 1
         return "variable" if names_variable else None
+    if text in _SIGNS:
+        return "sign"
     if not text or text[0] not in _NUMBER_START:
         return None
     if _DATE.fullmatch(text):
@@ -52,18 +56,20 @@ def check_unreadable_values(root: YamlNode) -> Iterator[Finding]:
     """Values anywhere in a file that end Rasa while it reads it: variables that are not set, dates that are none."""
     if not _may_hold_some(root.source.text):
         return
-    for node in _scalars(root):
-        reason = _why_unreadable(node)
+    for node, is_key in _scalars(root):
+        reason = _why_unreadable(node, is_key=is_key)
         if reason:
             yield found("value-unreadable", f"Rasa cannot read '{str(node.value)[:60]}': {reason}.", node.location)
 
 
 def _may_hold_some(text: str) -> bool:
-    return "${" in text or "_" in text or re.search(r"\d{4}-\d", text) is not None
+    return any(sign in text for sign in ("${", "_", "=", "<<")) or re.search(r"\d{4}-\d", text) is not None
 
 
-def _why_unreadable(node: YamlScalar) -> str:
+def _why_unreadable(node: YamlScalar, *, is_key: bool) -> str:
     reading, text = rasas_reading(node), str(node.value)
+    if reading == "sign" and not is_key:
+        return "YAML has a meaning of its own for it"
     if reading == "variable":
         unset = [word for word in os.path.expandvars(text).split() if word.startswith("$") and word in text]
         return f"the environment variable in '{unset[0][:60]}' is not set" if unset else ""
@@ -84,18 +90,19 @@ def _is_date(text: str) -> bool:
     return True
 
 
-def _scalars(root: YamlNode) -> Iterator[YamlScalar]:
-    """All values and keys of a file, in their order, each once."""
+def _scalars(root: YamlNode) -> Iterator[tuple[YamlScalar, bool]]:
+    """All values and keys of a file, in their order, each once, and whether it is a key."""
     seen: set[int] = set()
-    stack = [root]
+    stack = [(root, False)]
     while stack:
-        node = stack.pop()
+        node, is_key = stack.pop()
         if id(node) in seen:
             continue
         seen.add(id(node))
         if isinstance(node, YamlScalar):
-            yield node
+            yield node, is_key
         elif isinstance(node, YamlMapping):
-            stack += [part for key, value in reversed(node.items.items()) for part in (value, node.keys[key])]
+            for key, value in reversed(node.items.items()):
+                stack += [(value, False), (node.keys[key], True)]
         elif isinstance(node, YamlSequence):
-            stack += reversed(node.items)
+            stack += [(item, False) for item in reversed(node.items)]

@@ -12,6 +12,7 @@ from turncheck.project.python_code import CodeNames, names_in_code
 from turncheck.validation.components import DUCKLING_DIMENSIONS, SPACY_DIMENSIONS, is_custom, short_name
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
+from turncheck.validation.undefined import filled_payload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +122,7 @@ def _entities(facts: Facts) -> Iterator[Finding]:
 
 
 def _button_entities(facts: Facts) -> set[str]:
-    """The entities that payloads such as ``/order{"size": "large"}`` bring; ``{{`` in a response stands for ``{``."""
+    """The entities that payloads such as ``/order{"size": "large"}`` bring."""
     payloads = (
         button["payload"].strip()
         for response in facts.domain.responses.values()
@@ -130,12 +131,7 @@ def _button_entities(facts: Facts) -> set[str]:
         for button in variation.content.get(key) or ()
         if isinstance(button, dict) and isinstance(button.get("payload"), str)
     )
-    return {
-        str(entity["entity"])
-        for payload in payloads
-        for text in (payload, payload.replace("{{", "{").replace("}}", "}"))
-        for entity in entities_of_command(text)
-    }
+    return {str(entity["entity"]) for payload in payloads for entity in entities_of_command(filled_payload(payload))}
 
 
 def pretrained_entities(config: Config) -> frozenset[str]:
