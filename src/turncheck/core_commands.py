@@ -17,6 +17,7 @@ from turncheck.files import write_all, write_file
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.project.python_code import code_of_actions
 from turncheck.project.reader import read_stories
+from turncheck.project.story_sentences import with_story_sentences
 from turncheck.project.testfiles import TEST_STORY_PREFIX, find_test_stories
 from turncheck.render.story_files import story_files
 from turncheck.render.story_text import story_text
@@ -243,7 +244,7 @@ def _subject(options: CoreTestOptions, project: Project, screen: Screen) -> Subj
         if options.end_to_end and project.nlu.examples:
             from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - heavy
 
-            nlu = EmbeddedNluTrainer(options.seed, custom).fit(project)
+            nlu = EmbeddedNluTrainer(options.seed, custom).fit(with_story_sentences(project))
     return Subject(ensemble, nlu, _info(ensemble, nlu))
 
 

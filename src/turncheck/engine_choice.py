@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from turncheck import __version__
 from turncheck.engines.base import Capabilities
 from turncheck.errors import UserError
+from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class EmbeddedEngines:
     @cached_property
     def nlu(self) -> NluEngine | None:
         """Language understanding, trained on the whole project; ``None`` where it has no sentences."""
-        return self.nlu_trainer.fit(self.project) if self.project.nlu.examples else None
+        return self.nlu_trainer.fit(with_story_sentences(self.project)) if self.project.nlu.examples else None
 
     @cached_property
     def ensemble(self) -> Ensemble:

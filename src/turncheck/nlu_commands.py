@@ -18,6 +18,7 @@ from turncheck.files import write_all, write_file
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.project.nlu_writer import write_nlu_yaml, write_responses_yaml
 from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, read_nlu, read_nlu_responses, read_project
+from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.nlu_text import nlu_text
 from turncheck.render.rasa_files import as_json, intent_errors, nlu_files
 from turncheck.render.rendered import Rendered
@@ -237,7 +238,7 @@ def engine_for(project: Project, options: NluTestOptions, screen: Screen) -> Emb
         screen.note(f"The model {fitting.path} fits the project's files and is used.")
         return fitting.nlu()
     with screen.step("train", "No model fits the project's files: training"):
-        return trainer_for(options.seed, allow_custom_code=custom).fit(project)
+        return trainer_for(options.seed, allow_custom_code=custom).fit(with_story_sentences(project))
 
 
 def write_test_files(report: Report, measured: NluMeasurement, output: NluOutput, screen: Screen) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.project.reader import read_project
+from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import text
 
@@ -80,7 +81,7 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine:
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - heavy
 
     with screen.step("train", f"No model fits: training on {len(project.nlu.examples)} sentences"):
-        return EmbeddedNluTrainer(seed=options.seed, allow_custom_code=custom).fit(project)
+        return EmbeddedNluTrainer(seed=options.seed, allow_custom_code=custom).fit(with_story_sentences(project))
 
 
 def _batches(sentences: Iterable[str]) -> Iterator[list[str]]:

@@ -11,6 +11,7 @@ from turncheck.engines.embedded.fingerprint import project_fingerprint
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.model_choice import DEFAULT_MODELS, model_path
+from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.engine_text import substitution_lines
 from turncheck.trainable import (
     ensure_nlu_accepted,
@@ -73,8 +74,11 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
         _ensure_accepted(project, wanted, options, screen)
         with screen.step("train", f"Training {' and '.join(wanted)}"):
             for part in wanted:
-                add = _add_nlu if part == "nlu" else _add_core
-                substitutions.extend(add(project, writer, options))
+                if part == "nlu":
+                    learnt = with_story_sentences(project) if "core" in wanted else project
+                    substitutions.extend(_add_nlu(learnt, writer, options))
+                else:
+                    substitutions.extend(_add_core(project, writer, options))
     except TrainingRefusedError as error:
         sys.stderr.write(f"turncheck: error: {error}\n")
         return EXIT_FAILED

@@ -10,6 +10,7 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.embedded.actions.server import ActionServer, NoActionServer
 from turncheck.engines.embedded.conversation import Assistant
 from turncheck.engines.embedded.engine import EmbeddedEngine
+from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ class EmbeddedTrainer:
             EmbeddedNluTrainer,
         )
 
-        return EmbeddedNluTrainer(seed=self.seed, allow_custom_code=self.allow_custom_code).fit(project)
+        return EmbeddedNluTrainer(seed=self.seed, allow_custom_code=self.allow_custom_code).fit(
+            with_story_sentences(project)
+        )
 
     def _fit_core(self, project: Project, nlu: NluEngine | None) -> Assistant:
         from turncheck.engines.embedded.policies.trainer import train_ensemble  # noqa: PLC0415 - as above
