@@ -71,8 +71,8 @@ EXAMPLES = (
         "warning",
         "An intent has few examples for how near its neighbours are",
         "Its sentences share most of their words with those of a much larger intent, which will win. Write more.",
-        "- intent: cancel_order   # 3 examples, beside order with 60 of the same words",
-        "- intent: cancel_order   # 15 varied examples",
+        "- intent: order          # 60 examples\n- intent: cancel_order   # 3 examples, of the same words",
+        "- intent: order          # 60 examples\n- intent: cancel_order   # 15 examples, varied",
     ),
     _check(
         "class-imbalance",
@@ -104,8 +104,8 @@ EXAMPLES = (
         "A synonym is never reached",
         "Its text is annotated in no example, and no RegexEntityExtractor finds it by a lookup table or a regex, so nothing"
         " extracts it; or there is no EntitySynonymMapper in the pipeline.",
-        "- synonym: large\n  examples: |\n    - humongous   # annotated nowhere",
-        "- a [humongous](size) pizza",
+        "- synonym: large\n  examples: |\n    - humongous",
+        "- synonym: large\n  examples: |\n    - humongous\n- intent: order\n  examples: |\n    - a [humongous](size) pizza",
     ),
     _check(
         "synonym-chain",
@@ -120,8 +120,8 @@ EXAMPLES = (
         "info",
         "Entries of a lookup table stand in no example",
         "What stands in no example is never seen while training. Use some of the entries in annotated examples.",
-        "- lookup: city\n  examples: |\n    - Reykjavik   # and in no example",
-        "- I live in [Reykjavik](city)",
+        "- lookup: city\n  examples: |\n    - Reykjavik",
+        "- lookup: city\n  examples: |\n    - Reykjavik\n- intent: inform\n  examples: |\n    - I live in [Reykjavik](city)",
     ),
     _check(
         "slot-values-missing",
@@ -145,8 +145,8 @@ EXAMPLES = (
         "The name of a response has odd characters or does not begin with `utter_`",
         "Only `utter_…` names are taken for responses in stories. Use letters, digits, underscores, and a slash in"
         " retrieval responses.",
-        "utter good-bye!:",
-        "utter_goodbye:",
+        'utter good-bye!:\n- text: "Bye!"',
+        'utter_good_night:\n- text: "Bye!"',
     ),
 )
 
@@ -157,9 +157,10 @@ DIALOGUE = (
         "A rule contradicts a story or another rule",
         "Rasa refuses to train (RulePolicy). Change the story so that it does what the rule says, or give the rule a"
         " condition.",
-        "- rule: greet\n  steps:\n  - intent: greet\n  - action: utter_greet\n- story: hello\n  steps:\n  - intent: greet\n"
-        "  - action: utter_menu",
-        "- story: hello\n  steps:\n  - intent: greet\n  - action: utter_greet",
+        "rules:\n- rule: greet\n  steps:\n  - intent: greet\n  - action: utter_greet\nstories:\n- story: hello\n  steps:\n"
+        "  - intent: greet\n  - action: utter_menu",
+        "rules:\n- rule: greet\n  steps:\n  - intent: greet\n  - action: utter_greet\nstories:\n- story: hello\n  steps:\n"
+        "  - intent: greet\n  - action: utter_greet",
         matters_always=True,
     ),
     _check(
@@ -177,7 +178,8 @@ DIALOGUE = (
         "Stories make more dialogues than can be trained with",
         "Each `or` and each checkpoint multiplies the ways through a story: ten `or` steps of three intents make 59,049."
         " Rasa follows each until time or memory ends. Split the story.",
-        "- story: survey\n  steps:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]   # and so on, ten times",
+        "- story: survey\n  steps:   # ten times:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]\n"
+        "  - action: utter_next",
         "- story: first question\n  steps:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]\n"
         "  - action: utter_next",
         matters_always=True,
@@ -187,8 +189,10 @@ DIALOGUE = (
         "warning",
         "Two stories or rules have the same name",
         "Reports and conflicts refer to them by name. Rename one.",
-        "- story: happy path\n- story: happy path",
-        "- story: happy path\n- story: happy path with refusal",
+        "- story: happy path\n  steps: [{intent: greet}, {action: utter_greet}]\n- story: happy path\n"
+        "  steps: [{intent: goodbye}, {action: utter_goodbye}]",
+        "- story: happy path\n  steps: [{intent: greet}, {action: utter_greet}]\n- story: a short goodbye\n"
+        "  steps: [{intent: goodbye}, {action: utter_goodbye}]",
     ),
     _check(
         "story-duplicate",
@@ -215,23 +219,26 @@ TESTS = (
         "warning",
         "A test story is a copy of a training story",
         "It is passed by heart and proves nothing. Vary it.",
-        "# tests/test_stories.yml has the steps of data/stories.yml",
-        "# a conversation that is not in data/stories.yml",
+        "# data/stories.yml\n- story: greet\n  steps: [{intent: greet}, {action: utter_greet}]\n"
+        "# tests/test_stories.yml\n- story: greet in a test\n  steps: [{intent: greet}, {action: utter_greet}]",
+        "# data/stories.yml\n- story: greet\n  steps: [{intent: greet}, {action: utter_greet}]\n"
+        "# tests/test_stories.yml\n- story: greet and part\n  steps: [{intent: greet}, {action: utter_greet},"
+        " {intent: goodbye}, {action: utter_goodbye}]",
     ),
     _check(
         "test-sentence-in-training",
         "warning",
         "A test sentence is also a training sentence",
         "Understanding it proves nothing. Word it differently.",
-        "- user: hello   # also an example of greet",
-        "- user: hello over there",
+        "- user: good morning to you   # also an example of greet",
+        "- user: a very good morning",
     ),
     _check(
         "test-entity-not-extractable",
         "warning",
         "A test expects an entity that nothing in the pipeline can extract",
         "The test can only fail. Add an extractor, annotated examples, a regex or a lookup table for it.",
-        "- user: on [Monday](time)   # no DucklingEntityExtractor in the pipeline",
+        "- user: on [Monday](time)   # and no DucklingEntityExtractor in the pipeline",
         "pipeline:\n- name: DucklingEntityExtractor\n  dimensions: [time]",
     ),
 )

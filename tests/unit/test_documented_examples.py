@@ -1,0 +1,230 @@
+"""What the manual shows as wrong is found, and what it shows as right is not.
+
+The examples are those that ``--explain`` prints. Each is put into the small project where its reader would write it
+(``§``, as far to the right); what it takes for granted, an entity that is listed, say, is there for both alike.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+from small_project import DOMAIN, FILES, NLU, write_project
+
+from turncheck.cli import run_command_line
+from turncheck.validate_command import Request, check_project
+from turncheck.validation.registry import CHECKS, OWN_CHECKS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+D, N, S, R, C = "domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml", "config.yml"
+TESTS = "tests/test_stories.yml"
+HERE = "§"
+
+Edit = tuple[str, str, str]
+
+
+def intent(name: str) -> Edit:
+    return (D, "- greet\n", f"- greet\n- {name}\n")
+
+
+def slot(name: str, kind: str) -> Edit:
+    return (D, "slots:\n", f"slots:\n  {name}:\n    type: {kind}\n    mappings:\n    - type: custom\n")
+
+
+ROLES: Edit = (D, "    - to\n", "    - to\n    - destination\n    - departure\n")
+IN_BLOCK: Edit = (N, "    - I want", f"    {HERE}\n    - I want")
+AT_END: Edit = (N, "", f"{HERE}\n")
+IN_SLOT: Edit = (D, "forms:\n", f"  more:\n    type: text\n    {HERE}\nforms:\n")
+IN_BUTTON: Edit = (D, "  utter_goodbye:", f"    - title: more\n      {HERE}\n  utter_goodbye:")
+IN_RESPONSES: Edit = (D, "  utter_goodbye:", f"  {HERE}\n  utter_goodbye:")
+IN_STEPS: Edit = (S, "  - action: utter_done\n", f"  - action: utter_done\n  {HERE}\n")
+IN_STORIES: Edit = (S, "", f"{HERE}\n")
+
+SIZE = "  size:\n    type: categorical\n    values:\n    - small\n    - large\n"
+GREETING = DOMAIN[DOMAIN.index("  utter_greet:") : DOMAIN.index("  utter_goodbye:")]
+
+PLACES: dict[str, list[Edit]] = {
+    "component-unknown": [(C, "pipeline:\n- name: WhitespaceTokenizer", HERE)],
+    "policy-unknown": [(C, "policies:\n- name: MemoizationPolicy", HERE)],
+    "component-order": [(C, "pipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer", HERE)],
+    "recipe-unknown": [(C, "recipe: default.v1", HERE)],
+    "slot-undefined": [IN_STEPS, slot("pizza_size", "text")],
+    "slot-value-undefined": [IN_STEPS, slot("pizza_size", "categorical\n    values: [small, large]")],
+    "entity-undefined": [IN_BLOCK],
+    "entity-role-undefined": [IN_BLOCK, ROLES],
+    "action-undefined": [(R, "  - action: utter_goodbye\n", f"  - action: utter_goodbye\n  {HERE}\n")],
+    "mapping-entity-undefined": [IN_SLOT],
+    "mapping-intent-undefined": [IN_SLOT, intent("affirm")],
+    "mapping-role-undefined": [IN_SLOT, ROLES],
+    "mapping-action-undefined": [IN_SLOT, (D, "- action_bake", "- action_bake\n- action_find_address")],
+    "mapping-requested-slot-undefined": [(D, "forms:\n", f"      {HERE}\nforms:\n")],
+    "mapping-key-unknown": [IN_SLOT],
+    "selector-intent-undefined": [(C, "- name: ResponseSelector", HERE)],
+    "used-entity-undefined": [(D, "intents:", HERE)],
+    "ignored-intent-undefined": [(D, "forms:\n  pizza_form:", HERE), intent("chitchat")],
+    "condition-slot-undefined": [(D, "  utter_done:", f"    {HERE}\n  utter_done:"), slot("logged_in", "bool")],
+    "button-payload-invalid": [IN_BUTTON, intent("inform")],
+    "button-intent-undefined": [IN_BUTTON, intent("affirm")],
+    "button-entity-undefined": [IN_BUTTON, intent("inform")],
+    "retrieval-response-missing": [AT_END],
+    "retrieval-examples-missing": [AT_END],
+    "action-unused": [(D, "actions:\n- action_bake", HERE), (S, "  - action: action_bake\n", "")],
+    "slot-unused": [(D, "slots:", HERE)],
+    "form-unused": [(D, "forms:", HERE)],
+    "entity-unused": [(D, "entities:", HERE)],
+    "action-overrides-default": [(D, "actions:", HERE)],
+    "key-unknown": [("data/more.yml", "", f"rules: []\n{HERE}\n")],
+    "type-unexpected": [(D, "", f"{HERE}\n")],
+    "file-without-data": [("data/more.yml", "", f"{HERE}\n")],
+    "format-deprecated": [("data/more.json", "", HERE)],
+    "importers-ignored": [(C, "", HERE)],
+    "settings-invalid": [("turncheck.yml", "", HERE)],
+    "suppression-unused": [(D, "- greet\n", f"{HERE}\n")],
+    "class-imbalance": [(N, NLU.partition("nlu:\n")[2], HERE)],
+    "intent-few-examples": [AT_END, intent("cancel_order")],
+    "regex-invalid": [AT_END],
+    "regex-backtracks": [AT_END],
+    "annotation-misaligned": [IN_BLOCK],
+    "example-duplicate": [(N, "    - hello there", f"    {HERE}\n    - hello there")],
+    "example-nearly-in-several-intents": [AT_END],
+    "example-differs-in-values-across-intents": [AT_END],
+    "example-differs-in-values-only": [IN_BLOCK],
+    "value-not-annotated": [IN_BLOCK],
+    "value-in-several-entities": [IN_BLOCK],
+    "synonym-unreached": [AT_END],
+    "synonym-chain": [AT_END],
+    "lookup-entry-unseen": [AT_END],
+    "slot-values-missing": [(D, SIZE, f"  {HERE}\n")],
+    "response-empty": [(D, GREETING, f"  {HERE}\n")],
+    "response-name-invalid": [IN_RESPONSES],
+    "rule-contradiction": [
+        ("data/more.yml", "", HERE),
+        (D, "responses:", 'responses:\n  utter_menu:\n  - text: "Pizza."'),
+    ],
+    "fallback-action-undefined": [(C, "- name: RulePolicy", HERE)],
+    "story-ways-too-many": [IN_STORIES, *map(intent, ("yes", "no", "perhaps"))],
+    "story-name-duplicate": [IN_STORIES],
+    "story-duplicate": [IN_STORIES],
+    "story-unreachable": [IN_STORIES, intent("thank")],
+    "test-sentence-in-training": [(TESTS, "", f"stories:\n- story: t\n  steps:\n  {HERE}\n    intent: greet\n")],
+    "test-entity-not-extractable": [(TESTS, "", f"stories:\n- story: t\n  steps:\n  {HERE}\n    intent: greet\n")],
+}
+"""By code: where in the project its examples stand."""
+
+
+RIGHT: dict[str, list[Edit]] = {
+    "retrieval-response-missing": [
+        (D, "responses:", HERE),
+        (N, "", "- intent: faq/prices\n  examples: |\n    - what does it cost\n"),
+    ],
+    "retrieval-examples-missing": [
+        (N, "nlu:", HERE),
+        (D, "responses:", 'responses:\n  utter_faq/prices:\n  - text: "Five each."'),
+    ],
+    "form-unused": [
+        (R, "- rule: answer", f"{HERE}\n- rule: answer"),
+        (D, "forms:", "forms:\n  order_form:\n    required_slots: []"),
+    ],
+    "entity-unused": [IN_BLOCK, (D, "entities:", "entities:\n- color")],
+    "test-entity-not-extractable": [
+        (C, "pipeline:", HERE),
+        (TESTS, "", "stories:\n- story: t\n  steps:\n  - user: on [Monday](time)\n    intent: greet\n"),
+    ],
+}
+"""Where the right example stands, if that is elsewhere."""
+
+
+COUNTED = re.compile(
+    r"^- intent: (?P<name>\w+) +# (?P<count>\d+) examples(?P<alike>, of the same words)?.*$", re.MULTILINE
+)
+
+
+def spelled_out(example: str) -> str:
+    """The example with what it only hints at: steps that come ten times, and so many examples of an intent."""
+    before, _, repeated = example.partition("# ten times:")
+    return COUNTED.sub(_intent_of_so_many, before + repeated * 10)
+
+
+def _intent_of_so_many(match: re.Match[str]) -> str:
+    what = "bring me the large parcel" if match["alike"] or match["name"] == "order" else f"about {match['name']}"
+    lines = "".join(f"\n    - {what} number {match['name']}{number}" for number in range(int(match["count"])))
+    return f"- intent: {match['name']}\n  examples: |{lines}"
+
+
+def put(folder: Path, example: str, edits: list[Edit]) -> None:
+    """Write the project with the example in it."""
+    filled = []
+    for file, old, new in edits:
+        before, mark, _ = new.partition(HERE)
+        column = len(before) - before.rfind("\n") - 1 if mark else 0
+        filled.append((file, old, new.replace(HERE, example.replace("\n", "\n" + " " * column))))
+    more = {file: "" for file, _, _ in filled if file not in FILES}
+    write_project(folder, *filled, **more)
+
+
+def found_in(folder: Path) -> set[str]:
+    findings = check_project(Request(project=folder, strict=True)).validated.findings
+    return {finding.code for finding in findings}
+
+
+def is_found(folder: Path, code: str, example: str, edits: list[Edit]) -> bool:
+    put(folder, spelled_out(example), edits)
+    return code in found_in(folder)
+
+
+@pytest.mark.parametrize("code", PLACES)
+def test_the_wrong_example_is_found_and_the_right_one_is_not(code: str, tmp_path: Path) -> None:
+    check = CHECKS[code]
+    assert is_found(tmp_path / "wrong", code, check.wrong, PLACES[code])
+    assert not is_found(tmp_path / "right", code, check.right, RIGHT.get(code, PLACES[code]))
+
+
+FILES_OF_EXAMPLE = re.compile(r"^# (\S+\.\w+)\n", re.MULTILINE)
+
+
+@pytest.mark.parametrize("code", ["format-not-read", "test-story-in-training"])
+def test_examples_that_name_their_files(code: str, tmp_path: Path) -> None:
+    for example, is_wrong in ((CHECKS[code].wrong, True), (CHECKS[code].right, False)):
+        _, *parts = FILES_OF_EXAMPLE.split(example)
+        heads = {S: FILES[S], TESTS: "stories:\n"}
+        files = {file: heads.get(file, "") + text for file, text in zip(parts[::2], parts[1::2], strict=True)}
+        folder = tmp_path / str(is_wrong)
+        write_project(folder, **files)
+        assert (code in found_in(folder)) == is_wrong
+
+
+def test_examples_that_are_paths(tmp_path: Path) -> None:
+    check = CHECKS["file-is-folder"]
+    for path in (check.wrong, check.right):
+        folder = write_project(tmp_path / str(path == check.wrong), **{path: "nlu: []\n"})
+        assert (check.code in found_in(folder)) == (path == check.wrong)
+
+
+def test_examples_that_are_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(write_project(tmp_path))
+    check = CHECKS["data-not-found"]
+    for command in (check.wrong, check.right):
+        run_command_line([*shlex.split(command)[1:], "--strict"])
+        assert (check.code in capsys.readouterr().out) == (command == check.wrong)
+
+
+def test_the_example_of_what_rasa_does_not_get_to_see(tmp_path: Path) -> None:
+    check = CHECKS["hidden-by-load-error"]
+    for example in (check.wrong, check.right):
+        folder = tmp_path / str(example == check.wrong)
+        first = (N, "- intent: greet\n  examples: |\n", f"{HERE}\n- intent: greet\n  examples: |\n")
+        put(folder, example, [first, (R, "utter_goodbye", "action_nope")])
+        findings = check_project(Request(project=folder)).validated.findings
+        assert (check.code in {finding.code for finding in findings}) == (example == check.wrong)
+
+
+def test_every_example_of_our_own_checks_is_tried() -> None:
+    elsewhere = {"format-not-read", "test-story-in-training", "file-is-folder", "data-not-found"}
+    assert {check.code for check in OWN_CHECKS} == PLACES.keys() | elsewhere | {"hidden-by-load-error"}
+    assert all(check.own for check in CHECKS.values() if check.wrong or check.right)
