@@ -12,12 +12,13 @@ import socket
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 ANSWER = b'{"events": [], "responses": [{"text": "done"}]}'
 
@@ -57,10 +58,49 @@ def server(port: int, how: str) -> ThreadingHTTPServer:
     return ThreadingHTTPServer(("127.0.0.1", port), Handler)
 
 
-@contextmanager
-def serving(how: str) -> Iterator[str]:
+@dataclass(frozen=True)
+class Call:
+    """A call that a server got."""
+
+    method: str
+    path: str
+    body: bytes
+    login: str | None
+
+
+def answering(
+    answers: Mapping[str, tuple[int, Mapping[str, str], bytes]], calls: list[Call] | None = None
+) -> AbstractContextManager[str]:
+    """Serve answers, ``(status, headers, body)`` by path, and note down the calls; yields the webhook's address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            if calls is not None:
+                calls.append(Call(self.command, self.path, body, self.headers.get("Authorization")))
+            status, headers, content = answers[self.path]
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(content))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST  # noqa: N815 - the name that the base looks for
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    return _running(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+
+
+def serving(how: str) -> AbstractContextManager[str]:
     """Serve on a free port, and yield the webhook's address."""
-    with server(0, how) as made:
+    return _running(server(0, how))
+
+
+@contextmanager
+def _running(made: ThreadingHTTPServer) -> Iterator[str]:
+    with made:
         made.daemon_threads = True
         made.handle_error = lambda *_: None  # type: ignore[method-assign]  # hung-up connections
         threading.Thread(target=made.serve_forever, args=(0.05,), daemon=True).start()

@@ -256,6 +256,71 @@ def test_a_server_that_was_there_and_is_gone_is_told_from_one_that_never_was(eng
     assert "is gone" in noted.reason
 
 
+@pytest.mark.parametrize(
+    ("kind", "body", "is_read"),
+    [
+        ("application/json", "{}", True),
+        ("Application/problem+JSON; charset=latin-1", '{"responses": [{"text": "\xe9"}]}', True),
+        ("application/json; charset=nonsense", "{}", True),
+        ("text/html", "{}", False),
+        ("", "{}", False),
+        ("application/json", "\ufeff{}", False),
+        ("application/json", "", False),
+    ],
+)
+def test_an_answer_is_read_where_its_type_says_that_it_is_json_as_by_rasa(
+    engine: EmbeddedEngine, kind: str, body: str, is_read: bool
+) -> None:
+    content = body.encode("latin-1" if "latin-1" in kind else "utf-8")
+    with bad_servers.answering({"/webhook": (200, {"Content-Type": kind}, content)}) as address:
+        served = engine.with_action_server(HttpActionServer(ActionEndpoint(address)))
+        turn = served.conversation().say("/remember")
+    assert [noted.outcome for noted in turn.custom_actions] == ["ran" if is_read else "failed"]
+    assert [response["text"] for response in turn.responses] == (["é"] if "latin-1" in kind else [])
+
+
+@pytest.mark.parametrize(("status", "method"), [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")])
+def test_a_call_that_is_sent_on_is_followed_as_by_rasa(engine: EmbeddedEngine, status: int, method: str) -> None:
+    calls: list[bad_servers.Call] = []
+    json = {"Content-Type": "application/json"}
+    answers = {"/webhook?token=t": (status, {"Location": "/moved"}, b""), "/moved": (200, json, b"{}")}
+    with bad_servers.answering(answers, calls) as address:
+        endpoint = ActionEndpoint(address, params={"token": "t"}, headers={"Authorization": "secret"})
+        turn = engine.with_action_server(HttpActionServer(endpoint)).conversation().say("/remember")
+    assert [noted.outcome for noted in turn.custom_actions] == ["ran"]
+    assert [(call.method, call.path, bool(call.body), call.login) for call in calls] == [
+        ("POST", "/webhook?token=t", True, "secret"),
+        (method, "/moved", method == "POST", "secret"),
+    ]
+
+
+def test_a_call_that_is_sent_on_to_another_server_takes_no_login_along(engine: EmbeddedEngine) -> None:
+    calls: list[bad_servers.Call] = []
+    json = {"Content-Type": "application/json"}
+    with (
+        bad_servers.answering({"/webhook": (200, json, b"{}")}, calls) as other,
+        bad_servers.answering({"/webhook": (307, {"Location": other}, b"")}) as address,
+    ):
+        endpoint = ActionEndpoint(address, headers={"authorization": "secret", "X-More": "more"})
+        turn = engine.with_action_server(HttpActionServer(endpoint)).conversation().say("/remember")
+    assert [noted.outcome for noted in turn.custom_actions] == ["ran"]
+    assert [(call.method, call.login) for call in calls] == [("POST", None)]
+
+
+def test_a_call_is_not_followed_to_a_host_that_is_not_allowed_nor_without_end(engine: EmbeddedEngine) -> None:
+    with bad_servers.answering({"/webhook": (302, {"Location": "http://169.254.1.1/"}, b"")}) as address:
+        server = HttpActionServer(ActionEndpoint(address), hosts=())
+        (noted,) = engine.with_action_server(server).conversation().say("/remember").custom_actions
+    assert noted.outcome == "failed"
+    assert "'169.254.1.1', which is not among the allowed hosts" in noted.reason
+    with bad_servers.answering({"/webhook": (307, {"Location": "/webhook"}, b"")}) as address:
+        noted = noted_of(engine, address)
+    assert (noted.outcome, noted.reason) == (
+        "failed",
+        "'action_remember' failed, the action server sends it on without end",
+    )
+
+
 def test_an_answer_that_drips_ends_when_the_turns_time_is_over(engine: EmbeddedEngine) -> None:
     with bad_servers.serving("drips") as address:
         begin = time.monotonic()

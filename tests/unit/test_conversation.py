@@ -106,3 +106,34 @@ def test_the_users_words_are_given_back_as_they_were_typed(engine: EmbeddedEngin
     turn = engine.conversation().say("  /tell ")
     assert turn.user == "  /tell "
     assert next(event["text"] for event in turn.events if event["event"] == "user") == "/tell"
+
+
+def test_after_a_loop_that_is_no_form_the_message_is_lost_as_in_rasa(engine: EmbeddedEngine) -> None:
+    stubs = {"action_undo": {"events": [{"event": "active_loop", "name": "nobodys_form"}], "responses": []}}
+    conversation = engine.conversation(stubs=stubs, fixtures={"name": "Ann"})
+    lost = conversation.say("/undo")
+    assert (lost.events, lost.active_loop, lost.slots["name"]) == ((), None, None)
+    assert lost.stopped == "'nobodys_form' is no action of the domain, so the message was lost"
+    assert texts(conversation.say("/tell")) == ["Ann"]
+    again = conversation.say("/undo")
+    assert (again.events, again.active_loop, again.slots["name"]) == ((), None, "Ann")
+    assert texts(conversation.say("/tell")) == ["Ann"]
+
+
+def test_a_users_message_that_an_action_returns_needs_what_was_understood(engine: EmbeddedEngine) -> None:
+    event: dict[str, Any] = {"event": "user", "text": "tell"}
+    turn = engine.conversation(stubs={"action_undo": {"events": [event]}}).say("/undo")
+    assert [(noted.outcome, noted.reason) for noted in turn.custom_actions] == [
+        ("failed", "the action's answer is malformed: a user event without parse_data")
+    ]
+    event["parse_data"] = {"intent": {"name": "undo"}, "entities": []}
+    turn = engine.conversation(stubs={"action_undo": {"events": [event]}}).say("/undo")
+    assert [noted.outcome for noted in turn.custom_actions] == ["stubbed"]
+
+
+def test_after_a_rewind_one_more_action_runs_as_in_rasa(engine: EmbeddedEngine) -> None:
+    tell = {"event": "user", "text": "x", "parse_data": {"intent": {"name": "nobody_knows"}, "entities": []}}
+    turn = engine.conversation(stubs={"action_undo": {"events": [tell]}}).say("/undo")
+    names = [event["name"] for event in turn.events if event["event"] == "action"]
+    assert names.count("action_undo") == 6
+    assert names.count("action_default_fallback") == 5

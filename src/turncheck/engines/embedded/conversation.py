@@ -72,6 +72,10 @@ class Assistant:
     seed: int = 0
 
 
+class _MessageLostError(Exception):
+    """The policies decided on what is no action (a loop that no domain knows): Rasa forgets the message then."""
+
+
 class EmbeddedConversation:
     """One user talking to the assistant. See :class:`turncheck.engines.base.Conversation`.
 
@@ -127,7 +131,7 @@ class EmbeddedConversation:
 
     def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
         """Send a message and return the turn."""
-        start = self._begin_turn()
+        start, was_open = self._begin_turn(), self._is_open
         self._start(metadata)
         said = text.strip()
         parsed = parse_message(said, self._context.domain, self._nlu)
@@ -142,7 +146,11 @@ class EmbeddedConversation:
         )
         self._happened([message])
         self._extract_slots()
-        self._act_until_listening()
+        try:
+            self._act_until_listening()
+        except _MessageLostError as error:
+            self._tracker = Tracker.of(self._context.domain, self._tracker.events[:start], self._tracker.name)
+            self._is_open, self._stopped = was_open, str(error)
         return self._turn(text, start)
 
     # --- a turn -------------------------------------------------------------------------------------------------------
@@ -210,7 +218,7 @@ class EmbeddedConversation:
 
     def _act_until_listening(self) -> None:
         """Predict and run actions until one of them waits for the user, or too many have run."""
-        listening = False
+        listening = was_taken_back = False
         runs = 0
         while not listening and self._may_act():
             if self._custom.deadline is not None and time.monotonic() >= self._custom.deadline:
@@ -218,11 +226,18 @@ class EmbeddedConversation:
                 self._timed_out = True
                 return
             runs += 1
-            limit = ACTION_LIMIT if self._actions_since_listening() >= ACTION_LIMIT else RUN_LIMIT
-            if limit == ACTION_LIMIT or runs > RUN_LIMIT:
+            # Rasa does not count while the latest action that stands is that of listening, as after a rewind. Where one
+            # action after the other is taken back that would never end.
+            is_taken_back = self._tracker.latest_action_name in {ACTION_LISTEN, ACTION_SESSION_START}
+            is_over = self._actions_since_listening() >= ACTION_LIMIT and (was_taken_back or not is_taken_back)
+            was_taken_back = is_taken_back
+            limit = ACTION_LIMIT if is_over else RUN_LIMIT
+            if is_over or runs > RUN_LIMIT:
                 self._stopped = f"more than {limit} actions in one turn"
                 return
             decision = self._next()
+            if decision.action not in self._context.domain.actions:
+                raise _MessageLostError(f"'{decision.action}' is no action of the domain, so the message was lost")
             if decision.is_end_to_end:
                 self._extract_slots()
             self._run(decision)

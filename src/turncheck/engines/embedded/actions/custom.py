@@ -118,6 +118,8 @@ def _is_list_of_mappings(value: Any) -> bool:
 def _event(shape: Json) -> Event:
     if shape.get("event") == "slot" and "value" not in shape:
         raise CallFailedError("failed", "the action's answer is malformed: a slot event without a value")
+    if shape.get("event") == "user" and not isinstance(shape.get("parse_data"), dict):
+        raise CallFailedError("failed", "the action's answer is malformed: a user event without parse_data")
     if not isinstance(shape.get("metadata") or {}, dict):
         raise CallFailedError("failed", "the action's answer is malformed: metadata that is no object")
     try:

@@ -62,7 +62,7 @@ def choose_server(
         return NoActionServer()
     if allowed_hosts is not None and not is_loopback(read.host) and read.host not in allowed_hosts:
         return NoActionServer(f"endpoints.yml names the host '{read.host}', which is not among the allowed hosts")
-    return HttpActionServer(read)
+    return HttpActionServer(read, hosts=allowed_hosts)
 
 
 def is_loopback(host: str) -> bool:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
 import socket
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
+from email.message import Message
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import urljoin, urlsplit
 
 from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import requests
 
@@ -23,6 +26,12 @@ MAX_ANSWER_BYTES = 10_000_000
 _LOOK_SECONDS = 2.0
 _DYING_SECONDS = 0.2
 """A process that ends closes its connections one after the other."""
+
+_REDIRECTS: Final = {301, 302, 303, 307, 308}
+_REDIRECTS_TO_GET: Final = {301, 302, 303}
+_MOST_REDIRECTS: Final = 10
+_JSON_TYPE: Final = re.compile(r"application/([\w.+-]+?\+)?json", re.IGNORECASE)
+"""What the type of an answer begins with, for Rasa's client to read it."""
 
 Json = dict[str, Any]
 
@@ -75,11 +84,15 @@ class HttpActionServer:
     """An action server at an address. It is called without proxies, cookies or logins of the environment.
 
     ``was_there``: whether it has been reached; one that was and is not any more is something else than none at all.
+    ``hosts``: those that it may send a call on to, beside its own; ``None``: any.
     """
 
-    def __init__(self, endpoint: ActionEndpoint, *, was_there: bool = False) -> None:
+    def __init__(
+        self, endpoint: ActionEndpoint, *, was_there: bool = False, hosts: Collection[str] | None = None
+    ) -> None:
         self.endpoint = endpoint
         self.was_there = was_there
+        self._hosts = hosts
 
     @property
     def selective_domain(self) -> bool:
@@ -103,7 +116,7 @@ class HttpActionServer:
             with within(limit), self._session() as session, self._post(session, call, limit) as response:
                 self.was_there = True
                 body = _limited_body(response)
-                status = response.status_code
+                status, kind = response.status_code, response.headers.get("Content-Type", "")
         except requests.Timeout as error:
             if not self.was_there and not self._listens():
                 raise self._absent() from error
@@ -117,19 +130,43 @@ class HttpActionServer:
             raise self._cut(name) from error
         except (requests.RequestException, OSError) as error:
             raise CallFailedError("failed", f"calling {self.place}: {error}") from error
-        return _answer(name, status, body)
+        return _answer(name, status, kind, body)
 
     def _post(self, session: requests.Session, call: Mapping[str, Any], limit: float) -> requests.Response:
-        return session.post(
-            self.endpoint.url,
-            data=json.dumps(call).encode(),
-            headers={"Content-Type": "application/json", **self.endpoint.headers},
-            params=self.endpoint.params,
-            auth=self.endpoint.basic_auth,
-            timeout=limit,
-            allow_redirects=False,
-            stream=True,
-        )
+        """Send the call, and follow where the answer sends it on to, as Rasa's client does."""
+        method, url = "POST", self.endpoint.url
+        params: Mapping[str, str] = self.endpoint.params
+        auth = self.endpoint.basic_auth
+        headers = {"Content-Type": "application/json", **self.endpoint.headers}
+        for _ in range(_MOST_REDIRECTS):
+            response = session.request(
+                method,
+                url,
+                data=json.dumps(call).encode() if method == "POST" else None,
+                headers=headers,
+                params=params,
+                auth=auth,
+                timeout=limit,
+                allow_redirects=False,
+                stream=True,
+            )
+            target = response.headers.get("Location")
+            if response.status_code not in _REDIRECTS or not target:
+                return response
+            response.close()
+            method = "GET" if response.status_code in _REDIRECTS_TO_GET else method
+            url, params, before = urljoin(url, target), {}, url
+            self._ensure_may_go_to(url, call["next_action"])
+            if _origin(url) != _origin(before):
+                auth = None
+                headers = {name: value for name, value in headers.items() if name.lower() != "authorization"}
+        raise CallFailedError("failed", f"'{call['next_action']}' failed, the action server sends it on without end")
+
+    def _ensure_may_go_to(self, url: str, name: str) -> None:
+        host = urlsplit(url).hostname
+        if self._hosts is not None and host != self.endpoint.host and host not in self._hosts:
+            reason = f"the action server sends it on to the host '{host}', which is not among the allowed hosts"
+            raise CallFailedError("failed", f"'{name}' failed, {reason}")
 
     def _without_answer(self, name: str, error: requests.ConnectionError) -> CallFailedError:
         """Tell a server that is not there from one that is there no more, and from one that hung up on the action."""
@@ -195,8 +232,18 @@ def _limited_body(response: requests.Response) -> bytes:
     return bytes(body)
 
 
-def _answer(name: str, status: int, body: bytes) -> Json:
-    """Tell answers, rejections and failures apart, by status code as Rasa does."""
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    address = urlsplit(url)
+    return address.scheme, address.hostname, address.port or {"http": 80, "https": 443}.get(address.scheme)
+
+
+def _answer(name: str, status: int, kind: str, body: bytes) -> Json:
+    """Tell answers, rejections and failures apart, by status code and content type as Rasa does."""
+    if status < 400:
+        document = _document(kind, body)
+        if not isinstance(document, dict):
+            raise CallFailedError("failed", f"the action server's answer for '{name}' is no JSON object")
+        return document
     try:
         document = json.loads(body)
     except ValueError:
@@ -205,9 +252,24 @@ def _answer(name: str, status: int, body: bytes) -> Json:
     if status == 400 and "action_name" in shape:
         reason = shape.get("error") or f"'{shape['action_name']}' rejected to run"
         raise ActionRejectedError(str(reason))
-    if status >= 300:
-        detail = f": {shape['error']}" if shape.get("error") else ""
-        raise CallFailedError("failed", f"'{name}' failed, the action server answered with status {status}{detail}")
-    if not isinstance(document, dict):
-        raise CallFailedError("failed", f"the action server's answer for '{name}' is no JSON object")
-    return document
+    detail = f": {shape['error']}" if shape.get("error") else ""
+    raise CallFailedError("failed", f"'{name}' failed, the action server answered with status {status}{detail}")
+
+
+def _document(kind: str, body: bytes) -> Any:
+    """Read what an answer holds; ``None`` where it is of another type than JSON, or is none.
+
+    Strict, as Rasa's client is: the text is in the charset that the type names, else in UTF-8 without a mark.
+    """
+    if not _JSON_TYPE.match(kind):
+        return None
+    header = Message()
+    header["Content-Type"] = kind
+    try:
+        charset = codecs.lookup(str(header.get_param("charset") or "utf-8")).name
+    except LookupError:
+        charset = "utf-8"
+    try:
+        return json.loads(body.decode(charset))
+    except ValueError:
+        return None
