@@ -239,3 +239,66 @@ def test_stories_that_were_downloaded_are_judged(project: Path, monkeypatch: pyt
     monkeypatch.setattr(core_commands, "download", lambda _: TESTS.encode())
     assert run_command_line(["test", "core", "--no-plot", "-q", "--url", "https://example.com/t.yml"]) == EXIT_OK
     assert "wrong" in (project / "results" / "failed_test_stories.yml").read_text()
+
+
+UNDERSTOOD = {
+    "domain.yml": """
+intents: [greet, order]
+entities: [size]
+slots:
+  size: {type: text, mappings: [{type: from_entity, entity: size}]}
+responses:
+  utter_hi: [{text: hi}]
+""",
+    "config.yml": """
+pipeline:
+- name: WhitespaceTokenizer
+- name: KeywordIntentClassifier
+- name: RegexEntityExtractor
+policies: [{name: MemoizationPolicy}]
+""",
+    "data/nlu.yml": """
+nlu:
+- intent: greet
+  examples: |
+    - hello
+- intent: order
+  examples: |
+    - a [big](size) one
+- lookup: size
+  examples: |
+    - big
+""",
+    "data/stories.yml": "stories:\n- story: s\n  steps: [{intent: greet}, {action: utter_hi}]\n",
+    "data/rules.yml": "",
+    "tests/test_stories.yml": """
+stories:
+- story: taken for something else
+  steps:
+  - slot_was_set: [{size: small}]
+  - user: hello
+    intent: order
+  - action: utter_hi
+- story: annotated
+  steps:
+  - user: 'I want a [big](size) and a [huge]{"entity": "size", "role": "second"} one'
+    intent: order
+  - slot_was_set: [{size: big}]
+  - action: utter_hi
+""",
+}
+
+
+@pytest.fixture
+def understanding(project: Path) -> Path:
+    for name, content in UNDERSTOOD.items():
+        (project / name).write_text(content)
+    return project
+
+
+def test_a_message_that_was_misunderstood_is_reported_with_the_slots_at_that_point(understanding: Path) -> None:
+    run_command_line(["test", "core", "--e2e", "--no-plot", "-q", "--json", "report.json"])
+    report = json.loads((understanding / "report.json").read_text())
+    story = next(one for one in report["core"]["stories"] if one["name"] == "taken for something else")
+    intent = next(step for step in story["steps"] if step["kind"] == "intent")
+    assert (intent["expected"], intent["predicted"], intent["slots"]) == ("order", "greet", {"size": "small"})

@@ -17,7 +17,7 @@ from report_builder import case, example, finding, report, story, suite
 from turncheck.comparison.gates import judge
 from turncheck.render.junit import render_junit
 from turncheck.render.sinks.xml import attribute, element
-from turncheck.report.model import GateSettings, Skipped
+from turncheck.report.model import Alternative, GateSettings, Skipped, StoryStep
 
 if TYPE_CHECKING:
     from turncheck.report.model import Report
@@ -72,7 +72,30 @@ def test_file_is_relative_to_the_repository_and_line_that_of_the_failing_step() 
     failure = failing.find("failure")
     assert failure is not None
     assert failure.get("message") == "expected b, got c"
-    assert failure.text == "  a\n! b, but c was predicted by MemoizationPolicy (1.000)"
+    assert failure.text == (
+        "  a\n! b, but c was predicted by MemoizationPolicy (1.000)\n    at tests/test_stories.yml:12:5"
+    )
+
+
+def test_a_failed_story_says_what_else_was_considered_and_slots_and_loop_at_that_point() -> None:
+    wrong = StoryStep(
+        kind="action",
+        expected="b",
+        predicted="c",
+        passed=False,
+        alternatives=(Alternative(action="d", confidence=0.25), Alternative(action="e<", confidence=0.125)),
+        slots={"size": "large\n", "n": 2.5},
+        active_loop="order_form",
+    )
+    result = msgspec.structs.replace(story("s"), passed=False, steps=(wrong,))
+    failure = case_named(junit_of(report(stories=[result])), "s").find("failure")
+    assert failure is not None
+    assert failure.text == (
+        "! b, but c was predicted\n"
+        "    also considered: d 0.25, e< 0.12\n"
+        "    slots: size='large\\n', n=2.5\n"
+        "    active loop: order_form"
+    )
 
 
 def test_a_wrong_sentence_fails_nothing_unless_a_gate_of_its_intent_fails() -> None:

@@ -126,6 +126,7 @@ class _Runner:
                 passed=intent_right,
                 location=event.location,
                 text=event.text,
+                **self._situation(right=intent_right),
             )
         )
         if expected or predicted:
@@ -137,6 +138,7 @@ class _Runner:
                     passed=entities_right,
                     location=event.location,
                     text=event.text,
+                    **self._situation(right=entities_right),
                 )
             )
         self.heard = None
@@ -159,6 +161,13 @@ class _Runner:
             return event.intent_name, event.entities
         parse = self.understood[event.text]
         return _predicted_intent(parse, expected), [_found(entity) for entity in parse.entities]
+
+    def _situation(self, *, right: bool) -> dict[str, Any]:
+        """Slots and active loop at this point, which a wrong step says."""
+        if right:
+            return {}
+        filled = {name: value for name, value in self.tracker.slots.items() if value is not None}
+        return {"slots": filled, "active_loop": self.tracker.active_loop_name}
 
     # --- actions ------------------------------------------------------------------------------------------------------
 
@@ -263,9 +272,8 @@ class _Runner:
                 Alternative(action=action, confidence=confidence)
                 for action, confidence in (decision.alternatives if decision is not None else ())
             ),
-            slots={name: value for name, value in self.tracker.slots.items() if value is not None},
-            active_loop=self.tracker.active_loop_name,
             warning=warned,
+            **self._situation(right=False),
         )
 
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from junit_xml import TestCase, TestSuite, to_xml_report_string
 
 from turncheck.comparison.wording import figure
+from turncheck.render.circumstances import circumstances
 from turncheck.render.links import repository_path
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.xml import attribute, element
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.comparison.model import Comparison, GateResult, Verdict
     from turncheck.location import Location
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from turncheck.report.model import CaseResult, NluPrediction, Report, StoryResult, StoryStep
 
 _MOST_LISTED = 200
+_LONGEST_LINE = 2_000
+_DEEPEST = 4
 
 
 def render_junit(report: Report, comparison: Comparison | None, verdict: Verdict, links: Links) -> Rendered:
@@ -124,7 +127,8 @@ class _Writer:
         case = self._case("core", story.name, place)
         if not story.passed:
             message = f"expected {wrong.expected}, got {wrong.predicted}" if wrong else "the story failed"
-            case.add_failure_info(attribute(message), _listed(map(_step, story.steps)), "story")
+            lines = (line for step in story.steps for line in _step(step))
+            case.add_failure_info(attribute(message), _listed(lines), "story")
         return case
 
     def end_to_end(self) -> Iterable[TestSuite]:
@@ -189,18 +193,23 @@ def _told(example: NluPrediction) -> str:
     return f"{example.location}: {example.text!r} was taken for {taken} ({sure})"
 
 
-def _step(step: StoryStep) -> str:
+def _step(step: StoryStep) -> Iterator[str]:
     if step.passed:
-        return f"  {step.expected}"
+        yield f"  {step.expected}"
+        return
     policy = f" by {step.policy}" if step.policy else ""
     sure = f" ({figure(step.confidence, 'score')})" if step.confidence is not None else ""
-    return f"! {step.expected}, but {step.predicted} was predicted{policy}{sure}"
+    yield f"! {step.expected}, but {step.predicted} was predicted{policy}{sure}"
+    yield from (f"    {line}" for line in circumstances(step, attribute))
 
 
 def _listed(lines: Iterable[str]) -> str:
     """Lines as the text of an element, indented ones as they are."""
     shown = list(lines)
-    kept = [f"{line[: len(line) - len(line.lstrip(' '))][:2]}{attribute(line)}" for line in shown[:_MOST_LISTED]]
+    kept = [
+        f"{line[: len(line) - len(line.lstrip(' '))][:_DEEPEST]}{attribute(line, _LONGEST_LINE)}"
+        for line in shown[:_MOST_LISTED]
+    ]
     if len(shown) > _MOST_LISTED:
         kept.append(f"… and {len(shown) - _MOST_LISTED:,} more in report.json")
     return element("\n".join(kept))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.render.circumstances import circumstances
 from turncheck.render.coverage_text import not_reached
 from turncheck.render.engine_text import substitution_lines
 from turncheck.render.sinks.terminal import text
@@ -65,26 +66,10 @@ def _side_by_side(story: StoryResult) -> Iterator[str]:
             yield f"  {mark} {expected:<{_WIDTH}}  {expected}"
             continue
         yield f"  {mark} {expected:<{_WIDTH}}  {text(step.predicted, _WIDTH)}{_who(step)}"
-        yield from _circumstances(step)
+        yield from (f"      {line}" for line in circumstances(step, text))
 
 
 def _who(step: StoryStep) -> str:
     if step.policy is None or step.confidence is None:
         return ""
     return f"  [{text(step.policy)} {step.confidence:.2f}]"
-
-
-def _circumstances(step: StoryStep) -> Iterator[str]:
-    place = f"at {text(str(step.location))}" if step.location else ""
-    others = ", ".join(f"{text(other.action)} {other.confidence:.2f}" for other in step.alternatives)
-    slots = ", ".join(f"{text(name)}={text(repr(value), 40)}" for name, value in step.slots.items())
-    parts = [
-        place,
-        f"also considered: {others}" if others else "",
-        f"slots: {slots}" if slots else "",
-        f"active loop: {text(step.active_loop)}" if step.active_loop else "",
-        f"said: {text(step.text)}" if step.text else "",
-    ]
-    for part in parts:
-        if part:
-            yield f"      {part}"
