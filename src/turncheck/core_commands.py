@@ -12,7 +12,7 @@ from turncheck import __version__
 from turncheck.engine_choice import given_rasa
 from turncheck.engines.base import CutShortError
 from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
-from turncheck.evaluation.stories import evaluate_stories
+from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
 from turncheck.files import write_all, write_file
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.project.python_code import code_of_actions
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.model_choice import LoadedModel
     from turncheck.project.model import Project, Story
-    from turncheck.rasa_engines import RasaEngines
     from turncheck.screen import Screen
     from turncheck.settings import Settings
 
@@ -85,7 +84,11 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
     project = read_given_project(options.project, options.domain, None, options.config, options.endpoints)
     stopped: CutShortError | None = None
     with given_rasa(options.rasa, project) as rasa:
-        subject = _subject(options, project, screen) if rasa is None else _subject_of_rasa(rasa, options)
+        reads_texts = options.end_to_end or has_annotated_texts(stories)
+        if rasa is None:
+            subject = _subject(options, project, screen, reads_texts=reads_texts)
+        else:
+            subject = Subject(rasa.ensemble, rasa.nlu if reads_texts else None, rasa.info())
         try:
             with screen.step("core", f"Testing {_number(stories, options.max_stories)} stories"):
                 core = evaluate_stories(
@@ -220,19 +223,15 @@ class Subject:
     info: EngineInfo
 
 
-def _subject_of_rasa(rasa: RasaEngines, options: CoreTestOptions) -> Subject:
-    return Subject(rasa.ensemble, rasa.nlu if options.end_to_end else None, rasa.info())
-
-
-def _subject(options: CoreTestOptions, project: Project, screen: Screen) -> Subject:
+def _subject(options: CoreTestOptions, project: Project, screen: Screen, *, reads_texts: bool) -> Subject:
     if options.models:
-        return subject_of(load_model(named_model(options.models[0])), options, screen)
-    parts = ("core", "nlu") if options.end_to_end and project.nlu.examples else ("core",)
+        return subject_of(load_model(named_model(options.models[0])), options, screen, reads_texts=reads_texts)
+    parts = ("core", "nlu") if reads_texts and project.nlu.examples else ("core",)
     custom = options.allow_custom_code
     fitting = fitting_model(options.project / DEFAULT_MODELS, project, parts, allow_custom_code=custom)
     if fitting is not None:
         screen.detail(f"Using the model {fitting.path}")
-        return subject_of(fitting, options, screen)
+        return subject_of(fitting, options, screen, reads_texts=reads_texts)
     screen.note("No model fits the project's files: training in memory.")
     ensure_trainable(project)
     ensure_policies_accepted(project, screen)
@@ -241,22 +240,23 @@ def _subject(options: CoreTestOptions, project: Project, screen: Screen) -> Subj
     with screen.step("train", "Training"):
         ensemble = train_ensemble(project)
         nlu = None
-        if options.end_to_end and project.nlu.examples:
+        if reads_texts and project.nlu.examples:
             from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - heavy
 
             nlu = EmbeddedNluTrainer(options.seed, custom).fit(with_story_sentences(project))
-    return Subject(ensemble, nlu, _info(ensemble, nlu))
+    return Subject(ensemble, nlu, _info(ensemble, nlu if options.end_to_end else None))
 
 
-def subject_of(loaded: LoadedModel, options: CoreTestOptions, screen: Screen) -> Subject:
-    """Return what a model has to offer. A model of policies alone understands only ``/intent`` messages, as in Rasa."""
+def subject_of(loaded: LoadedModel, options: CoreTestOptions, screen: Screen, *, reads_texts: bool) -> Subject:
+    """Return what a model has to offer. A model of policies alone understands only ``/intent`` messages, as in Rasa.
+
+    ``reads_texts``: its NLU is needed, if only to tokenize.
+    """
     ensemble = loaded.ensemble()
-    nlu = None
-    if options.end_to_end and loaded.has_nlu:
-        nlu = loaded.nlu()
-    elif options.end_to_end:
+    nlu = loaded.nlu() if reads_texts and loaded.has_nlu else None
+    if options.end_to_end and nlu is None:
         screen.note(f"The model {loaded.path} has no NLU: of messages only /intent ones are understood.")
-    return Subject(ensemble, nlu, _info(ensemble, nlu, loaded.path.name))
+    return Subject(ensemble, nlu, _info(ensemble, nlu if options.end_to_end else None, loaded.path.name))
 
 
 def _info(ensemble: Ensemble, nlu: NluEngine | None, model: str | None = None) -> EngineInfo:

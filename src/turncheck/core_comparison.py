@@ -172,7 +172,9 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
 
 def _judge(path: Path, stories: Sequence[Story], options: CoreTestOptions, screen: Screen) -> _Correct:
     with screen.step("core", f"Testing {path}"):
-        subject = subject_of(load_model(named_model(path)), replace(options, models=(path,)), screen)
+        subject = subject_of(
+            load_model(named_model(path)), replace(options, models=(path,)), screen, reads_texts=options.end_to_end
+        )
         core = evaluate_stories(
             subject.ensemble,
             stories,

@@ -126,6 +126,7 @@ def _core(files: _Files, places: dict[str, Location]) -> Core | None:
         passed=files.text("successful_test_stories.yml"),
         warned=files.text("stories_with_warnings.yml"),
         places=places,
+        entities=files.results(_POLICY_ENTITIES),
     )
 
 

@@ -55,6 +55,8 @@ def test_results_of_test_core_come_out_as_they_went_in(folder: Path, tmp_path: P
             assert ours[path.name] == path.read_text("utf-8"), path.name
     stated = json.loads((folder / "story_report.json").read_text("utf-8"))
     assert json.loads(str(ours["story_report.json"])) == stated
+    for name in {"TEDPolicy_report.json", "TEDPolicy_errors.json"} & {path.name for path in folder.iterdir()}:
+        assert json.loads(str(ours[name])) == json.loads((folder / name).read_text("utf-8"))
     conversations = stated.get("conversation_accuracy", {"total": 0, "correct": 0})
     if (folder / "failed_test_stories.yml").exists():
         failed = [story for story in core.stories if not story.passed]

@@ -302,3 +302,21 @@ def test_a_message_that_was_misunderstood_is_reported_with_the_slots_at_that_poi
     story = next(one for one in report["core"]["stories"] if one["name"] == "taken for something else")
     intent = next(step for step in story["steps"] if step["kind"] == "intent")
     assert (intent["expected"], intent["predicted"], intent["slots"]) == ("order", "greet", {"size": "small"})
+
+
+@pytest.mark.parametrize("flags", [[], ["--e2e"]])
+def test_annotated_entities_that_no_policy_finds_are_written_as_by_rasa(understanding: Path, flags: list[str]) -> None:
+    run_command_line(["test", "core", "-q", *flags])
+    results = understanding / "results"
+    (error,) = json.loads((results / "TEDPolicy_errors.json").read_text())
+    assert error["text"] == "I want a big and a huge one"
+    assert [entity["value"] for entity in error["entities"]] == ["big", "huge"]
+    assert error["predicted_entities"] == []
+    report = json.loads((results / "TEDPolicy_report.json").read_text())
+    # A misunderstood message loses its roles, in Rasa as well.
+    supports = {label: row["support"] for label, row in report.items() if label.startswith("size")}
+    assert supports == ({"size": 2} if flags else {"size": 1, "size.second": 1})
+    assert report["accuracy"] == 6 / 8
+    assert (results / "TEDPolicy_confusion_matrix.png").exists()
+    run_command_line(["test", "core", "-q", *flags, "--no-errors", "--no-plot", "--out", "fewer"])
+    assert not list((understanding / "fewer").glob("TEDPolicy_[ec]*"))

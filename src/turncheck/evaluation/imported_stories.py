@@ -11,11 +11,12 @@ from turncheck.errors import UserError
 from turncheck.location import Location
 from turncheck.project.yaml_positions import YamlMapping, YamlSequence, parse_yaml
 from turncheck.project.yaml_source import YamlSource
-from turncheck.report.model import Core, StoryResult, StoryStep, WrittenStep
+from turncheck.report.model import Core, PolicyEntities, StoryResult, StoryStep, WrittenStep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from turncheck.evaluation.imported_nlu import Results
     from turncheck.project.yaml_positions import YamlNode
 
 NO_SUCCESSES: Final = (
@@ -34,6 +35,7 @@ def import_core(
     passed: tuple[str, str] | None,
     warned: tuple[str, str] | None,
     places: Mapping[str, Location],
+    entities: Results | None = None,
 ) -> Core:
     """Make the section of ``story_report.json`` and the story files beside it.
 
@@ -43,6 +45,7 @@ def import_core(
         passed: of ``successful_test_stories.yml``.
         warned: of ``stories_with_warnings.yml``.
         places: where the project has its test stories, by their names.
+        entities: what the policies found, ``TEDPolicy_report.json`` and its errors.
 
     Raises:
         UserError: a file has another shape.
@@ -68,7 +71,15 @@ def import_core(
         recall=float(averages.get("recall") or 0.0),
         f1=float(averages.get("f1-score") or 0.0),
         remarks=tuple(remarks),
+        policy_entities=_policy_entities(entities) if entities and (entities.report or entities.errors) else None,
     )
+
+
+def _policy_entities(found: Results) -> PolicyEntities:
+    errors = found.errors or []
+    if not all(isinstance(error, dict) for error in errors):
+        raise UserError("TEDPolicy_errors.json is no list of objects, as `rasa test core` writes it")
+    return PolicyEntities(report=dict(found.report or {}), errors=tuple(errors))
 
 
 _Story = tuple[str, Location, list[WrittenStep]]

@@ -11,19 +11,23 @@ from turncheck.dialogue.training import trackers_of
 from turncheck.engines.at_once import ask_all
 from turncheck.engines.base import CutShortError, Parse, PredictedIntent
 from turncheck.evaluation.annotated import annotation
+from turncheck.evaluation.policy_entities import score_policy_entities
 from turncheck.evaluation.scores import score_pairs
 from turncheck.evaluation.story_run import StoryRun, run_story
+from turncheck.project.model import UserStep
 from turncheck.report.model import Core, StoryResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from turncheck.dialogue.tracker import Tracker
     from turncheck.dialogue.training import StoryTracker
     from turncheck.engines.base import NluEngine, Policies
     from turncheck.engines.embedded.policies.decision import Decision
+    from turncheck.evaluation.policy_entities import AnnotatedText
     from turncheck.evaluation.story_run import Entity
     from turncheck.project.model import Story
+    from turncheck.report.tags import Tokens
 
 NOT_RUN = "Custom actions and forms were not run: their events are those of the stories, as in rasa test core."
 
@@ -44,6 +48,7 @@ def evaluate_stories(
         ensemble: the trained policies.
         stories: the test stories as read; alternatives and checkpoints make several of one.
         nlu: reads the texts of messages, with ``end_to_end``; without one, only ``/intent`` messages are understood.
+            It tokenizes annotated ones in any case (see :func:`has_annotated_texts`).
         end_to_end: judge intents and entities, too.
         max_stories: judge only so many, the first ones.
         at_once: stories to judge at the same time, where the policies are those of a server. The result does not
@@ -63,6 +68,7 @@ def evaluate_stories(
         duplicates = duplicates[: max(max_stories - len(chosen), 0)]
     everything = (*chosen, *duplicates)
     understood = _understood(everything, ensemble, nlu) if end_to_end else None
+    tokens = _tokens(everything, understood, nlu)
     done = _Count(len(everything), progress)
 
     # What was heard may differ where the stories do not, and several at a time do not wait for each other.
@@ -85,14 +91,24 @@ def evaluate_stories(
         stopped, runs = error, error.finished
     judged = [(tracker, run) for tracker, run in zip(everything, runs, strict=True) if run is not None]
     if stopped is None:
-        return _core(judged, set(map(id, duplicates)))
+        return _core(judged, set(map(id, duplicates)), tokens)
     left = f"Not run: {len(everything) - len(judged)} of {len(everything)} stories."
-    raise CutShortError(stopped, _core(judged, set(map(id, duplicates)), left))
+    raise CutShortError(stopped, _core(judged, set(map(id, duplicates)), tokens, left))
 
 
-def _core(judged: Sequence[tuple[StoryTracker, StoryRun]], duplicates: Container[int], *remarks: str) -> Core:
+def has_annotated_texts(stories: Sequence[Story]) -> bool:
+    """Whether a message with a text has entities: those are held against the policies' own, token by token."""
+    return any(isinstance(step, UserStep) and step.text and step.entities for story in stories for step in story.steps)
+
+
+def _core(
+    judged: Sequence[tuple[StoryTracker, StoryRun]],
+    duplicates: Container[int],
+    tokens: Mapping[str, Tokens],
+    *remarks: str,
+) -> Core:
     """Count what was judged, but for duplicates (by identity), and list all of it."""
-    tally = _Tally()
+    tally = _Tally(tokens)
     results = []
     for tracker, run in judged:
         is_duplicate = id(tracker) in duplicates
@@ -150,6 +166,17 @@ def _understood(trackers: Sequence[StoryTracker], ensemble: Policies, nlu: NluEn
     }
 
 
+def _tokens(
+    trackers: Sequence[StoryTracker], understood: Mapping[str, Parse] | None, nlu: NluEngine | None
+) -> dict[str, Tokens]:
+    """Return the tokens of the annotated texts, as far as the NLU says them."""
+    messages = (event for tracker in trackers for event in tracker.events if isinstance(event, UserUttered))
+    texts = list(dict.fromkeys(message.text for message in messages if message.text and message.entities))
+    if understood is None:
+        understood = {} if nlu is None or not texts else dict(zip(texts, nlu.parse(texts), strict=True))
+    return {text: understood[text].tokens or () for text in texts if text in understood}
+
+
 def _result(tracker: StoryTracker, run: StoryRun, *, is_duplicate: bool) -> StoryResult:
     location = tracker.location
     if location is None:
@@ -169,7 +196,9 @@ def _result(tracker: StoryTracker, run: StoryRun, *, is_duplicate: bool) -> Stor
 class _Tally:
     """All expected and predicted labels: actions and, end to end, intents and entities."""
 
-    def __init__(self) -> None:
+    def __init__(self, tokens: Mapping[str, Tokens]) -> None:
+        self.tokens = tokens
+        self.annotated: list[AnnotatedText] = []
         self.pairs: Counter[tuple[str, str]] = Counter()
         self.expected_entities: dict[str | None, list[Entity]] = {}
         self.predicted_entities: dict[str | None, list[Entity]] = {}
@@ -177,6 +206,7 @@ class _Tally:
 
     def add(self, run: StoryRun) -> None:
         self.pairs.update(run.actions)
+        self.annotated.extend(run.before_actions)
         # No intent is a label without a name, as in Rasa's reports; an entity without a partner is called "None".
         self.pairs.update((expected or "", predicted or "") for expected, predicted in run.intents)
         for entity in run.expected_entities:
@@ -216,6 +246,7 @@ class _Tally:
             f1=scores.f1,
             in_training_data_fraction=0.0,
             remarks=(NOT_RUN, *remarks),
+            policy_entities=score_policy_entities(self.annotated, self.tokens) if self.annotated else None,
         )
 
 

@@ -20,6 +20,7 @@ from turncheck.dialogue.events import (
 )
 from turncheck.dialogue.tracker import Tracker
 from turncheck.evaluation.annotated import annotated
+from turncheck.evaluation.policy_entities import AnnotatedText, annotated_text
 from turncheck.report.model import Alternative, StoryStep, WrittenStep
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class StoryRun:
     intents: list[tuple[str | None, str | None]] = field(default_factory=list)
     expected_entities: list[Entity] = field(default_factory=list)
     predicted_entities: list[Entity] = field(default_factory=list)
+    before_actions: list[AnnotatedText] = field(default_factory=list)
+    """The annotated messages that a prediction followed."""
     warned: bool = False
     severity: float = 0.0
 
@@ -174,11 +177,14 @@ class _Runner:
     def act(self, event: ActionExecuted) -> None:
         """Predict the action, and compare; then go on with the story's."""
         expected = event.label
+        heard = annotated_text(self.tracker)
         predicted, decision = self._predict(expected)
         warned = predicted == ACTION_UNLIKELY_INTENT != expected
         if warned:
             self._note_unlikely_intent(event, decision)
             predicted, decision = self._predict(expected)
+        elif heard is not None:
+            self.run.before_actions.append(heard)
         right = predicted == expected
         run = self.run
         run.actions.append((expected, predicted))

@@ -24,7 +24,8 @@ FAILED: Final = "failed_test_stories.yml"
 SUCCESSFUL: Final = "successful_test_stories.yml"
 WITH_WARNINGS: Final = "stories_with_warnings.yml"
 POLICY_ENTITIES_REPORT: Final = "TEDPolicy_report.json"
-"""Entities that policies found; none of ours finds any, and Rasa writes the file all the same."""
+"""Entities that policies found: Rasa writes it whatever the policies are, and where no message has an entity."""
+POLICY_ENTITIES_ERRORS: Final = "TEDPolicy_errors.json"
 
 _FORMAT_VERSION: Final = "3.1"
 _YAML: Final = "application/yaml"
@@ -35,7 +36,10 @@ _TRUTH: Final = re.compile("true|True|TRUE|false|False|FALSE")
 
 def story_files(core: Core, *, errors: bool = True, warnings: bool = True, successes: bool = False) -> list[Rendered]:
     """Return the JSON and YAML files; ``errors``, ``warnings`` and ``successes`` as Rasa's flags have them."""
-    files = [_json(REPORT, core.report), _json(POLICY_ENTITIES_REPORT, {})]
+    found = core.policy_entities
+    files = [_json(REPORT, core.report), _json(POLICY_ENTITIES_REPORT, found.report if found else {})]
+    if errors and found and found.errors:
+        files.append(_json(POLICY_ENTITIES_ERRORS, found.errors))
     judged = [story for story in core.stories if not story.duplicate]
     if errors:
         failed = [story for story in judged if not story.passed]

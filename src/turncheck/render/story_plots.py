@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
     from PIL.ImageFont import FreeTypeFont
 
-    from turncheck.report.model import Core, Report
+    from turncheck.report.model import Core, PolicyEntities, Report
 
 _GRID: Final = "#e0e0e0"
 _CELL: Final = 36
@@ -55,6 +55,22 @@ def story_plots(report: Report) -> Iterator[Rendered]:
     lines = _compressed_lines(image)
     yield Rendered("story_confusion_matrix.png", "image/png", _png(lines, image.width, image.height))
     yield Rendered("story_confmat.pdf", "application/pdf", _pdf(lines, image.width, image.height))
+    if report.core.policy_entities is not None:
+        yield from _policy_entities(report, report.core.policy_entities)
+
+
+def _policy_entities(report: Report, found: PolicyEntities) -> Iterator[Rendered]:
+    cells = Counter({(pair.expected, pair.predicted): pair.count for pair in found.labels})
+    if not cells:
+        return
+    title = (
+        "Entities by policies: expected (rows) against predicted (columns)",
+        f"blue is right, red is wrong; {sum(cells.values())} words",
+        report_state(report),
+    )
+    image = _drawn(cells, title)
+    lines = _compressed_lines(image)
+    yield Rendered("TEDPolicy_confusion_matrix.png", "image/png", _png(lines, image.width, image.height))
 
 
 def action_cells(core: Core) -> Cells:

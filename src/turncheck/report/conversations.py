@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from turncheck.location import Location
 from turncheck.report.part import Part
+from turncheck.report.understanding import Confusion
 
 # --- dialogue --------------------------------------------------------------------------------------------------------
 
@@ -62,6 +63,18 @@ class StoryResult(Part, frozen=True, kw_only=True):
     duplicate: bool = False
 
 
+class PolicyEntities(Part, frozen=True, kw_only=True):
+    """Entities of the annotated messages, held against what the policies found in them, token by token.
+
+    ``report`` and ``errors`` are shaped as Rasa's ``TEDPolicy_report.json`` and ``TEDPolicy_errors.json``; ``labels``
+    counts each pair of labels, the right ones as well.
+    """
+
+    report: dict[str, Any]
+    errors: tuple[dict[str, Any], ...] = ()
+    labels: tuple[Confusion, ...] = ()
+
+
 class Core(Part, frozen=True, kw_only=True):
     """The evaluation of the dialogue. ``report`` has the keys of Rasa's ``story_report.json``."""
 
@@ -74,6 +87,8 @@ class Core(Part, frozen=True, kw_only=True):
     f1: float = 0.0
     in_training_data_fraction: float | None = None
     remarks: tuple[str, ...] = ()
+    policy_entities: PolicyEntities | None = None
+    """``None`` where no message has annotated entities."""
 
 
 # --- end-to-end cases ------------------------------------------------------------------------------------------------
