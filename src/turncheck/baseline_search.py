@@ -207,7 +207,10 @@ class BaselineSearch:
             with self._files_of(commit) as (way, folder):
                 own = self._own_settings(folder)
                 inputs = self._inputs_for(folder, commit, own)
-                measured = self.measure(inputs, Screen(quiet=True, stream=StringIO()))
+                try:
+                    measured = self.measure(inputs, Screen(quiet=True, stream=StringIO()))
+                except UserError as error:  # the folder is gone when this is read, and has another name each time
+                    raise UserError(error.what.replace(f"{folder}/", "")) from None
         except UserError as error:
             self._troubles.append(f"the base cannot be measured: {error.what}")
             return None
@@ -239,6 +242,11 @@ class BaselineSearch:
         moved: dict[str, Any] = {"project": str(tree / self.inputs.root)}
         for name in ("config", "domain", "data", "nlu", "stories", "e2e"):
             moved[name] = self._moved(getattr(settings, name), tree)
+        for name in ("config", "domain", "data"):
+            if moved[name] and not _existing(moved[name]) and getattr(own, name) != getattr(settings, name):
+                moved[name] = self._moved(getattr(own, name), tree)
+        if len(there := _existing(moved["data"])) > 0:
+            moved["data"] = there  # a file that this change adds is not there yet
         # Tests that the base does not have yet are not run there, but those that it has in their place.
         left_out = set()
         for name, evaluation in _TESTS.items():

@@ -8,8 +8,8 @@ class Location:
     """A place in a file.
 
     ``path`` is relative to the project's folder, with forward slashes; ``line`` and ``column`` count from 1 and are
-    ``None`` where only the file (or, without a line, the folder) is known. A file given on the command line that lies
-    outside the project keeps its path as given.
+    ``None`` where only the file (or, without a line, the folder) is known. A file beside the project begins with
+    ``../``; one given on the command line that lies far outside keeps its path as given.
     """
 
     path: str

@@ -155,23 +155,26 @@ class RunReader:
                         f"it is not on '{target.base_ref}' since the pull request left it"
                     )
                 commit = claimed
-            left = self._trusted(stored.report, run, commit) if commit else None
+            reports = self._trusted(stored.report, run)
+            left = reports.of_commit(commit) if commit else None
         except GitHubError as error:
             return Missing(f"GitHub cannot be asked for it: {error.what}")
         if left is not None:
-            return left
+            return Present(left.report, "artifact", left.commit, left.run_id, reports.told())
+        if reports.other_projects:
+            return Missing("the base has reports of other projects, none of this one")
         if stored.baseline is not None:
             return Present(stored.baseline, "run", claimed)
         return Missing("the run brought none, and no run of the base branch left a report")
 
-    def _trusted(self, report: Report, run: WorkflowRun, commit: str) -> Present | None:
-        reports = Reports(
+    def _trusted(self, report: Report, run: WorkflowRun) -> Reports:
+        """Where reports of the repository's own runs are; a fork's run may call its workflow whatever it wants."""
+        owner = run.head_repository.full_name if run.head_repository else None
+        return Reports(
             client=self.client,
             repository=self.repository,
-            workflow=run.path.partition("@")[0],
+            workflow=run.path.partition("@")[0] if owner == self.repository else None,
             artifact_name=self.artifact_name,
             root=report.project.root,
             own_run=run.id,
         )
-        left = reports.of_commit(commit)
-        return Present(left.report, "artifact", left.commit, left.run_id, reports.told()) if left else None

@@ -323,9 +323,9 @@ def _commits(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
     return fake.page(seen, [commit(sha) for sha in fake.history[fake.history.index(start) :]])
 
 
-@route("GET", rf"{_REPO}/actions/workflows/([^/]+)/runs")
+@route("GET", rf"{_REPO}/actions(?:/workflows/([^/]+))?/runs")
 def _runs(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
-    found = [one for one in fake.runs.values() if one["path"].endswith(f"/{match[1]}")]
+    found = [one for one in fake.runs.values() if match[1] is None or one["path"].endswith(f"/{match[1]}")]
     for name, key in (("head_sha", "head_sha"), ("branch", "head_branch"), ("event", "event"), ("status", "status")):
         if name in seen.query:
             found = [one for one in found if one[key] == seen.query[name]]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trouble, refuse
 from fake_results import SIGNATURE, TOKEN, FakeResults
@@ -610,6 +611,42 @@ def test_a_trusted_report_of_the_base_goes_before_the_forks_own(job: Job, forks_
     second_workflow(job, forks_run)
 
     assert "actions/runs/400)" in job.github.bodies(7)[0]
+
+
+def test_a_fork_that_renames_the_workflow_does_not_choose_its_base(job: Job, forks_run: dict[str, Any]) -> None:
+    run = job.github.add_run(job.base)
+    del job.github.runs[run["id"]]
+    run["id"] = 400
+    job.github.runs[400] = run
+    job.github.add_artifact(run, "turncheck", packed({"report.json": job.artifact["baseline.json"]}))
+    forks_run["path"] = ".github/workflows/evil.yml"
+
+    second_workflow(job, forks_run)
+
+    assert "actions/runs/400)" in job.github.bodies(7)[0]
+
+
+def test_a_fork_that_renames_the_project_does_not_choose_its_base(job: Job, forks_run: dict[str, Any]) -> None:
+    run = job.github.add_run(job.base)
+    del job.github.runs[run["id"]]
+    run["id"] = 400
+    job.github.runs[400] = run
+    base = decode(job.artifact["baseline.json"])
+    other = msgspec.structs.replace(base, project=msgspec.structs.replace(base.project, root="another"))
+    job.github.add_artifact(run, "turncheck", packed({"report.json": encode(other)}))
+
+    second_workflow(job, forks_run)
+
+    assert "the base has reports of other projects, none of this one" in job.github.bodies(7)[0]
+
+
+def test_a_base_older_than_the_branch_is_not_believed(job: Job, forks_run: dict[str, Any]) -> None:
+    job.github.merge_bases["main", job.head] = "e" * 40
+    job.github.merge_bases["e" * 40, job.base] = job.base
+
+    second_workflow(job, forks_run)
+
+    assert "no base of this pull request" in job.github.bodies(7)[0]
 
 
 def test_a_base_that_is_not_on_the_branch_is_not_believed(job: Job, forks_run: dict[str, Any]) -> None:

@@ -211,6 +211,34 @@ def test_evaluations_that_a_change_leaves_out_are_told(repository: Path) -> None
     assert found.report.settings.evaluations == ("validate", "nlu")
 
 
+def test_data_that_a_change_adds_do_not_cost_the_baseline(repository: Path) -> None:
+    commit(repository, "one", "bot/data/nlu.yml")
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "two", "shared/new.yml")
+    measurer = Measurer()
+
+    found = search(repository, measurer, data=("bot/data", "shared/new.yml"))
+
+    assert isinstance(found, Present)
+    settings = measurer.asked[0].settings
+    assert settings.data == (f"{settings.project}/data",)
+
+
+def test_the_folder_of_the_base_is_in_no_message(repository: Path) -> None:
+    commit(repository, "one", "bot/data/nlu.yml")
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "two")
+
+    class Refuser(Measurer):
+        def __call__(self, inputs: Inputs, screen: Screen) -> Report:
+            raise UserError(f"{inputs.settings.project}/domain.yml is broken")
+
+    found = search(repository, Refuser())
+
+    assert isinstance(found, Missing)
+    assert "the base cannot be measured: bot/domain.yml is broken" in found.reason
+
+
 def test_where_a_change_names_other_tests_the_base_runs_those_that_it_names(repository: Path) -> None:
     commit(repository, "nlu: tests/hard.yml\n", "bot/turncheck.yml", "bot/tests/hard.yml")
     git(repository, "checkout", "-q", "-b", "feature")

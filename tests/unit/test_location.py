@@ -4,6 +4,7 @@ import pytest
 
 from turncheck.errors import UserError
 from turncheck.location import Location
+from turncheck.render.links import repository_path
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,18 @@ def test_an_error_says_where_what_and_what_to_do() -> None:
     error = UserError("no such file", location=Location("a.yml", 1), remedy="Create it.")
 
     assert str(error) == "a.yml:1: no such file\nCreate it."
+
+
+@pytest.mark.parametrize(
+    ("root", "path", "expected"),
+    [
+        ("assistants/shop", "data/nlu.yml", "assistants/shop/data/nlu.yml"),
+        ("assistants/shop", "../../shared/nlu.yml", "shared/nlu.yml"),
+        ("", "../beside.yml", None),
+        ("bot", "../../beside.yml", None),
+        ("bot", "/etc/passwd", None),
+        ("bot", "..", None),
+    ],
+)
+def test_a_place_in_the_repository(root: str, path: str, expected: str | None) -> None:
+    assert repository_path(root, Location(path)) == expected

@@ -83,7 +83,7 @@ def test_given_paths_count_from_the_current_folder(root: Path, monkeypatch: pyte
     )
     assert codes(project) == []
     assert contents(project) == (2, 1, 0, 1)
-    assert str(project.domain.location) == "other.yml"
+    assert str(project.domain.location) == "../other.yml"
     assert str(project.nlu.examples[0].location) == "data/nlu.yml:4:7"
 
 

@@ -123,21 +123,23 @@ class LeftReport:
 
 @dataclass(slots=True)
 class Reports:
-    """The reports that runs of one workflow left in their artifacts, for one project.
+    """The reports that runs of a workflow left in their artifacts, for one project.
 
     What is looked at and cannot be used is counted, for one line in the comment.
     """
 
     client: GitHubClient
     repository: str
-    workflow: str
-    """The workflow file, ``.github/workflows/ci.yml``."""
+    workflow: str | None
+    """The workflow file, ``.github/workflows/ci.yml``; ``None`` for all, where nobody is trusted to name it."""
     artifact_name: str
     root: str
     """The project's path in the repository: several assistants may be measured in one run."""
     own_run: int | None = None
     """Only runs before this one count."""
     passed_over: Counter[str] = field(default_factory=Counter)
+    other_projects: bool = False
+    """Whether there were reports, but of other projects of the repository only."""
     _downloads: int = 0
 
     def of_commit(self, commit: str) -> LeftReport | None:
@@ -177,9 +179,11 @@ class Reports:
 
     def _runs(self, **wanted: str) -> Iterator[WorkflowRun]:
         """Yield the completed runs of this workflow that measured a commit of this repository, newest first."""
-        path = f"/repos/{self.repository}/actions/workflows/{PurePosixPath(self.workflow).name}/runs"
+        path = f"/repos/{self.repository}/actions"
+        if self.workflow is not None:
+            path += f"/workflows/{PurePosixPath(self.workflow).name}"
         wanted = {"status": "completed", "exclude_pull_requests": "true", **wanted}
-        listed = self.client.pages(path, WorkflowRun, key="workflow_runs", needs=NEEDS, **wanted)
+        listed = self.client.pages(f"{path}/runs", WorkflowRun, key="workflow_runs", needs=NEEDS, **wanted)
         for number, run in enumerate(listed):
             if number >= _MOST_RUNS:
                 return
@@ -226,6 +230,7 @@ class Reports:
                 continue
             for stored in found:
                 if stored.report.project.root != self.root:
+                    self.other_projects = True
                     continue  # another assistant's, no fault of anybody
                 if stored.report.stopped is not None:
                     self.passed_over["cut short"] += 1

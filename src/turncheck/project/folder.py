@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES: Final = 32_000_000
 """A larger file is not read. A hundred thousand training examples take about six million bytes."""
 
+_PARTS_IN_COMMON: Final = 3
+"""The root itself, a top-level folder, and one more."""
+
 YAML_SUFFIXES: Final = frozenset({".yml", ".yaml"})
 
 _NLU_IN_MARKDOWN: Final = re.compile(rb"^##[ \t]*(?:intent|synonym|regex|lookup):", re.MULTILINE)
@@ -46,12 +49,15 @@ class ProjectFolder:
         self._absolute = _absolute(root)
 
     def name(self, path: Path) -> str:
-        """Return the path relative to the project with forward slashes, or as given if it lies outside."""
+        """Return the path relative to the project with forward slashes: ``../shared/nlu.yml`` for one beside it.
+
+        One that has no more than a top-level folder in common with the project keeps its path as given: what lies so
+        far away is in no repository with it.
+        """
         absolute = _absolute(path)
-        try:
-            return absolute.relative_to(self._absolute).as_posix()
-        except ValueError:
+        if len(Path(os.path.commonpath([absolute, self._absolute])).parts) < _PARTS_IN_COMMON:
             return path.as_posix()
+        return Path(os.path.relpath(absolute, self._absolute)).as_posix()
 
     def contains(self, path: Path) -> bool:
         """Whether a path leads to something inside the project's own folder, symbolic links followed."""

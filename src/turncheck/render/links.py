@@ -68,7 +68,12 @@ def repository_path(root: str, location: Location) -> str | None:
     """
     if len(root) + len(location.path) > LONGEST_PATH:
         return None
-    parts = [part for part in f"{root}/{location.path}".split("/") if part not in {"", "."}]
-    if location.path.startswith("/") or ".." in parts or not parts:
-        return None
-    return "/".join(parts)
+    parts: list[str] = []
+    for part in f"{root}/{location.path}".split("/"):
+        if part == ".." and not parts:
+            return None
+        if part == "..":
+            parts.pop()
+        elif part not in {"", "."}:
+            parts.append(part)
+    return None if location.path.startswith("/") or not parts else "/".join(parts)
