@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 from small_project import read
 
+from turncheck.project.model import ActionStep, Story, UserStep
 from turncheck.project.reader import read_nlu, read_stories
 from turncheck.report.model import COVERAGE_KINDS
 from turncheck.validation.coverage import (
@@ -109,3 +111,21 @@ def test_a_custom_action_changes_with_its_code(tmp_path: Path) -> None:
 
     assert digest({name: "one"}) != digest({name: "other"}) != digest({})
     assert digest({"action_of_another_bot": "one"}) == digest({})
+
+
+def test_a_rule_is_reached_by_a_conversation_that_walks_it(tmp_path: Path) -> None:
+    project = read(tmp_path)
+    rule = project.rules[0]
+    labels = [f"{kind} {name}" for kind, name in _labels(rule)]
+    steps = [f"{one} > {other}" for one, other in pairwise(labels)]
+
+    assert covered(coverage(project, reached_by_conversations({"steps": steps}), {}), "rules") >= {rule.name}
+    assert rule.name not in covered(coverage(project, reached_by_conversations({"steps": steps[:-1]}), {}), "rules")
+
+
+def _labels(story: Story) -> list[tuple[str, str]]:
+    return [
+        ("intent", str(step.intent)) if isinstance(step, UserStep) else ("action", step.action)
+        for step in story.steps
+        if isinstance(step, UserStep | ActionStep)
+    ]

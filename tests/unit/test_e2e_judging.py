@@ -536,6 +536,7 @@ def test_what_cases_come_by_is_collected() -> None:
         "slots": ("s",),
         "forms": ("f",),
         "flows": ("send",),
+        "steps": ("intent greet > action utter_hi",),
     }
 
 

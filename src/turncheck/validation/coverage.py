@@ -70,7 +70,13 @@ def reached_by_conversations(exercised: Mapping[str, Iterable[str]]) -> Reached:
         slots=named.get("slots", nothing),
         forms=named.get("forms", nothing),
         flows=named.get("flows", nothing),
+        pairs=frozenset(_pair(step) for step in named.get("steps", nothing)),
     )
+
+
+def _pair(step: str) -> Pair:
+    one, _, other = step.partition(" > ")
+    return one, other
 
 
 def reached_by_stories(stories: Iterable[Story]) -> Reached:
