@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from turncheck.given import Tests
     from turncheck.location import Location
     from turncheck.project.model import Project, Story
-    from turncheck.report.model import Core, EndToEnd, KindCoverage
+    from turncheck.report.model import Core, EndToEnd, Evaluation, KindCoverage
     from turncheck.screen import Screen
     from turncheck.settings import Settings
 
@@ -96,9 +96,7 @@ def measure(inputs: Inputs, screen: Screen) -> Report:
         e2e=e2e,
         coverage=_coverage(project, tests, e2e),
         settings=gate_settings(settings),
-        skipped=tuple(
-            Skipped(evaluation=name, reason=run.skipped[name]) for name in EVALUATIONS if name in run.skipped
-        ),
+        skipped=tuple(run.skipped[name] for name in EVALUATIONS if name in run.skipped),
         stopped=run.stopped,
         timings=dict(screen.timings),
     )
@@ -117,7 +115,7 @@ class _Run:
         self.tests = tests
         self.engines = engines
         self.screen = screen
-        self.skipped: dict[str, str] = {}
+        self.skipped: dict[str, Skipped] = {}
         self.stopped: str | None = None
         self.case_findings: tuple[Finding, ...] = ()
 
@@ -161,6 +159,8 @@ class _Run:
         reason = self._why_not("core") or _unreadable(self.tests.story_findings, told)
         if reason is None and not told:
             reason = "the test files hold rules alone, no stories" if stories else "the project has no test stories"
+            self._skip("core", reason, no_tests=True)
+            return None
         if reason:
             self._skip("core", reason)
             return None
@@ -182,7 +182,8 @@ class _Run:
 
         reason = self._why_not("e2e")
         if reason is None and not self.tests.e2e:
-            reason = "the project has no end-to-end cases"
+            self._skip("e2e", "the project has no end-to-end cases", no_tests=True)
+            return None
         if reason:
             self._skip("e2e", reason)
             return None
@@ -242,7 +243,7 @@ class _Run:
             child_variables=self.settings.env,
         )
 
-    def _measured(self, evaluation: str, measure_it: Callable[[], Section]) -> Section | None:
+    def _measured(self, evaluation: Evaluation, measure_it: Callable[[], Section]) -> Section | None:
         """Return what was measured; where the engine gave up, what it had done until then: nothing runs after it."""
         try:
             return measure_it()
@@ -271,8 +272,8 @@ class _Run:
     def _not_asked(self) -> str:
         return f"not asked for (evaluations: {', '.join(self.settings.evaluations)})"
 
-    def _skip(self, evaluation: str, reason: str) -> None:
-        self.skipped[evaluation] = reason
+    def _skip(self, evaluation: Evaluation, reason: str, *, no_tests: bool = False) -> None:
+        self.skipped[evaluation] = Skipped(evaluation=evaluation, reason=reason, no_tests=no_tests)
 
 
 def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str, KindCoverage]:

@@ -13,7 +13,7 @@ from report_builder import BASE_COMMIT, case, coverage, example, finding, report
 from turncheck.comparison.baseline import Missing, Present, Unreadable
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Comparison, encode
-from turncheck.report.model import GateSettings, ResponseScores
+from turncheck.report.model import GateSettings, ResponseScores, Skipped
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import CaseChange
@@ -421,6 +421,14 @@ def test_new_sentences_that_are_wrong_without_a_training_change_begin_no_collisi
 
     assert len(comparison.examples.added_failing) == 5
     assert comparison.collisions == ()
+
+
+@pytest.mark.parametrize(("no_tests", "gone"), [(True, ["a", "b"]), (False, [])])
+def test_stories_that_could_not_be_run_are_not_gone(*, no_tests: bool, gone: list[str]) -> None:
+    base = report(stories=[story("a", "x"), story("b", "y")], commit=BASE_COMMIT)
+    head = report(skipped=[Skipped(evaluation="core", reason="why", no_tests=no_tests)])
+
+    assert names(compared(head, base).stories.gone) == gone
 
 
 def test_test_sentences_that_were_relabelled_begin_no_collision() -> None:

@@ -490,3 +490,12 @@ def test_sentences_that_fall_back_now_are_not_understood() -> None:
     )
 
     assert judged.outcome == "failed"
+
+
+def test_with_no_sentence_in_common_no_drop_is_judged() -> None:
+    base = report(examples=[example("one thing", "x"), example("another", "y")], commit=BASE_COMMIT)
+    head = report(examples=[example("quite different", "x", "y"), example("and this", "y")])
+
+    for rule in ("nlu.intents.f1: 0", "nlu.intents.f1: significant"):
+        judged = regression(head, base, rule)
+        assert (judged.outcome, judged.reason) == ("not judged", "no example was judged on both sides")

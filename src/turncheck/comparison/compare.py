@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -37,6 +38,7 @@ from turncheck.comparison.model import (
 )
 
 if TYPE_CHECKING:
+    from turncheck.comparison.changed_cases import Matched
     from turncheck.report.model import Report
 
 
@@ -98,11 +100,18 @@ def _alone(report: Report, used: BaselineUsed) -> Comparison:
     return Comparison(baseline=used, metrics=metrics)
 
 
+def _not_gone(evaluation: Literal["core", "e2e"], matched: Matched, head: Report) -> Matched:
+    """Tests that could not be run are still there: only where nothing is left to run are all of them gone."""
+    left = any(one.evaluation == evaluation and one.no_tests for one in head.skipped)
+    ran = (head.core if evaluation == "core" else head.e2e) is not None
+    return matched if ran or left else replace(matched, removed=())
+
+
 def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     intents = match_sentences(intent_cases(base), intent_cases(head))
     items = changed_items(base, head)
-    stories = match_named(story_cases(base), story_cases(head))
-    end_to_end = match_named(end_to_end_cases(base), end_to_end_cases(head))
+    stories = _not_gone("core", match_named(story_cases(base), story_cases(head)), head)
+    end_to_end = _not_gone("e2e", match_named(end_to_end_cases(base), end_to_end_cases(head)), head)
     batch = match_sentences(batch_cases(base), batch_cases(head))
     explainer = Explainer(training_difference(base, head), head.nlu)
     examples = _explained(changed_cases(intents), explainer)

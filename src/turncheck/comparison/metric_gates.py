@@ -74,7 +74,9 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
         return GateResult(name=name, outcome="not judged", reason=_why_no_baseline(comparison), metric=rule.name)
     if delta.delta is None:
         return _judge_one_side(report, rule, delta, name)
-    if rule.significant and delta.judgement == "not judged" and not _is_counted(delta):
+    examples = comparison.examples
+    known = bool(examples.added or examples.removed or examples.edited)  # imported figures may come without sentences
+    if delta.judgement == "not judged" and not _is_counted(delta) and (rule.significant or known):
         reason = "no example was judged on both sides"
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
     return _judge_drop(report, comparison, rule, delta, name)

@@ -199,10 +199,11 @@ class KindCoverage(Part, frozen=True, kw_only=True):
 
 
 class Skipped(Part, frozen=True, kw_only=True):
-    """An evaluation that did not run, and why."""
+    """An evaluation that did not run, and why. ``no_tests``: because nothing is there to test."""
 
     evaluation: Evaluation
     reason: str
+    no_tests: bool = False
 
 
 class GateSettings(Part, frozen=True, kw_only=True):
