@@ -53,6 +53,7 @@ class AssistantOptions:
     model: Path | None = None
     remote_storage: str | None = None
     seed: int = 42
+    vectors: bool = False
     allow_custom_code: bool = False
     action_endpoint: str | None = None
     action_server: str | None = None
@@ -114,7 +115,9 @@ def load_or_train(
         return _loaded(load_model(named_model(options.model)), options, project)
     parts = ("core", "nlu") if project.nlu.examples else ("core",)
     custom = options.allow_custom_code
-    fitting = fitting_model(options.project / DEFAULT_MODELS, project, parts, allow_custom_code=custom)
+    fitting = fitting_model(
+        options.project / DEFAULT_MODELS, project, parts, allow_custom_code=custom, vectors=options.vectors
+    )
     if fitting is not None:
         screen.detail(f"Using the model {fitting.path}")
         return _loaded(fitting, options, project)
@@ -122,7 +125,7 @@ def load_or_train(
     ensure_trainable(project)
     screen.note("No model fits the project's files: training in memory.")
     with screen.step("train", "Training"):
-        return EmbeddedTrainer(seed=options.seed, allow_custom_code=custom).fit(project)
+        return EmbeddedTrainer(seed=options.seed, allow_custom_code=custom, vectors=options.vectors).fit(project)
 
 
 def _loaded(model: LoadedModel, options: AssistantOptions, project: Project) -> EmbeddedEngine:

@@ -66,6 +66,7 @@ class CoreTestOptions:
     end_to_end: bool = False
     fail_on_prediction_errors: bool = False
     seed: int = 42
+    vectors: bool = False
     allow_custom_code: bool = False
     rasa: Settings | None = None
     """Where a real Rasa is asked instead of the embedded engine."""
@@ -228,7 +229,9 @@ def _subject(options: CoreTestOptions, project: Project, screen: Screen, *, read
         return subject_of(load_model(named_model(options.models[0])), options, screen, reads_texts=reads_texts)
     parts = ("core", "nlu") if reads_texts and project.nlu.examples else ("core",)
     custom = options.allow_custom_code
-    fitting = fitting_model(options.project / DEFAULT_MODELS, project, parts, allow_custom_code=custom)
+    fitting = fitting_model(
+        options.project / DEFAULT_MODELS, project, parts, allow_custom_code=custom, vectors=options.vectors
+    )
     if fitting is not None:
         screen.detail(f"Using the model {fitting.path}")
         return subject_of(fitting, options, screen, reads_texts=reads_texts)
@@ -241,9 +244,11 @@ def _subject(options: CoreTestOptions, project: Project, screen: Screen, *, read
         ensemble = train_ensemble(project)
         nlu = None
         if reads_texts and project.nlu.examples:
+            from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - heavy
             from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - heavy
 
-            nlu = EmbeddedNluTrainer(options.seed, custom).fit(with_story_sentences(project))
+            vectors = chosen_vectors(options.vectors)
+            nlu = EmbeddedNluTrainer(options.seed, custom, vectors=vectors).fit(with_story_sentences(project))
     return Subject(ensemble, nlu, _info(ensemble, nlu if options.end_to_end else None))
 
 

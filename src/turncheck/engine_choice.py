@@ -92,6 +92,7 @@ class EmbeddedEngines:
     seed: int
     hosts: tuple[str, ...] | None = None
     allow_custom_code: bool = False
+    vectors: bool = False
     capabilities = Capabilities()
     at_once = 1
 
@@ -114,12 +115,14 @@ class EmbeddedEngines:
     def nlu_trainer(self) -> NluTrainer:
         """What trains the engines of folds."""
         from turncheck.engines.embedded.nlu.duckling import DucklingAccess  # noqa: PLC0415 - see the class
+        from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - see the class
         from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - see the class
 
         return EmbeddedNluTrainer(
             seed=self.seed,
             allow_custom_code=self.allow_custom_code,
             duckling=DucklingAccess(allowed_hosts=self.hosts),
+            vectors=chosen_vectors(self.vectors, self.project.nlu),
         )
 
     @cached_property
@@ -181,7 +184,7 @@ def chosen_engines(
     """
     if settings.engine == "embedded":
         refuse_settings_of_rasa(settings)
-        yield EmbeddedEngines(project, settings.seed, hosts, settings.allow_custom_code)
+        yield EmbeddedEngines(project, settings.seed, hosts, settings.allow_custom_code, settings.vectors)
         return
     from turncheck.rasa_engines import running_rasa  # noqa: PLC0415 - not for the embedded engine
 

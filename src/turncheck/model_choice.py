@@ -63,6 +63,13 @@ class LoadedModel:
         """Whether it understands sentences."""
         return "nlu" in self.model.parts
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether its language understanding needs sentence vectors."""
+        from turncheck.engines.embedded.nlu.sentence_vectors import needs_vectors  # noqa: PLC0415 - imports NumPy
+
+        return self.has_nlu and needs_vectors(self.model.reader.below("nlu"))
+
     def ensemble(self) -> Ensemble:
         """Return its policies.
 
@@ -112,11 +119,12 @@ def load_model(path: Path) -> LoadedModel:
 
 
 def fitting_model(
-    folder: Path, project: Project, parts: Iterable[str], *, allow_custom_code: bool = False
+    folder: Path, project: Project, parts: Iterable[str], *, allow_custom_code: bool = False, vectors: bool = False
 ) -> LoadedModel | None:
     """Return the newest model of a folder, if the project's files have not changed since and it has these parts.
 
-    A model holds none of the project's own code: where such components are to run, none fits.
+    A model holds none of the project's own code: where such components are to run, none fits. With language
+    understanding asked for, one fits that was trained as now is asked for: with sentence vectors, or without.
     """
     if allow_custom_code and "nlu" in parts and has_custom_components(project):
         return None
@@ -130,4 +138,6 @@ def fitting_model(
     except UserError:
         return None  # nobody has named this model: one that is foreign or damaged does not count
     fits = loaded.model.fingerprint == project_fingerprint(project) and set(parts) <= set(loaded.model.parts)
+    if fits and "nlu" in parts:
+        fits = loaded.has_vectors == vectors
     return loaded if fits else None

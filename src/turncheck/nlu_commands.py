@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import NluEngine
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.project.model import Example, NluData, Project, Response
     from turncheck.rasa_engines import RasaEngines
@@ -75,6 +76,7 @@ class NluTestOptions:
     seed: int = 42
     workers: int = 0
     pretrained: bool = False
+    vectors: bool = False
     allow_custom_code: bool = False
     rasa: Settings | None = None
     """Where a real Rasa is asked instead of the embedded engine."""
@@ -150,9 +152,7 @@ def _measured(
     with screen.step("nlu", f"Judging {len(data.examples)} sentences in {options.folds} folds"):
         return cross_validate(
             replace(project, nlu=data),
-            trainer_for(options.seed, allow_custom_code=options.allow_custom_code)
-            if rasa is None
-            else rasa.nlu_trainer,
+            _trainer(options, data) if rasa is None else rasa.nlu_trainer,
             folds=options.folds,
             seed=options.seed,
             workers=options.workers if rasa is None else 1,
@@ -217,11 +217,19 @@ def read_training_and_test(options: NluTestOptions, screen: Screen) -> tuple[Pro
     return project, data
 
 
-def trainer_for(seed: int, *, allow_custom_code: bool) -> EmbeddedNluTrainer:
+def _trainer(options: NluTestOptions, data: NluData) -> EmbeddedNluTrainer:
+    """Return the trainer of all folds of ``data``."""
+    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - imports NumPy
+
+    vectors = chosen_vectors(options.vectors, data)
+    return trainer_for(options.seed, allow_custom_code=options.allow_custom_code, vectors=vectors)
+
+
+def trainer_for(seed: int, *, allow_custom_code: bool, vectors: SentenceVectors | None = None) -> EmbeddedNluTrainer:
     """Return the trainer of the embedded engine."""
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - imports scikit-learn
 
-    return EmbeddedNluTrainer(seed, allow_custom_code)
+    return EmbeddedNluTrainer(seed, allow_custom_code, vectors=vectors)
 
 
 def engine_for(project: Project, options: NluTestOptions, screen: Screen) -> EmbeddedNluEngine:
@@ -232,13 +240,19 @@ def engine_for(project: Project, options: NluTestOptions, screen: Screen) -> Emb
     """
     if options.model is not None:
         return load_model(named_model(options.model)).nlu()
+    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - imports NumPy
+
     custom = options.allow_custom_code
-    fitting = fitting_model(options.project / DEFAULT_MODELS, project, ("nlu",), allow_custom_code=custom)
+    fitting = fitting_model(
+        options.project / DEFAULT_MODELS, project, ("nlu",), allow_custom_code=custom, vectors=options.vectors
+    )
     if fitting is not None:
         screen.note(f"The model {fitting.path} fits the project's files and is used.")
         return fitting.nlu()
     with screen.step("train", "No model fits the project's files: training"):
-        return trainer_for(options.seed, allow_custom_code=custom).fit(with_story_sentences(project))
+        return trainer_for(options.seed, allow_custom_code=custom, vectors=chosen_vectors(options.vectors)).fit(
+            with_story_sentences(project)
+        )
 
 
 def write_test_files(report: Report, measured: NluMeasurement, output: NluOutput, screen: Screen) -> None:

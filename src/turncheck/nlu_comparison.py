@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.project.model import Config, Project, Response
     from turncheck.screen import Screen
 
@@ -57,6 +59,7 @@ class Task:
     key: str
     output: NluOutput
     allow_custom_code: bool
+    vectors: SentenceVectors | None
 
     @property
     def model(self) -> str:
@@ -96,6 +99,8 @@ def run_compare_nlu(
         raise UserError(f"--runs is {runs}, and must be 1 or more")
     if not percentages or any(not 0 <= percentage < 100 for percentage in percentages):
         raise UserError("--percentages must be whole numbers from 0 to 99")
+    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - imports NumPy
+
     project, data = read_training_and_test(replace(options, config=configs[0]), screen)
     pipelines = _pipelines(options, configs, screen)
     responses = project.domain.responses
@@ -107,8 +112,18 @@ def run_compare_nlu(
             remedy="Name more NLU data with --nlu.",
         )
     _write_data(data, responses, plans, output.folder)
+    vectors = chosen_vectors(options.vectors, data)
     tasks = [
-        _task(replace(project, config=config), data, name, plan, percentage, options=options, output=output)
+        _task(
+            replace(project, config=config),
+            data,
+            name,
+            plan,
+            percentage,
+            options=options,
+            output=output,
+            vectors=vectors,
+        )
         for plan in plans
         for percentage in steps
         for name, config in pipelines.items()
@@ -162,6 +177,7 @@ def _task(
     *,
     options: NluTestOptions,
     output: NluOutput,
+    vectors: SentenceVectors | None,
 ) -> Task:
     """The project goes to other processes: without its stories and without the text of its files."""
     trained = replace(data, examples=tuple(replace(one, origin=None) for one in plan.included[percentage]))
@@ -175,11 +191,11 @@ def _task(
         write_nlu_yaml(trained),
         write_nlu_yaml(test),
         write_responses_yaml(project.domain.responses.values()),
-        repr((output.plots, output.errors, output.successes, options.allow_custom_code)),
+        repr((output.plots, output.errors, output.successes, options.allow_custom_code, vectors and vectors.digest)),
     )
     key = sha256("\0".join(pieces).encode("utf-8", "surrogatepass")).hexdigest()
     custom = options.allow_custom_code
-    return Task(pipeline, plan.number, percentage, light, test, options.seed, key, output, custom)
+    return Task(pipeline, plan.number, percentage, light, test, options.seed, key, output, custom, vectors)
 
 
 # --- running ---------------------------------------------------------------------------------------------------------
@@ -264,7 +280,7 @@ def fit_and_judge(task: Task) -> Outcome:
 
     with threadpool_limits(limits=1):
         try:
-            engine = trainer_for(task.seed, allow_custom_code=task.allow_custom_code).fit(task.project)
+            engine = _trainer(task).fit(task.project)
         except UserError as error:
             return Outcome(Score(task.pipeline, task.run, task.percentage, 0.0, (), str(error)), ())
         measured = evaluate_held_out(task.project, engine, task.test)
@@ -284,6 +300,10 @@ def fit_and_judge(task: Task) -> Outcome:
     score = Score(task.pipeline, task.run, task.percentage, section.intents.f1 if section.intents else 0.0, correct)
     report_files = (replace(file, name=f"{task.folder}/{file.name}") for file in files)
     return Outcome(score, (*_model(engine, task), *report_files))
+
+
+def _trainer(task: Task) -> EmbeddedNluTrainer:
+    return trainer_for(task.seed, allow_custom_code=task.allow_custom_code, vectors=task.vectors)
 
 
 def _model(engine: EmbeddedNluEngine, task: Task) -> tuple[Rendered, ...]:

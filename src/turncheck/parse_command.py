@@ -36,6 +36,7 @@ class ParseOptions:
     nlu: Path | None = None
     domain: Path | None = None
     seed: int = 42
+    vectors: bool = False
     allow_custom_code: bool = False
 
 
@@ -71,17 +72,22 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine:
         options.project, domain=options.domain, config=options.config, data=[options.nlu] if options.nlu else None
     )
     custom = options.allow_custom_code
-    fitting = fitting_model(options.project / DEFAULT_MODELS, project, ("nlu",), allow_custom_code=custom)
+    fitting = fitting_model(
+        options.project / DEFAULT_MODELS, project, ("nlu",), allow_custom_code=custom, vectors=options.vectors
+    )
     if fitting is not None:
         screen.detail(f"Using {fitting.path}")
         return fitting.nlu()
     for finding in project.findings:
         if finding.severity == "error" and {"nlu", "config"} & project.unreadable:
             raise UserError(finding.message, location=finding.location, remedy=finding.hint or None)
+    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - heavy
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - heavy
 
     with screen.step("train", f"No model fits: training on {len(project.nlu.examples)} sentences"):
-        return EmbeddedNluTrainer(seed=options.seed, allow_custom_code=custom).fit(with_story_sentences(project))
+        vectors = chosen_vectors(options.vectors)
+        trainer = EmbeddedNluTrainer(seed=options.seed, allow_custom_code=custom, vectors=vectors)
+        return trainer.fit(with_story_sentences(project))
 
 
 def _batches(sentences: Iterable[str]) -> Iterator[list[str]]:

@@ -150,6 +150,8 @@ def running_rasa(
         UserError: neither an address nor a command, or both, or what does not go with it.
     """
     at_once = settings.workers or CONCURRENCY
+    if settings.vectors:
+        raise UserError("--vectors is for the engine 'embedded'", remedy="Leave it out: Rasa has features of its own.")
     if (settings.rasa_url is None) == (settings.rasa_command is None):
         raise UserError(
             "the engine 'rasa' needs a server: its address, or the command that starts it (and not both)",

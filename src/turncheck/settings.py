@@ -225,6 +225,12 @@ class Settings:
         action_input=False,
         switch=True,
     )
+    vectors: bool = _setting(
+        False,
+        _switch,
+        "sentence vectors beside n-grams, for English; needs turncheck[vectors] and their model",
+        switch=True,
+    )
     ignore: tuple[str, ...] = _setting(
         (), _words(), "codes of findings to leave out", many=True, flag=False, action_input=False
     )

@@ -55,6 +55,7 @@ class TrainOptions:
     fixed_name: str | None = None
     augmentation: int = 50
     seed: int = 42
+    vectors: bool = False
     validation: Validation | None = None
 
 
@@ -146,8 +147,9 @@ def _add_core(project: Project, writer: MemberWriter, options: TrainOptions) -> 
 
 def _add_nlu(project: Project, writer: MemberWriter, options: TrainOptions) -> Sequence[Substitution]:
     from turncheck.engines.embedded.nlu.persistence import write_nlu  # noqa: PLC0415 - heavy
+    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415
 
-    engine = EmbeddedNluTrainer(seed=options.seed).fit(project)
+    engine = EmbeddedNluTrainer(seed=options.seed, vectors=chosen_vectors(options.vectors)).fit(project)
     write_nlu(writer, engine)
     return engine.info.substitutions

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from turncheck.commands import core
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
+from turncheck.commands.run import add_vectors_flag
 from turncheck.commands.shared_flags import (
     add_augmentation,
     add_config,
@@ -54,6 +55,7 @@ def _add_train_flags(parser: argparse.ArgumentParser) -> None:
     add_domain(parser)
     add_config(parser)
     add_seed(parser, "training")
+    add_vectors_flag(parser)
     add_model_output(parser)
 
 
@@ -116,6 +118,7 @@ def _train_options(namespace: argparse.Namespace, data: list[Path] | None) -> Tr
         fixed_name=namespace.fixed_model_name,
         augmentation=getattr(namespace, "augmentation", 50),
         seed=namespace.seed,
+        vectors=namespace.vectors,
     )
 
 
@@ -149,6 +152,7 @@ def _test_both(namespace: argparse.Namespace) -> int:
             end_to_end=True,
             fail_on_prediction_errors=namespace.fail_on_prediction_errors,
             seed=namespace.seed,
+            vectors=namespace.vectors,
             allow_custom_code=namespace.allow_custom_code,
             rasa=rasa_settings(namespace, workers=namespace.workers),
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
-from turncheck.commands.run import add_custom_code_flag
+from turncheck.commands.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.shared_flags import (
     add_channel,
     add_config,
@@ -117,6 +117,7 @@ def _add_assistant(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     )
     group.add_argument("--action-server", metavar="COMMAND", help="start the action server with this command")
     add_seed(group, "training and of variations")
+    add_vectors_flag(group)
     add_custom_code_flag(group)
     return group
 
@@ -133,6 +134,7 @@ def _assistant(namespace: argparse.Namespace) -> AssistantOptions:
         model=namespace.model,
         remote_storage=namespace.remote_storage,
         seed=namespace.seed,
+        vectors=namespace.vectors,
         allow_custom_code=namespace.allow_custom_code,
         action_endpoint=namespace.action_endpoint,
         action_server=namespace.action_server,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
-from turncheck.commands.run import add_custom_code_flag
+from turncheck.commands.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.shared_flags import (
     add_augmentation,
     add_config,
@@ -94,6 +94,7 @@ def add_test_core_flags(parser: argparse.ArgumentParser) -> None:
     add_domain(read)
     add_config(read)
     add_seed(read, "training in memory")
+    add_vectors_flag(read)
     add_custom_code_flag(read)
 
 
@@ -172,6 +173,7 @@ def test_core_options(namespace: argparse.Namespace) -> CoreTestOptions:
         end_to_end=namespace.e2e,
         fail_on_prediction_errors=namespace.fail_on_prediction_errors,
         seed=namespace.seed,
+        vectors=namespace.vectors,
         allow_custom_code=namespace.allow_custom_code,
         rasa=rasa_settings(namespace),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
-from turncheck.commands.run import add_custom_code_flag
+from turncheck.commands.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.shared_flags import (
     add_config,
     add_domain,
@@ -54,6 +54,7 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     measure.add_argument(
         "--workers", type=not_negative, default=0, metavar="N", help="processes (default: 0, one a processor)"
     )
+    add_vectors_flag(measure)
     add_custom_code_flag(measure)
     measure.add_argument("--pretrained", action="store_true", help="score spaCy's and Duckling's entities too")
     compare = parser.add_argument_group("comparing pipelines")
@@ -148,6 +149,7 @@ def _options(namespace: argparse.Namespace, config: Path | None) -> NluTestOptio
         seed=namespace.seed,
         workers=namespace.workers,
         pretrained=namespace.pretrained,
+        vectors=namespace.vectors,
         allow_custom_code=namespace.allow_custom_code,
         rasa=rasa_settings(namespace, workers=namespace.workers),
     )

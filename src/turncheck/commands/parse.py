@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.run import add_custom_code_flag
+from turncheck.commands.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.shared_flags import (
     add_config,
     add_domain,
@@ -36,6 +36,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data to learn from (default: data)")
     add_domain(parser)
     add_seed(parser, "the training")
+    add_vectors_flag(parser)
     add_custom_code_flag(parser)
     parser.add_argument(
         "--format", choices=("text", "jsonl"), default="text", help="jsonl: a line each, as Rasa's /model/parse answers"
@@ -54,6 +55,7 @@ def _parse(namespace: argparse.Namespace) -> int:
         nlu=namespace.nlu,
         domain=namespace.domain,
         seed=namespace.seed,
+        vectors=namespace.vectors,
         allow_custom_code=namespace.allow_custom_code,
     )
     screen = screen_of(namespace)

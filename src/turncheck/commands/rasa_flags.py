@@ -47,6 +47,7 @@ def rasa_settings(namespace: argparse.Namespace, *, workers: int = 0) -> Setting
         "project": str(namespace.project),
         "data": tuple(map(str, data)),
         "workers": workers,
+        "vectors": getattr(namespace, "vectors", False),
         "action_endpoint": getattr(namespace, "action_endpoint", None),
         "action_server": getattr(namespace, "action_server", None),
     }

@@ -16,7 +16,7 @@ SHORT_FORMS = {"config": "-c", "domain": "-d", "nlu": "-u", "stories": "-s", "mo
 
 GROUPS = {
     "what is read": ("config", "domain", "data", "nlu", "stories", "e2e", "evaluations"),
-    "how it is measured": ("engine", "model", "folds", "seed", "workers", "strict", "allow-custom-code"),
+    "how it is measured": ("engine", "model", "folds", "seed", "workers", "strict", "vectors", "allow-custom-code"),
     "gates": ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "not-judged"),
     "comparison and publishing": (
         *("baseline", "comment", "check-run", "annotations", "artifact-name", "retention-days", "token", "run-id"),
@@ -77,6 +77,15 @@ def add_custom_code_flag(parser: argparse._ArgumentGroup | argparse.ArgumentPars
     """Add ``--allow-custom-code`` to a command that trains without writing a model: a model holds no code."""
     parser.add_argument(
         "--allow-custom-code", action="store_true", help="load components of the project's own modules: runs its code"
+    )
+
+
+def add_vectors_flag(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """Add ``--vectors`` to a command that trains."""
+    parser.add_argument(
+        "--vectors",
+        action="store_true",
+        help="sentence vectors beside n-grams, for English; needs turncheck[vectors] and their model",
     )
 
 

@@ -28,6 +28,7 @@ class EmbeddedTrainer:
     nlu: bool = True
     core: bool = True
     allow_custom_code: bool = False
+    vectors: bool = False
     server: ActionServer = NoActionServer()  # noqa: RUF009 - frozen, without state
 
     def fit(self, project: Project) -> EmbeddedEngine:
@@ -40,13 +41,14 @@ class EmbeddedTrainer:
         return EmbeddedEngine(engine_info(project, nlu, assistant), assistant, nlu)
 
     def _fit_nlu(self, project: Project) -> NluEngine:
+        from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - as below
         from turncheck.engines.embedded.nlu.trainer import (  # noqa: PLC0415 - scikit-learn, where something is learnt
             EmbeddedNluTrainer,
         )
 
-        return EmbeddedNluTrainer(seed=self.seed, allow_custom_code=self.allow_custom_code).fit(
-            with_story_sentences(project)
-        )
+        vectors = chosen_vectors(self.vectors)
+        trainer = EmbeddedNluTrainer(seed=self.seed, allow_custom_code=self.allow_custom_code, vectors=vectors)
+        return trainer.fit(with_story_sentences(project))
 
     def _fit_core(self, project: Project, nlu: NluEngine | None) -> Assistant:
         from turncheck.engines.embedded.policies.trainer import train_ensemble  # noqa: PLC0415 - as above

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.model_archive import MemberWriter
     from turncheck.engines.embedded.nlu.duckling import DucklingAccess
     from turncheck.engines.embedded.nlu.linear import LabelSplit
+    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.project.model import Example, Project
 
 NO_INTENT = PredictedIntent(None, 0.0)
@@ -78,6 +79,7 @@ class Training:
     label_split: LabelSplit | None = None
     """How multi-intents fall into their parts, where the tokenizer says so."""
     duckling: DucklingAccess | None = None
+    vectors: SentenceVectors | None = None
     notes: list[str] = field(default_factory=list)
     """What a component has to say to the user about this training."""
     left_out: list[Substitution] = field(default_factory=list)

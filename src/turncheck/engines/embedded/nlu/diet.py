@@ -42,7 +42,7 @@ class DietStandIn:
         labels = [str(training.examples[row].base_intent) for row in rows]
         intents = None
         if parameters["intent_classification"] and rows:
-            intents = IntentModel.train(texts, labels, training.seed, training.label_split)
+            intents = IntentModel.train(texts, labels, training.seed, training.label_split, training.vectors)
         entities = None
         if parameters["entity_recognition"] and any(example.entities for example in training.examples):
             guessed: list[str | None] = [None] * len(training.examples)

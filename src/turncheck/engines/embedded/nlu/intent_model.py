@@ -11,7 +11,7 @@ import numpy as np
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.linear import LinearModel
-from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, SparseRows
+from turncheck.engines.embedded.nlu.sentence_features import SentenceFeatures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
     from turncheck.engines.embedded.nlu.linear import LabelSplit
+    from turncheck.engines.embedded.nlu.ngrams import SparseRows
+    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
 
 
 _JUDGED: Final = 300
@@ -31,7 +33,7 @@ tenth; where there are not even so many, each third in turn."""
 class IntentModel:
     """Sentence → confidence of each intent."""
 
-    features: NgramFeatures
+    features: SentenceFeatures
     linear: LinearModel
     factor: float
     """What scores are multiplied by before the softmax: the inverse of the temperature."""
@@ -46,12 +48,19 @@ class IntentModel:
         return self.linear.names
 
     @classmethod
-    def train(cls, texts: Sequence[str], labels: Sequence[str], seed: int, split: LabelSplit | None = None) -> Self:
+    def train(
+        cls,
+        texts: Sequence[str],
+        labels: Sequence[str],
+        seed: int,
+        split: LabelSplit | None = None,
+        vectors: SentenceVectors | None = None,
+    ) -> Self:
         """Fit features and SVM on all sentences, the temperature on sentences held out for it.
 
         With ``split`` labels are read as combinations: see :meth:`.LinearModel.fit`.
         """
-        features, rows = NgramFeatures.fit(texts)
+        features, rows = SentenceFeatures.fit(texts, vectors)
         linear = LinearModel.fit(rows, labels, seed, split)
         counts = Counter(labels)
         shares = tuple(counts[name] / len(labels) for name in linear.names)
@@ -91,7 +100,7 @@ class IntentModel:
         calibration = members.json("calibration")
         best = BestAnswer(*calibration["best"]) if calibration["best"] else None
         shares = tuple(calibration["shares"])
-        return cls(NgramFeatures.load(members), LinearModel.load(members), calibration["factor"], shares, best)
+        return cls(SentenceFeatures.load(members), LinearModel.load(members), calibration["factor"], shares, best)
 
 
 def _judged(
@@ -125,7 +134,7 @@ def _judged(
 
 
 def out_of_fold_labels(
-    features: NgramFeatures, texts: Sequence[str], labels: Sequence[str], seed: int, split: LabelSplit | None = None
+    features: SentenceFeatures, texts: Sequence[str], labels: Sequence[str], seed: int, split: LabelSplit | None = None
 ) -> list[str]:
     """Predict each sentence's intent by a model that was trained without it (two folds).
 

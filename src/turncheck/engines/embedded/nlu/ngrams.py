@@ -50,6 +50,13 @@ class SparseRows:
         positions = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
         return SparseRows(starts, self.columns[positions], self.values[positions], self.width)
 
+    @classmethod
+    def of_dense(cls, values: NDArray[np.float32]) -> Self:
+        """Take a dense matrix of shape (rows, width)."""
+        count, width = values.shape
+        columns = np.tile(np.arange(width, dtype=np.int32), count)
+        return cls(np.arange(count + 1, dtype=np.int64) * width, columns, values.ravel(), width)
+
     def times(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
         """Multiply by a dense matrix of shape (width, outputs); returns (rows, outputs)."""
         result = np.zeros((len(self), weights.shape[1]), dtype=np.float32)
@@ -100,7 +107,7 @@ class NgramFeatures:
         """Learn vocabulary and idf; return them with the features of ``texts``."""
         words, word_counts = _count(texts, _word_terms, 1)
         characters, character_counts = _count(texts, _CharacterTerms(), 1 if len(texts) <= _FEW else _MIN_DOCUMENTS)
-        counts = _beside(word_counts, character_counts)
+        counts = beside(word_counts, character_counts)
         documents = np.bincount(counts.columns, minlength=counts.width)
         idf = (np.log((1 + len(texts)) / (1 + documents)) + 1).astype(np.float32)
         features = cls(words, {term: column + len(words) for term, column in characters.items()}, idf)
@@ -220,7 +227,7 @@ def _renumber(counts: SparseRows, new_columns: NDArray[np.int32], width: int) ->
     return SparseRows(starts, columns[kept][order], counts.values[kept][order], width)
 
 
-def _beside(left: SparseRows, right: SparseRows) -> SparseRows:
+def beside(left: SparseRows, right: SparseRows) -> SparseRows:
     """Put two matrices of as many rows side by side."""
     lengths = np.stack([np.diff(left.starts), np.diff(right.starts)], axis=1)
     row_of = [np.repeat(np.arange(len(left)), lengths[:, side]) for side in (0, 1)]

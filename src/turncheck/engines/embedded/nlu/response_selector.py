@@ -40,7 +40,8 @@ class ResponseSelectorStandIn:
             training.notes.append(f"ResponseSelector was left out: there are no examples {of}")
             return None
         keys = [str(example.intent) for example in chosen]
-        model = IntentModel.train([example.text for example in chosen], keys, training.seed)
+        texts = [example.text for example in chosen]
+        model = IntentModel.train(texts, keys, training.seed, vectors=training.vectors)
         return cls(intent or DEFAULT_SELECTOR, model, parameters["ranking_length"])
 
     def process(self, batch: Batch) -> None:

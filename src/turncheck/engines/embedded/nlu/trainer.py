@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.embedded.nlu.batch import Component
     from turncheck.engines.embedded.nlu.plan import Step
+    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
     from turncheck.project.model import Config, Example, Project
 
@@ -34,11 +35,13 @@ class EmbeddedNluTrainer:
     seed: int = 0
     allow_custom_code: bool = False
     duckling: DucklingAccess = field(default_factory=DucklingAccess)
+    vectors: SentenceVectors | None = None
+    """What the stand-ins learn from beside n-grams, where it is switched on."""
     _prepared: dict[int, tuple[Config, Plan, Tokenizer]] = field(default_factory=dict, repr=False, compare=False)
 
-    def __reduce__(self) -> tuple[type[EmbeddedNluTrainer], tuple[int, bool, DucklingAccess]]:
+    def __reduce__(self) -> tuple[type[EmbeddedNluTrainer], tuple[object, ...]]:
         """Travel to a worker process without what was prepared here."""
-        return EmbeddedNluTrainer, (self.seed, self.allow_custom_code, self.duckling)
+        return EmbeddedNluTrainer, (self.seed, self.allow_custom_code, self.duckling, self.vectors)
 
     def fit(self, project: Project) -> EmbeddedNluEngine:
         """Train on the project's NLU examples.
@@ -51,7 +54,7 @@ class EmbeddedNluTrainer:
         texts = [example.text for example in examples]
         batch = Batch.of(texts, [tokenizer.tokenize(text) for text in texts])
         split = LabelSplit.of(plan.tokenizer.parameters)
-        training = Training(project, examples, batch, self.seed, split, self.duckling)
+        training = Training(project, examples, batch, self.seed, split, self.duckling, self.vectors)
         components: list[tuple[Step, Component]] = []
         for step in plan.steps if examples else ():
             component = train_step(step, training)
@@ -80,7 +83,7 @@ class EmbeddedNluTrainer:
     def _prepare(self, project: Project) -> tuple[Plan, Tokenizer]:
         prepared = self._prepared.get(id(project.config))
         if prepared is None or prepared[0] is not project.config:
-            plan = make_plan(project.config, allow_custom_code=self.allow_custom_code)
+            plan = make_plan(project.config, allow_custom_code=self.allow_custom_code, vectors=self.vectors is not None)
             tokenizer = make_tokenizer(plan.tokenizer, project.root)
             prepared = self._prepared[id(project.config)] = project.config, plan, tokenizer
         return prepared[1], prepared[2]

