@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
 from turncheck import __version__
 from turncheck.engine_choice import given_rasa
@@ -22,6 +21,7 @@ from turncheck.project.testfiles import TEST_STORY_PREFIX, find_test_stories
 from turncheck.render.story_files import story_files
 from turncheck.render.story_text import story_text
 from turncheck.report.model import EngineInfo, ProjectInfo, Report, Source, Tool
+from turncheck.story_download import download
 from turncheck.trainable import ensure_policies_accepted, ensure_trainable, read_given_project
 from turncheck.validation.coverage import coverage, reached_by_stories
 
@@ -32,11 +32,9 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.model_choice import LoadedModel
     from turncheck.project.model import Project, Story
+    from turncheck.report.model import Core
     from turncheck.screen import Screen
     from turncheck.settings import Settings
-
-_LARGEST_DOWNLOAD: Final = 10 << 20
-_TIMEOUT_SECONDS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
         seed=options.seed,
         engine=subject.info,
         core=core,
-        coverage=coverage(project, reached_by_stories(stories), code_of_actions(project.root)),
+        coverage=coverage(project, reached_by_stories(_run(stories, core)), code_of_actions(project.root)),
         stopped=None if stopped is None else str(stopped),
         timings=dict(screen.timings),
     )
@@ -123,6 +121,12 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
         raise stopped
     failed = any(not story.passed for story in core.stories if not story.duplicate)
     return EXIT_FAILED if failed and options.fail_on_prediction_errors else EXIT_OK
+
+
+def _run(stories: Sequence[Story], core: Core) -> list[Story]:
+    """Return the stories that were run, wholly or as a part of others: some step of theirs was judged."""
+    judged = {step.location for story in core.stories for step in story.steps}
+    return [story for story in stories if any(step.location in judged for step in story.steps)]
 
 
 def _number(stories: Sequence[Story], limit: int | None) -> int:
@@ -188,28 +192,6 @@ def _stories(paths: Sequence[Path], root: Path, *, end_to_end: bool) -> list[Sto
     if end_to_end:
         return [story for story in stories if Path(story.location.path).name.startswith(TEST_STORY_PREFIX)]
     return list(stories)
-
-
-def download(url: str) -> bytes:
-    """Fetch a story file. Only https, without redirects to anything else, and of a modest size.
-
-    Raises:
-        UserError: it is no https address, cannot be reached, or holds too much.
-    """
-    import requests  # noqa: PLC0415 - only for --url
-
-    if urlsplit(url).scheme != "https" or not urlsplit(url).hostname:
-        raise UserError("the address of --url is no https address", remedy="Give one that begins with https://.")
-    try:
-        with requests.get(url, timeout=_TIMEOUT_SECONDS, stream=True, allow_redirects=False) as response:
-            if response.status_code != requests.codes.ok:
-                raise UserError(f"the address of --url answers with status {response.status_code}")
-            content = response.raw.read(_LARGEST_DOWNLOAD + 1, decode_content=True)
-    except (requests.RequestException, OSError) as error:
-        raise UserError(f"the address of --url cannot be reached: {type(error).__name__}") from None
-    if len(content) > _LARGEST_DOWNLOAD:
-        raise UserError(f"the file at --url is larger than {_LARGEST_DOWNLOAD >> 20} MB")
-    return bytes(content)
 
 
 # --- what judges -----------------------------------------------------------------------------------------------------

@@ -321,6 +321,16 @@ def test_a_call_is_not_followed_to_a_host_that_is_not_allowed_nor_without_end(en
     )
 
 
+@pytest.mark.parametrize("target", ["http://[x", "http://h:port/", "file:///etc/passwd"])
+def test_a_call_that_is_sent_on_to_no_address_failed(engine: EmbeddedEngine, target: str) -> None:
+    with bad_servers.answering({"/webhook": (307, {"Location": target}, b"")}) as address:
+        noted = noted_of(engine, address)
+    assert (noted.outcome, noted.reason) == (
+        "failed",
+        "'action_remember' failed, the action server sends it on to what is no address",
+    )
+
+
 def test_an_answer_that_drips_ends_when_the_turns_time_is_over(engine: EmbeddedEngine) -> None:
     with bad_servers.serving("drips") as address:
         begin = time.monotonic()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import tarfile
 from pathlib import Path
-from typing import Self
 
 import pytest
 
 from turncheck import core_commands
 from turncheck.cli import run_command_line
-from turncheck.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
+from turncheck.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
 
 DOMAIN = """
 version: "3.1"
@@ -97,8 +96,20 @@ def test_the_report_names_the_place_of_each_wrong_step_and_what_no_test_reaches(
 
 
 def test_max_stories_limits_the_stories(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command_line(["test", "core", "--no-plot", "-q", "--max-stories", "1"]) == EXIT_OK
-    assert "of 1 right" in capsys.readouterr().out
+    assert run_command_line(["test", "core", "--no-plot", "-q", "--json", "all.json"]) == EXIT_OK
+    assert "Not run" not in capsys.readouterr().out
+    assert run_command_line(["test", "core", "--no-plot", "-q", "--max-stories", "1", "--json", "one.json"]) == EXIT_OK
+    shown = capsys.readouterr().out
+    assert "of 1 right" in shown
+    assert "Not run: 2 of 3 stories (--max-stories 1)." in shown
+    assert [reached(project / name, "responses") for name in ("all.json", "one.json")] == [
+        {"utter_hi", "utter_bye"},
+        {"utter_hi"},
+    ]
+
+
+def reached(report: Path, kind: str) -> set[str]:
+    return {item["name"] for item in json.loads(report.read_text())["coverage"][kind]["items"] if item["covered"]}
 
 
 def test_a_model_is_used_while_it_fits_the_files_and_not_after(
@@ -206,33 +217,6 @@ def test_a_comparison_that_makes_no_sense_is_refused(project: Path, arguments: l
     (project / "other.yml").write_text(CONFIG)
     configs = [] if "--config" in arguments else ["--config", "config.yml", "other.yml"]
     assert run_command_line(["train", "core", "-q", *configs, *arguments]) == EXIT_NOT_DONE
-
-
-class Answer:
-    """An answer of a server, with a body of so many bytes."""
-
-    def __init__(self, size: int, status: int = 200) -> None:
-        self.status_code = status
-        self.raw = self
-        self.size = size
-
-    def read(self, limit: int, *, decode_content: bool) -> bytes:
-        return b"#" * min(self.size, limit)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"), [(Answer(20 << 20), "larger"), (Answer(1, 404), "404"), (Answer(1, 302), "302")]
-)
-def test_a_download_is_limited_and_follows_nothing(monkeypatch: pytest.MonkeyPatch, answer: Answer, said: str) -> None:
-    monkeypatch.setattr("requests.get", lambda *_, **__: answer)
-    with pytest.raises(UserError, match=said):
-        core_commands.download("https://example.com/stories.yml")
 
 
 def test_stories_that_were_downloaded_are_judged(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,9 +105,20 @@ class _WatchedAdapter(HTTPAdapter):
         return manager
 
 
+class _Session(requests.Session):
+    """Leaves redirects to its callers: ``requests`` reads where one leads even where it follows none, and stumbles."""
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:  # noqa: ARG002 - none is one
+        """Take no answer for a redirect."""
+        return None
+
+
 def session(*, ca_file: str | None = None, proxies: Mapping[str, str] | None = None) -> requests.Session:
-    """Return a session that reads nothing from the environment: neither proxies nor ``.netrc``, nor certificates."""
-    made = requests.Session()
+    """Return a session that reads nothing from the environment: neither proxies nor ``.netrc``, nor certificates.
+
+    It follows no redirects.
+    """
+    made = _Session()
     made.trust_env = False
     made.verify = ca_file or True
     made.proxies = dict(proxies or {})

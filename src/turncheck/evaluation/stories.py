@@ -91,9 +91,15 @@ def evaluate_stories(
         stopped, runs = error, error.finished
     judged = [(tracker, run) for tracker, run in zip(everything, runs, strict=True) if run is not None]
     if stopped is None:
-        return _core(judged, set(map(id, duplicates)), tokens)
-    left = f"Not run: {len(everything) - len(judged)} of {len(everything)} stories."
-    raise CutShortError(stopped, _core(judged, set(map(id, duplicates)), tokens, left))
+        left = _left(len(trackers.stories) + len(trackers.duplicates), len(judged), f"--max-stories {max_stories}")
+        return _core(judged, set(map(id, duplicates)), tokens, *left)
+    left = _left(len(everything), len(judged))
+    raise CutShortError(stopped, _core(judged, set(map(id, duplicates)), tokens, *left))
+
+
+def _left(total: int, judged: int, reason: str = "") -> list[str]:
+    because = f" ({reason})" if reason else ""
+    return [f"Not run: {total - judged} of {total} stories{because}."] if total > judged else []
 
 
 def has_annotated_texts(stories: Sequence[Story]) -> bool:

@@ -155,18 +155,24 @@ class HttpActionServer:
                 return response
             response.close()
             method = "GET" if response.status_code in _REDIRECTS_TO_GET else method
-            url, params, before = urljoin(url, target), {}, url
-            self._ensure_may_go_to(url, call["next_action"])
+            before, url, params = url, self._next_address(url, target, call["next_action"]), {}
             if _origin(url) != _origin(before):
                 auth = None
                 headers = {name: value for name, value in headers.items() if name.lower() != "authorization"}
         raise CallFailedError("failed", f"'{call['next_action']}' failed, the action server sends it on without end")
 
-    def _ensure_may_go_to(self, url: str, name: str) -> None:
-        host = urlsplit(url).hostname
+    def _next_address(self, url: str, target: str, name: str) -> str:
+        try:
+            url = urljoin(url, target)
+            scheme, host, _ = _origin(url)
+        except ValueError:
+            scheme, host = "", None
+        if scheme not in {"http", "https"} or not host:
+            raise CallFailedError("failed", f"'{name}' failed, the action server sends it on to what is no address")
         if self._hosts is not None and host != self.endpoint.host and host not in self._hosts:
             reason = f"the action server sends it on to the host '{host}', which is not among the allowed hosts"
             raise CallFailedError("failed", f"'{name}' failed, {reason}")
+        return url
 
     def _without_answer(self, name: str, error: requests.ConnectionError) -> CallFailedError:
         """Tell a server that is not there from one that is there no more, and from one that hung up on the action."""
