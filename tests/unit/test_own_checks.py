@@ -396,3 +396,17 @@ def test_a_step_that_is_none_is_skipped_with_a_warning(step: str, tmp_path: Path
     found = validate(read(tmp_path, edit), drop_in=True)
     assert [(f.code, f.severity) for f in found.findings] == [("step-unexpected", "warning")]
     assert found.exit_code(fail_on_warnings=True) == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("cancell my order", "cancel my order"),
+        ("resett password", "reset password"),
+        ("thankyou very much", "thank you very much"),
+        ("I want to cancell my ordr please now", "I want to cancel my order please now"),
+    ],
+)
+def test_slips_of_the_pen_make_near_duplicates(one: str, other: str, tmp_path: Path) -> None:
+    edits: list[Edit] = [(N, "- hello there", f"- {one}"), (N, "- see you later", f"- {other}")]
+    assert len(places(checked(tmp_path, *edits), "example-nearly-in-several-intents")) == 1

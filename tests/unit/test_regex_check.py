@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.validation.regexes import backtracks, compile_problem
+from turncheck.location import Location
+from turncheck.validation.regexes import backtracks, check_pattern, compile_problem
 
 # Each with the text that takes it long.
 EXPONENTIAL = {
@@ -124,3 +125,24 @@ def test_global_flags_may_stand_anywhere_as_in_python_3_10(pattern: str) -> None
 @pytest.mark.parametrize("pattern", ["[a-z]++", "(?>ab)c", "(x|(?>ab))*"])
 def test_what_python_3_10_does_not_know_does_not_compile(pattern: str) -> None:
     assert compile_problem(pattern) is not None
+
+
+@pytest.mark.parametrize("pattern", [r"(\w+){1,5}x", r"\w*\w*\w*\w*x", r"(\w+\s?){1,4}x", r"(?:a?){30}a{30}"])
+def test_many_loops_in_a_row_and_rounds_that_may_be_empty_are_found(pattern: str) -> None:
+    assert [finding.code for finding in check_pattern(pattern, "it", Location("x.yml", 1, 1))] == ["regex-backtracks"]
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\w*\w*\w*\w*", r"\w+\s\w+\s\w+\s\w+x", r"(?:a?){30}", r"(?:a?){0,30}a{30}", r"(\d[ -]?){10,15}x"]
+)
+def test_loops_that_cannot_fail_or_share_nothing_are_harmless(pattern: str) -> None:
+    assert list(check_pattern(pattern, "it", Location("x.yml", 1, 1))) == []
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\w*" * 380 + "x", "".join(f"[{chr(97 + number % 26)}-z]*" for number in range(60)) + "x"]
+)
+def test_a_pattern_made_to_be_hard_to_judge_is_judged_soon(pattern: str) -> None:
+    began = time.process_time()
+    list(check_pattern(pattern, "it", Location("x.yml", 1, 1)))
+    assert time.process_time() - began < 8

@@ -169,10 +169,16 @@ def _existing_or_default(folder: ProjectFolder, path: Path, default: Path, optio
             "error",
             f"There is no {what} at '{name}'.",
             Location(name),
-            f"Put it at '{folder.name(default)}', or name its path with --{option}.",
+            _how_to_name(folder, default, option),
         )
     )
     return None
+
+
+def _how_to_name(folder: ProjectFolder, default: Path, option: str) -> str:
+    if option == "domain" and (folder.root / DEFAULT_DOMAIN_FOLDER).is_dir():
+        return f"Name the folder: --domain {folder.name(folder.root / DEFAULT_DOMAIN_FOLDER)}."
+    return f"Put it at '{folder.name(default)}', or name its path with --{option}."
 
 
 def _is_there(path: Path) -> bool:

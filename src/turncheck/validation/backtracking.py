@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MANY_ROUNDS: Final = 12
 """A bounded repetition with at least so many rounds counts as endless: two ways a round are thousands in all."""
 _MOST_POSITIONS: Final = 400
+_MOST_WAYS: Final = 2000
+_MOST_STEPS: Final = 1_000_000
 _REPEATS: Final = frozenset({opcodes.MAX_REPEAT, opcodes.MIN_REPEAT})
 _ASSERTIONS: Final = frozenset({opcodes.ASSERT, opcodes.ASSERT_NOT})
 
@@ -47,11 +49,17 @@ class _Fragment:
 
 @dataclass(frozen=True, slots=True)
 class _Automaton:
-    """Glushkov's automaton: a state for each character; ``follow`` counts the ways from one to others."""
+    """Glushkov's automaton: a state for each character; ``follow`` counts the ways from one to others.
+
+    ``inner``: the patterns that are looked around with; ``rounds``: the states of each repetition with many rounds that
+    must be gone through, of which each may match nothing.
+    """
 
     characters: list[Any] = field(default_factory=list)
     follow: dict[int, Counter[Place]] = field(default_factory=dict)
     inner: list[Any] = field(default_factory=list)
+    rounds: list[range] = field(default_factory=list)
+    number_of_ways: list[int] = field(default_factory=lambda: [0])
 
     def of(self, body: Iterable[tuple[Any, Any]]) -> _Fragment:
         """Add a sequence of parsed items."""
@@ -83,6 +91,14 @@ class _Automaton:
     def _of_repeat(self, least: int, most: int, body: Any) -> _Fragment:
         if most == 0:
             return _Fragment(empty=(_NOTHING,))
+        begin = len(self.characters)
+        fragment = self._of_rounds(least, most, body)
+        shortest, longest = body.getwidth()
+        if least >= MANY_ROUNDS and shortest == 0 < longest:
+            self.rounds.append(range(begin, len(self.characters)))
+        return fragment
+
+    def _of_rounds(self, least: int, most: int, body: Any) -> _Fragment:
         if least == most:
             # A fixed number of rounds stays fixed, though it need not be as large.
             return self._copies(body, min(least, MANY_ROUNDS + 1))
@@ -115,12 +131,15 @@ class _Automaton:
     def _connect(self, lasts: Sequence[Place], firsts: Sequence[Place]) -> None:
         for last in lasts:
             ways = self.follow.setdefault(last.position, Counter())
+            self.number_of_ways[0] += len(firsts)
+            if self.number_of_ways[0] > _MOST_WAYS:
+                raise _TooLargeError
             for first in firsts:
                 ways[Place(first.position, last.conditions | first.conditions)] += 1
 
 
 class _TooLargeError(Exception):
-    """The pattern has too many characters to be judged."""
+    """The pattern has too many characters, or ways from one to another, to be judged."""
 
 
 def _either(parts: Sequence[_Fragment]) -> _Fragment:
@@ -147,7 +166,8 @@ def _at_most_twice(ways: Iterable[Conditions]) -> tuple[Conditions, ...]:
 def is_exponential(tree: Any) -> bool:
     """Whether a parsed pattern (or a look around in it) has a loop that reads one text in several ways, and can fail.
 
-    A pattern of more than 400 characters (a bounded repetition is several) is not judged.
+    A pattern of more than 400 characters (a bounded repetition is several) or 2000 ways between them is not judged, nor
+    one that takes a million steps to judge.
     """
     automaton = _Automaton()
     try:
@@ -155,8 +175,29 @@ def is_exponential(tree: Any) -> bool:
     except _TooLargeError:
         return False
     ends = {place.position for place in whole.lasts if not place.conditions}
+    if any(ends.isdisjoint(states) for states in automaton.rounds):
+        return True
     paths = _Paths(automaton, ends, Alphabet.of(automaton.characters, tree.state.flags))
-    return paths.is_ambiguous() or any(map(is_exponential, automaton.inner))
+    try:
+        if paths.is_ambiguous():
+            return True
+    except _TooLargeError:
+        return False
+    return any(map(is_exponential, automaton.inner))
+
+
+def loops_in_a_row(tree: Any) -> int:
+    """How many loops that read the same character may follow each other before the pattern fails.
+
+    So many times over a sentence is divided among them: the time grows with that power of its length.
+    """
+    automaton = _Automaton()
+    try:
+        whole = automaton.of(tree)
+    except _TooLargeError:
+        return 0
+    ends = {place.position for place in whole.lasts if not place.conditions}
+    return _Paths(automaton, ends, Alphabet.of(automaton.characters, tree.state.flags)).most_loops()
 
 
 Pair = tuple[int, int, Character]
@@ -174,6 +215,7 @@ class _Paths:
         }
         self._read = [alphabet.matching(character) for character in automaton.characters]
         self._alphabet = alphabet
+        self._steps_left = _MOST_STEPS
 
     def is_ambiguous(self) -> bool:
         """Whether two different paths lead from some state back to it.
@@ -190,6 +232,27 @@ class _Paths:
                 return True
         return False
 
+    def most_loops(self) -> int:
+        """The longest row of loops over one and the same character."""
+        letters = {letter for state in self._follow for letter in self._read[state]}
+        return max(map(self._loops_over, letters), default=0)
+
+    def _loops_over(self, letter: Character) -> int:
+        def following(pair: Pair) -> list[Pair]:
+            return [(state, state, letter) for state, read in self._steps(pair[0], letter) if read == letter]
+
+        begins = [(state, state, letter) for state in self._follow if letter in self._read[state]]
+        before: dict[Pair, int] = {}
+        longest = 0
+        for component in _components(begins, following):  # each comes before those that it leads to
+            onward = {after for pair in component for after in following(pair)}
+            is_loop = not onward.isdisjoint(component)
+            number = max(before.get(pair, 0) for pair in component) + is_loop
+            longest = max(longest, number)
+            for after in onward:
+                before[after] = max(before.get(after, 0), number)
+        return longest
+
     def _steps(self, state: int, letter: Character) -> dict[tuple[int, Character], int]:
         """The states after this one with the character they read, and in how many ways each is reached."""
         found: dict[tuple[int, Character], int] = {}
@@ -203,10 +266,15 @@ class _Paths:
         one, other, letter = pair
         lefts = self._steps(one, letter)
         rights = lefts if one == other else self._steps(other, letter)
+        self._steps_left -= len(lefts) + len(rights)
         by_letter: dict[Character, list[int]] = {}
         for state, following in rights:
             by_letter.setdefault(following, []).append(state)
-        return [(left, right, following) for left, following in lefts for right in by_letter.get(following, ())]
+        found = [(left, right, following) for left, following in lefts for right in by_letter.get(following, ())]
+        self._steps_left -= len(found)
+        if self._steps_left < 0:
+            raise _TooLargeError
+        return found
 
     def _has_double_step(self, members: set[Pair]) -> bool:
         return any(

@@ -15,9 +15,11 @@ EXAMPLES = (
     _check(
         "regex-backtracks",
         "warning",
-        "A regular expression can take exponential time",
+        "A regular expression can take endless time",
         "A repetition within a repetition (`(a+)+`) or of alternatives that overlap (`(a|aa)+$`) tries every way to split"
-        " a sentence. One long message can stop the assistant. Write it so that each text can be read in one way.",
+        " a sentence, in exponential time; four or more repetitions in a row that read the same (`(\\w+){1,5}x`) take the"
+        " fourth power of its length. One long message can stop the assistant. Write it so that each text can be read in"
+        " one way.",
         "- regex: number\n  examples: |\n    - ([0-9]+)*x",
         "- regex: number\n  examples: |\n    - [0-9]+x",
     ),

@@ -9,7 +9,7 @@ from re import _constants as opcodes  # type: ignore[attr-defined] # CPython's o
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.validation.backtracking import is_exponential
+from turncheck.validation.backtracking import is_exponential, loops_in_a_row
 from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from turncheck.project.model import NluData
 
 _LENGTH_LIMIT: Final = 10_000
+_MOST_LOOPS: Final = 4
+"""From so many loops in a row on, a long message takes minutes: a thousand characters in four loops are 10^12 steps."""
 _REPEATS: Final = frozenset({opcodes.MAX_REPEAT, opcodes.MIN_REPEAT})
 
 
@@ -36,6 +38,9 @@ def check_pattern(pattern: str, owner: str, place: Location) -> Iterator[Finding
         yield found("regex-invalid", f"The pattern '{pattern}' of {owner} does not compile: {problem}.", place)
     elif backtracks(pattern):
         yield found("regex-backtracks", f"The pattern '{pattern}' of {owner} can take exponential time.", place)
+    elif (power := loops_in_a_row(_parsed(pattern))) >= _MOST_LOOPS:
+        message = f"The pattern '{pattern}' of {owner} can take time that grows with the {power}th power of a length."
+        yield found("regex-backtracks", message, place)
 
 
 @cache
@@ -83,10 +88,14 @@ def _is_newer(part: Any) -> bool:
 
 def backtracks(pattern: str) -> bool:
     """Whether matching can take exponential time, or would with anything behind the pattern: ``(a+)+``."""
+    tree = _parsed(pattern)
+    return _has_loop_of_loop(tree) or is_exponential(tree)
+
+
+def _parsed(pattern: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree = parser.parse(_flags_first(pattern))
-    return _has_loop_of_loop(tree) or is_exponential(tree)
+        return parser.parse(_flags_first(pattern))
 
 
 def _has_loop_of_loop(part: Any) -> bool:

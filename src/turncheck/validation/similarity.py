@@ -1,11 +1,12 @@
 """Examples of different intents that are nearly the same, or differ in entity values alone.
 
 Linear in the number of examples: sentences meet in buckets (the same words in any order; the same words but one; the
-same template), and within a bucket each meets one sentence of each other intent.
+same consonants; the same template), and within a bucket each meets one sentence of each other intent.
 """
 
 from __future__ import annotations
 
+import re
 from array import array
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 SIMILARITY: Final = 0.9
 """From this share of common characters on (difflib's ratio) two sentences count as nearly the same."""
 _FEWEST_WORDS: Final = 4
+_FEWEST_CONSONANTS: Final = 4
+_DOUBLED: Final = re.compile(r"(.)\1+")
+_WITHOUT_VOWELS: Final = str.maketrans("", "", "aeiouy")
 _MOST_WORDS: Final = 30
 _MOST_RIVALS: Final = 8
 _LONGEST: Final = 500
@@ -160,12 +164,16 @@ def _ratio(one: str, other: str, threshold: float) -> float:
 def _signatures(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """The words in the order of the alphabet and, for sentences of middling length, without each one of them.
 
-    Two sentences of which one has a word more, or another word, or the same words in another order, share a signature.
+    Two sentences of which one has a word more, or another word, or the same words in another order, share a signature;
+    and so do those that differ in vowels, doubled letters and spaces alone, as they do by most slips of the pen.
     """
     if not words:
         return
     ordered = tuple(sorted(words))
     yield ordered
+    consonants = _DOUBLED.sub(r"\1", "".join(words).translate(_WITHOUT_VOWELS))
+    if len(consonants) >= _FEWEST_CONSONANTS:
+        yield ("", consonants)
     if _FEWEST_WORDS <= len(words) <= _MOST_WORDS:
         for position in range(len(words)):
             yield ordered[:position] + ordered[position + 1 :]
