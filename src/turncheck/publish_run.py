@@ -165,6 +165,8 @@ class RunReader:
             return Missing("the base has reports of other projects, none of this one")
         if stored.baseline is not None:
             return Present(stored.baseline, "run", claimed)
+        if stored.baseline_fault:
+            return Unreadable(stored.baseline_fault)
         return Missing("the run brought none, and no run of the base branch left a report")
 
     def _trusted(self, report: Report, run: WorkflowRun) -> Reports:

@@ -640,6 +640,14 @@ def test_a_fork_that_renames_the_project_does_not_choose_its_base(job: Job, fork
     assert "the base has reports of other projects, none of this one" in job.github.bodies(7)[0]
 
 
+def test_a_report_is_posted_though_the_base_beside_it_cannot_be_read(job: Job, forks_run: dict[str, Any]) -> None:
+    job.github.contents[next(iter(job.github.contents))] = packed({**job.artifact, "baseline.json": b"{"})
+
+    second_workflow(job, forks_run)
+
+    assert "the baseline beside it is not a report" in job.github.bodies(7)[0]
+
+
 def test_a_base_older_than_the_branch_is_not_believed(job: Job, forks_run: dict[str, Any]) -> None:
     job.github.merge_bases["main", job.head] = "e" * 40
     job.github.merge_bases["e" * 40, job.base] = job.base

@@ -17,6 +17,14 @@ def test_a_line_more_above_makes_no_finding_new_or_gone() -> None:
     assert changed_findings(base, head) == ((), ())
 
 
+def test_a_file_that_was_renamed_makes_no_finding_new_or_gone() -> None:
+    message = "The test sentence 'hi' is a training sentence as well ({path}:3:7)."
+    base = report(findings=(finding("test-sentence-in-training", message.format(path="data/nlu.yml")),))
+    head = report(findings=(finding("test-sentence-in-training", message.format(path="data/nlu/a.yml")),))
+
+    assert changed_findings(base, head) == ((), ())
+
+
 def test_another_subject_is_another_finding() -> None:
     base = report(findings=(finding("rule-contradiction", SAID.format(line=7)),))
     head = report(findings=(finding("rule-contradiction", SAID.format(line=7).replace("'b'", "'c'")),))

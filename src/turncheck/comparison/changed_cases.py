@@ -238,7 +238,7 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
     """The findings that have no partner among the others, counting equal ones."""
 
     def key(finding: Finding) -> tuple[str, ...]:
-        told = {"path": finding.location.path, "message": _PLACE.sub("@", finding.message)}
+        told = {"path": finding.location.path, "message": _without_places(finding.message, files="path" in parts)}
         return tuple(told.get(part) or getattr(finding, part) for part in parts)
 
     partners = Counter(map(key, others))
@@ -249,6 +249,13 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
         else:
             left.append(finding)
     return left
+
+
+def _without_places(message: str, *, files: bool) -> str:
+    """The message with the lines it names blanked, and the ``files`` as well unless they say which one is meant."""
+    if files:
+        return _PLACE.sub("@", message)
+    return " ".join("@" if _PLACE.search(word) else word for word in message.split(" "))
 
 
 def _finding_change(finding: Finding) -> FindingChange:

@@ -50,10 +50,11 @@ class BadArchiveError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class StoredReport:
-    """A report out of an artifact, and the baseline that lay beside it."""
+    """A report out of an artifact, and the baseline that lay beside it, or why that cannot be used."""
 
     report: Report
     baseline: Report | None = None
+    baseline_fault: str = ""
 
 
 def artifacts_of_run(client: GitHubClient, repository: str, run_id: int | str) -> list[Artifact]:
@@ -107,8 +108,8 @@ def read_reports(file: IO[bytes]) -> Iterator[StoredReport]:
             budget = _Budget()
             for entry in found:
                 beside = by_name.get(str(PurePosixPath(entry.filename).with_name(BASELINE_NAME)))
-                report = _decode(archive, entry, budget)
-                yield StoredReport(report, _decode(archive, beside, budget) if beside else None)
+                report = _decode(_unpacked(archive, entry, budget))
+                yield _with_baseline(report, _unpacked(archive, beside, budget) if beside else None)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
         raise BadArchiveError(f"it is no zip file that could be read ({type(error).__name__})") from None
 
@@ -150,7 +151,7 @@ class _Budget:
     left: int = 2 * MAX_BYTES
 
 
-def _decode(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: _Budget) -> Report:
+def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: _Budget) -> bytes:
     """Read one entry, whatever size it claims to have."""
     if entry.compress_type not in _METHODS or entry.flag_bits & 0x1:
         raise BadArchiveError("it is packed in a way that is not read (encrypted, or an unusual method)")
@@ -161,7 +162,19 @@ def _decode(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: _Budget) -
             budget.left -= len(chunk)
             if len(content) > MAX_BYTES or budget.left < 0:
                 raise BadArchiveError(f"a report in it is larger than {MAX_BYTES // 2**20} MiB")
+    return bytes(content)
+
+
+def _with_baseline(report: Report, content: bytes | None) -> StoredReport:
+    """A report is none the worse for a baseline beside it that cannot be read."""
     try:
-        return decode(bytes(content), name="the report in it")
+        return StoredReport(report, None if content is None else decode(content, name="the baseline beside it"))
+    except UserError as error:
+        return StoredReport(report, None, error.what)
+
+
+def _decode(content: bytes) -> Report:
+    try:
+        return decode(content, name="the report in it")
     except UserError as error:
         raise BadArchiveError(error.what) from None
