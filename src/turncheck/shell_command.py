@@ -68,7 +68,7 @@ def run_shell(
 def talk(conversation: Conversation, shell: ShellOptions, ends: Terminal) -> int:
     """Hold the conversation: every line is a message, and from somebody at a terminal perhaps a command."""
     if shell.output_format == "jsonl":
-        return _talk(conversation, ends, write_json)
+        return _talk(conversation, ends, _write_json_and_troubles)
     if not ends.interactive:
         return _talk(conversation, ends, write_text)
     return _talk_interactively(conversation, ends.lines, ends.output)
@@ -117,6 +117,13 @@ def write_json(turn: Turn, output: TextIO) -> None:
     output.write(json.dumps(shape, ensure_ascii=False) + "\n")
 
 
+def _write_json_and_troubles(turn: Turn, output: TextIO) -> None:
+    """Write the turn, and where nobody but a person reads it what went wrong in it."""
+    write_json(turn, output)
+    for trouble in _troubles(turn):
+        sys.stderr.write(f"turncheck: {trouble}\n")
+
+
 def write_text(turn: Turn, output: TextIO) -> None:
     """Write what was said on both sides, and what went wrong."""
     if turn.user is not None:
@@ -127,11 +134,15 @@ def write_text(turn: Turn, output: TextIO) -> None:
 def _write_answers(turn: Turn, output: TextIO) -> None:
     for message in turn.responses:
         output.writelines(f"bot> {line}\n" for line in message_lines(message))
+    output.writelines(f"  ({trouble})\n" for trouble in _troubles(turn))
+
+
+def _troubles(turn: Turn) -> Iterator[str]:
     for action in turn.custom_actions:
         if action.outcome not in {"ran", "stubbed"}:
-            output.write(f"  ({terminal.text(action.name)}: {action.outcome}; {terminal.text(action.reason, 400)})\n")
+            yield f"{terminal.text(action.name)}: {action.outcome}; {terminal.text(action.reason, 400)}"
     if turn.stopped:
-        output.write(f"  (stopped: {turn.stopped})\n")
+        yield f"stopped: {terminal.text(turn.stopped, 400)}"
 
 
 def message_lines(message: Mapping[str, Any]) -> Iterator[str]:

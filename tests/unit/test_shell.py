@@ -59,6 +59,16 @@ def test_what_a_custom_action_did_not_do_is_said() -> None:
     assert "(stopped: too long)" in text
 
 
+def test_with_json_what_a_custom_action_did_not_do_is_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    failed = CustomAction("action_x", "unreachable", "no action server answers")
+    written = shown(["hello\n"], ShellOptions("jsonl"), custom_actions=(failed,), stopped="more than\x1b 10")
+    assert len(written.splitlines()) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "turncheck: action_x: unreachable; no action server answers",
+        "turncheck: stopped: more than 10",
+    ]
+
+
 def test_commands_answer_on_a_terminal() -> None:
     text = shown(["hello\n", ":why\n", ":slots\n", ":loop\n", ":help\n", ":quit\n", "never\n"], interactive=True)
     assert "bot> welcome" in text
