@@ -6,10 +6,11 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test test-image test-rasa bench fuzz lint format pins clean
 
-$(VENV)/.installed: requirements/test.txt pyproject.toml
+$(VENV)/.installed: requirements/test.txt requirements/vectors.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer was found: install one, or name it: make PYTHON=..." >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/test.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/vectors.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m compileall -q src
 	@touch $@
@@ -44,6 +45,8 @@ pins: $(VENV)/.installed
 		--group build pyproject.toml -o requirements/run.txt >/dev/null
 	$(BIN)/uv pip compile --quiet --python-version 3.10 --generate-hashes --no-header --no-annotate \
 		requirements/rasa.in -o requirements/rasa.txt >/dev/null
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-deps \
+		requirements/vectors.in -o requirements/vectors.txt >/dev/null
 
 dist: $(VENV)/.installed
 	$(BIN)/hatchling build -d dist
