@@ -47,7 +47,7 @@ COMPUTED = {
         0.012854,
     ],
 }
-"""Each fiftieth component, as ``SentenceTransformer(folder).encode(text)`` gives it; of the last text it reads 256 tokens."""
+"""Each fiftieth component, as ``SentenceTransformer(folder).encode(text)`` gives it; of the last 256 tokens."""
 
 
 @pytest.fixture(scope="module")
