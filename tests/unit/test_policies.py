@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 
 from dialogues import DIALOGUE, rule, slot, story
+from hypothesis import given
+from hypothesis import strategies as st
 
 from turncheck.dialogue.events import (
     ActionExecuted,
     ActionExecutionRejected,
+    ActionReverted,
+    ActiveLoop,
+    Event,
     SlotSet,
     UserFeaturization,
     UserUttered,
@@ -64,6 +69,37 @@ def test_augmented_memoization_forgets_slots_of_a_past_that_no_story_knows() -> 
     settings = MemoizationSettings("AugmentedMemoizationPolicy", max_history=4)
     assert MemoizationPolicy.fit(TRACKERS, MemoizationSettings(max_history=4)).recall(tracker, NOTHING) is None
     assert AugmentedMemoizationPolicy.fit(TRACKERS, settings).recall(tracker, NOTHING) == "utter_hi"
+
+
+HAPPENINGS = st.sampled_from(
+    [
+        [LISTEN, UserUttered(None, {"name": "greet"})],
+        [LISTEN, UserUttered("hi", {"name": "greet"}, ({"entity": "city", "value": "Rome"},))],
+        [LISTEN, UserUttered("hi", {"name": "greet"}, ({"entity": "city", "value": "Rome", "role": "to"},))],
+        [LISTEN, UserUttered("hi")],
+        [LISTEN, UserUttered(None, {"name": "ask"})],
+        [ActionExecuted("utter_hi")],
+        [ActionExecuted("utter_hi", hide_rule_turn=True)],
+        [ActionExecuted(None, text="utter_hi")],
+        [SlotSet("size", 1)],
+        [SlotSet("known", True)],
+        [SlotSet("city", "Rome")],
+        [ActiveLoop("form")],
+        [ActiveLoop(None)],
+        [ActionReverted()],
+    ]
+)
+
+
+@given(st.lists(st.lists(HAPPENINGS, max_size=6), max_size=8))
+def test_augmented_memoization_says_the_same_whatever_it_was_asked_before(dialogues: list[list[list[Event]]]) -> None:
+    settings = MemoizationSettings("AugmentedMemoizationPolicy", max_history=3)
+    asked_before = AugmentedMemoizationPolicy.fit(TRACKERS, settings)
+    for dialogue in dialogues:
+        tracker = Tracker(DIALOGUE)
+        tracker.extend(event for events in dialogue for event in events)
+        said = AugmentedMemoizationPolicy.fit(TRACKERS, settings).recall(tracker, NOTHING)
+        assert [asked_before.recall(tracker, NOTHING) for _ in range(2)] == [said, said]
 
 
 def test_the_intents_confidence_can_be_the_actions() -> None:

@@ -109,9 +109,9 @@ def _without_rule_only(state: State, rule_only: RuleOnly) -> State:
         return state
     slots = state.get(s.SLOTS, s.NO_PART)
     loop = state.get(s.ACTIVE_LOOP, s.NO_PART).get(s.LOOP_NAME)
-    hidden_slots = rule_only.slots & slots.keys()
-    if not hidden_slots and loop not in rule_only.loops:
+    if rule_only.slots.isdisjoint(slots) and loop not in rule_only.loops:
         return state
+    hidden_slots = rule_only.slots & slots.keys()
     changed = State(state)
     if hidden_slots:
         kept = Part({name: features for name, features in slots.items() if name not in hidden_slots})

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.defaults import ACTION_LISTEN
-from turncheck.dialogue.events import ActionExecuted
+from turncheck.dialogue.events import ActionExecuted, ActiveLoop, SlotSet, UserUttered
 from turncheck.dialogue.history import History
 from turncheck.dialogue.policy_states import RuleOnly, learner_states, learner_states_of, learnt
 from turncheck.dialogue.prediction import Prediction
@@ -15,7 +15,7 @@ from turncheck.dialogue.rules import memorised
 from turncheck.project.config import max_history_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.dialogue.events import Event
     from turncheck.dialogue.states import State
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.training import StoryTracker
 
 PRIORITY: Final = 3
+_REMEMBERED: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +97,31 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
     Slots set in the forgotten part are forgotten with it.
     """
 
+    _forgotten: dict[tuple[Hashable, RuleOnly], str | None] = field(default_factory=dict, compare=False, repr=False)
+    """What was found by forgetting, by what had happened: dialogues come to the same points again and again."""
+
     def recall(self, tracker: Tracker, rule_only: RuleOnly) -> str | None:
         """Return what came next in the stories after as much of the past as they know."""
         states = self.recent(tracker, rule_only)
         found = self.look_up(states)
+        if found is not None:
+            return found
         past = _trimmed(tracker, self.settings.max_history)
+        happened = _seen_in(past)
+        if happened is None:
+            return self._recall_less(tracker, past, states, rule_only)
+        key = happened, rule_only
+        if key not in self._forgotten:
+            found = self._recall_less(tracker, past, states, rule_only)
+            if len(self._forgotten) >= _REMEMBERED:
+                return found
+            self._forgotten[key] = found
+        return self._forgotten[key]
+
+    def _recall_less(
+        self, tracker: Tracker, past: Sequence[Event], states: list[State], rule_only: RuleOnly
+    ) -> str | None:
+        found = None
         shorter = _from_action(past, skip=0)
         while found is None and shorter:
             history = History(tracker.domain)
@@ -110,6 +131,26 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
                 found = self.look_up(states)
             shorter = _from_action(history.applied_events(shorter), skip=1)
         return found
+
+
+def _seen_in(events: Iterable[Event]) -> Hashable | None:
+    """Return all of the events that states are made of; ``None`` where there are rarer ones, not told apart here."""
+    seen: list[tuple[Hashable, ...]] = []
+    for event in events:
+        match event:
+            case ActionExecuted():
+                seen.append((event.name, event.text, event.hide_rule_turn))
+            case SlotSet():
+                seen.append(("slot", event.name, repr(event.value), ""))
+            case UserUttered():
+                entities = repr(event.entities) if event.entities else ""
+                text = event.text if event.use_text or not event.intent_name else None  # else the intent is looked at
+                seen.append(("user", event.intent_name, text, event.use_text, entities))
+            case ActiveLoop():
+                seen.append(("loop", event.name))
+            case _:
+                return None
+    return tuple(seen)
 
 
 def key_of(states: Sequence[State]) -> str:
