@@ -180,10 +180,15 @@ def chosen_engines(
         hosts: what the project's files may name beside loopback; ``None``: any.
 
     Raises:
-        UserError: settings that belong to another engine, or too few or too many of them.
+        UserError: settings that belong to another engine, or too few or too many of them; sentence vectors that are
+            switched on and not installed.
     """
     if settings.engine == "embedded":
         refuse_settings_of_rasa(settings)
+        if settings.vectors:
+            from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors  # noqa: PLC0415 - imports NumPy
+
+            SentenceVectors.installed()  # what is missing is said before anything is measured
         yield EmbeddedEngines(project, settings.seed, hosts, settings.allow_custom_code, settings.vectors)
         return
     from turncheck.rasa_engines import running_rasa  # noqa: PLC0415 - not for the embedded engine

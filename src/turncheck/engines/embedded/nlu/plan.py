@@ -59,6 +59,7 @@ _NO_FOREIGN_MODEL: Final = "it needs a pretrained model, which is not installed 
 _SPACY: Final = frozenset({"SpacyTokenizer", "SpacyFeaturizer", "SpacyEntityExtractor"})
 """What runs as it is where the model of ``SpacyNLP`` is installed."""
 
+_LEARNS_FROM_VECTORS: Final = frozenset({"DietStandIn", "IntentStandIn", "ResponseSelectorStandIn"})
 _READS_SENTENCE_FEATURES: Final = frozenset({"LogisticRegressionClassifier", "SklearnIntentClassifier"})
 _READS_TOKEN_FEATURES: Final = frozenset({"CRFEntityExtractor"})
 _GIVES_TOKEN_FEATURES: Final = frozenset({"RegexFeaturizer", "SpacyFeaturizer"})
@@ -104,6 +105,8 @@ def make_plan(config: Config, *, allow_custom_code: bool = False, vectors: bool 
         tokenizers[0] if tokenizers else Step(default.name, default, parameters_of(default, require_known(default)))
     )
     others = tuple(step for step in steps if not step.kind.endswith("Tokenizer"))
+    if vectors and not any(step.kind in _LEARNS_FROM_VECTORS for step in others):
+        notes.append("sentence vectors are switched on, and nothing in this pipeline learns from them")
     return Plan(tokenizer, tuple(_needed(others)), tuple(substitutions), tuple(notes))
 
 
