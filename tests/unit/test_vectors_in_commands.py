@@ -33,8 +33,8 @@ responses: {utter_hi: [{text: Hi}], utter_bye: [{text: So long}]}
     "data/all.yml": """
 version: "3.1"
 nlu:
-- {intent: greet, examples: "- hello there\\n- good morning\\n- hello you\\n- hello!"}
-- {intent: bye, examples: "- see you later\\n- good bye\\n- bye bye\\n- see you"}
+- {intent: greet, examples: "- hello there\\n- good morning\\n- hello you\\n- hello!\\n- you there\\n- hello hello"}
+- {intent: bye, examples: "- see you later\\n- good bye\\n- bye bye\\n- see you\\n- bye\\n- later bye"}
 rules:
 - {rule: greet, steps: [{intent: greet}, {action: utter_hi}]}
 - {rule: bye, steps: [{intent: bye}, {action: utter_bye}]}
