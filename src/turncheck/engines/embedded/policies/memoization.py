@@ -15,7 +15,7 @@ from turncheck.dialogue.rules import memorised
 from turncheck.project.config import max_history_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.dialogue.events import Event
     from turncheck.dialogue.states import State
@@ -97,7 +97,7 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
     Slots set in the forgotten part are forgotten with it.
     """
 
-    _forgotten: dict[tuple[Hashable, RuleOnly], str | None] = field(default_factory=dict, compare=False, repr=False)
+    _forgotten: dict[tuple[str, RuleOnly], str | None] = field(default_factory=dict, compare=False, repr=False)
     """What was found by forgetting, by what had happened: dialogues come to the same points again and again."""
 
     def recall(self, tracker: Tracker, rule_only: RuleOnly) -> str | None:
@@ -133,24 +133,23 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
         return found
 
 
-def _seen_in(events: Iterable[Event]) -> Hashable | None:
-    """Return all of the events that states are made of; ``None`` where there are rarer ones, not told apart here."""
-    seen: list[tuple[Hashable, ...]] = []
+def _seen_in(events: Iterable[Event]) -> str | None:
+    """Return a digest of all that states are made of; ``None`` where there are rarer events, not told apart here."""
+    seen: list[tuple[Any, ...]] = []
     for event in events:
         match event:
             case ActionExecuted():
                 seen.append((event.name, event.text, event.hide_rule_turn))
             case SlotSet():
-                seen.append(("slot", event.name, repr(event.value), ""))
+                seen.append(("slot", event.name, event.value, ""))
             case UserUttered():
-                entities = repr(event.entities) if event.entities else ""
                 text = event.text if event.use_text or not event.intent_name else None  # else the intent is looked at
-                seen.append(("user", event.intent_name, text, event.use_text, entities))
+                seen.append(("user", event.intent_name, text, event.use_text, event.entities))
             case ActiveLoop():
                 seen.append(("loop", event.name))
             case _:
                 return None
-    return tuple(seen)
+    return digest_of(repr(seen))
 
 
 def key_of(states: Sequence[State]) -> str:
