@@ -1,12 +1,12 @@
 """The stand-in beside Rasa's LogisticRegressionClassifier where sentences are few: small assistants, small shares.
 
-    python benchmarks/small_data.py [--corpora ../shared/corpora] [PROJECT ...]
+    python benchmarks/small_data.py [--corpora ../shared/corpora] [--vectors] [PROJECT ...]
 
 Projects (default: those of ``examples/``) are cross-validated in five folds, dealt anew for each of three seeds;
 of the corpora the first N training sentences of each intent are learnt, and the official test part is judged.
 LogisticRegressionClassifier stands behind its two default CountVectorsFeaturizers, as it runs here. Prints a Markdown
 table: accuracy in percent and calibration error over ten bins. Ends with 1 where the stand-in is worse by more than 0.3
-points.
+points. With ``--vectors`` the stand-in learns from sentence vectors, too, which must be installed.
 """
 
 from __future__ import annotations
@@ -39,11 +39,15 @@ Outcome = tuple[float, float]
 """Accuracy and calibration error."""
 
 
-def judged(train: Sequence[Example], test: Sequence[Example], pipeline: Pipeline) -> Iterator[tuple[bool, float]]:
+def judged(
+    train: Sequence[Example], test: Sequence[Example], pipeline: Pipeline, vectors: bool
+) -> Iterator[tuple[bool, float]]:
     """Whether each answer is right, and its confidence."""
+    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - as below
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - in the child process only
 
-    parses = EmbeddedNluTrainer(seed=0).fit(project_of(train, pipeline)).parse([one.text for one in test])
+    trainer = EmbeddedNluTrainer(seed=0, vectors=chosen_vectors(vectors))
+    parses = trainer.fit(project_of(train, pipeline)).parse([one.text for one in test])
     for parse, example in zip(parses, test, strict=True):
         yield parse.intent.name == example.base_intent, parse.intent.confidence
 
@@ -53,7 +57,7 @@ def outcome(answers: Sequence[tuple[bool, float]]) -> Outcome:
     return sum(right) / len(right), calibration_error(right, confidences)
 
 
-def in_folds(folder: Path, pipeline: Pipeline) -> Outcome:
+def in_folds(folder: Path, pipeline: Pipeline, vectors: bool) -> Outcome:
     """Cross-validate a project; intents with fewer sentences than folds only train."""
     examples = [one for one in read_project(folder).nlu.examples if one.intent]
     counts = Counter(one.base_intent for one in examples)
@@ -68,11 +72,11 @@ def in_folds(folder: Path, pipeline: Pipeline) -> Outcome:
         for number in range(FOLDS):
             train = [one for one, at in zip(examples, fold, strict=True) if at != number]
             test = [one for one, at in zip(examples, fold, strict=True) if at == number]
-            answers += judged(train, test, pipeline)
+            answers += judged(train, test, pipeline, vectors)
     return outcome(answers)
 
 
-def of_first(corpus: Path, size: int, pipeline: Pipeline) -> Outcome:
+def of_first(corpus: Path, size: int, pipeline: Pipeline, vectors: bool) -> Outcome:
     """Learn the first sentences of each intent, judge the official test part."""
     seen: Counter[str | None] = Counter()
     train = []
@@ -80,13 +84,14 @@ def of_first(corpus: Path, size: int, pipeline: Pipeline) -> Outcome:
         seen[example.intent] += 1
         if seen[example.intent] <= size:
             train.append(example)
-    return outcome(list(judged(train, read_examples(corpus / "test.yml"), pipeline)))
+    return outcome(list(judged(train, read_examples(corpus / "test.yml"), pipeline, vectors)))
 
 
 def main() -> int:
     here = Path(__file__).parents[1]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", type=Path, default=here / ".." / "shared" / "corpora")
+    parser.add_argument("--vectors", action="store_true")
     parser.add_argument("projects", type=Path, nargs="*", default=sorted((here / "examples").glob("*/config.yml")))
     options = parser.parse_args()
     os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
@@ -104,7 +109,10 @@ def main() -> int:
         if (options.corpora / name).is_dir()
     ]
     for function, arguments, title in rows:
-        ours, theirs = (in_own_process(function, *arguments, pipeline) for pipeline in (STAND_IN, RASAS))
+        ours, theirs = (
+            in_own_process(function, *arguments, pipeline, vectors)
+            for pipeline, vectors in ((STAND_IN, options.vectors), (RASAS, False))
+        )
         examples = (
             read_project(arguments[0]).nlu.examples
             if function is in_folds
