@@ -55,6 +55,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/validation.py
 	$(BIN)/python benchmarks/nlu.py
+	$(BIN)/python benchmarks/small_data.py
 	$(BIN)/python benchmarks/cross_validation.py
 	$(BIN)/python benchmarks/dialogue.py
 

@@ -176,11 +176,13 @@ def test_a_broken_manifest_is_damage(manifest: bytes, tmp_path: Path) -> None:
         read_model(repacked(tmp_path / "m.tar.gz", {"manifest.json": manifest}))
 
 
-def test_a_later_format_is_named(tmp_path: Path) -> None:
-    manifest = {"format": "turncheck/model/v9", "fingerprint": "", "parts": [], "members": {}}
+@pytest.mark.parametrize("other", ["turncheck/model/v1", "turncheck/model/v9"])
+def test_an_earlier_or_later_format_is_named_and_refused(tmp_path: Path, other: str) -> None:
+    manifest = {"format": other, "fingerprint": "", "parts": [], "members": {}}
     path = repacked(tmp_path / "m.tar.gz", {"manifest.json": json.dumps(manifest).encode()})
-    with pytest.raises(UserError, match="turncheck/model/v9"):
+    with pytest.raises(UserError, match=other) as caught:
         read_model(path)
+    assert "turncheck train" in str(caught.value.remedy)
 
 
 def test_names_that_lead_out_of_the_archive_are_read_and_never_written(tmp_path: Path) -> None:

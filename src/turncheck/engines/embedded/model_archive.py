@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-FORMAT: Final = "turncheck/model/v1"
+FORMAT: Final = "turncheck/model/v2"
+"""Counted up whenever members change: what an older build wrote is told apart by it."""
 _MANIFEST: Final = "manifest.json"
 _MAX_BYTES: Final = 4 << 30
 """More than any model has: an archive that unpacks to more is refused."""

@@ -28,6 +28,21 @@ _FEWEST: Final = 100
 """The logistic model is fitted to so many judged sentences or more; of fewer it would only learn their average."""
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What models said of sentences that they had not seen."""
+
+    scores: NDArray[np.float64]
+    """A row a sentence, a column a label; ``-inf`` for a label that the model did not know."""
+    truth: NDArray[np.int64]
+    """The column of each sentence's label."""
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Where the highest score is that of the truth."""
+        return np.asarray(self.scores.argmax(axis=1) == self.truth)
+
+
 def fit_factor(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
     """Find the factor on scores with which the highest softmax probability best says whether the answer is right.
 

@@ -1,4 +1,7 @@
-"""The stand-in's intent classifier: a linear multi-class SVM (Crammer and Singer) with calibrated confidences."""
+"""The stand-in's intent classifier: a linear multi-class SVM (Crammer and Singer) with calibrated confidences.
+
+Where sentences are few, a second classifier has a say: see :mod:`.second_opinion`.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, fit_factor
+from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, Judged, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.linear import LinearModel
+from turncheck.engines.embedded.nlu.second_opinion import MOST_SENTENCES, SecondOpinion, count, fit_linear
 from turncheck.engines.embedded.nlu.sentence_features import SentenceFeatures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,6 +45,8 @@ class IntentModel:
     """Of all sentences, how many each intent has: all that can be said of a text without any known term."""
     best: BestAnswer | None = None
     """What the highest confidence is, where labels are combinations."""
+    second: SecondOpinion | None = None
+    """What is asked as well, where sentences are few."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,11 +70,19 @@ class IntentModel:
         linear = LinearModel.fit(rows, labels, seed, split)
         counts = Counter(labels)
         shares = tuple(counts[name] / len(labels) for name in linear.names)
-        judged = _judged(rows, labels, seed, split)
+        judged = _judged(rows, labels, seed, lambda some, of_some: LinearModel.fit(some, of_some, seed, split))
         if judged is None:
             return cls(features, linear, UNCALIBRATED, shares)
-        best = BestAnswer.fit(*judged) if linear.composition is not None else None
-        return cls(features, linear, fit_factor(*judged), shares, best)
+        factor = fit_factor(judged.scores, judged.right)
+        if linear.composition is not None:
+            return cls(features, linear, factor, shares, BestAnswer.fit(judged.scores, judged.right))
+        if len(texts) > MOST_SENTENCES or vectors is not None:
+            return cls(features, linear, factor, shares)
+        columns, plain = count(texts)
+        second = SecondOpinion(columns, fit_linear(plain, labels))
+        if (judged_too := _judged(plain, labels, seed, fit_linear)) is not None:
+            second = second.calibrated(softmax(np.maximum(judged.scores, -1e6) * factor), judged_too)
+        return cls(features, linear, factor, shares, second=second)
 
     def confidences(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Confidences, shape (texts, intents)."""
@@ -77,11 +91,13 @@ class IntentModel:
         confidences = softmax(scores * self.factor)
         if self.best is not None:
             confidences = self.best.applied(confidences, scores)
+        if self.second is not None:
+            confidences = self.second.blended(confidences, texts)
         confidences[np.diff(rows.starts) == 0] = self.shares
         return confidences
 
     def save(self, members: MemberWriter) -> None:
-        """Write vocabulary, names, weights and factor."""
+        """Write vocabulary, names, weights and calibration."""
         self.features.save(members)
         self.linear.save(members)
         best = self.best
@@ -91,24 +107,28 @@ class IntentModel:
                 "factor": self.factor,
                 "shares": self.shares,
                 "best": best and [best.intercept, best.of_score, best.of_lead],
+                "second": self.second is not None,
             },
         )
+        if self.second is not None:
+            self.second.save(members.below("second"))
 
     @classmethod
     def load(cls, members: MemberReader) -> Self:
         """Inverse of :meth:`save`."""
         calibration = members.json("calibration")
         best = BestAnswer(*calibration["best"]) if calibration["best"] else None
-        shares = tuple(calibration["shares"])
-        return cls(SentenceFeatures.load(members), LinearModel.load(members), calibration["factor"], shares, best)
+        second = SecondOpinion.load(members.below("second")) if calibration["second"] else None
+        features, linear = SentenceFeatures.load(members), LinearModel.load(members)
+        return cls(features, linear, calibration["factor"], tuple(calibration["shares"]), best, second)
 
 
 def _judged(
-    rows: SparseRows, labels: Sequence[str], seed: int, split: LabelSplit | None
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
+    rows: SparseRows, labels: Sequence[str], seed: int, fit: Callable[[SparseRows, Sequence[str]], LinearModel]
+) -> Judged | None:
     """Judge models on sentences they have not seen, :data:`_JUDGED` of them where there are so many.
 
-    Returns their scores, ``-inf`` for labels a model did not know, and where the highest one is that of the truth.
+    The same sentences for the same labels and seed; ``None`` where no model can be fitted.
     """
     count = len(labels)
     shuffled = np.random.default_rng(seed).permutation(count)
@@ -119,18 +139,18 @@ def _judged(
     names = sorted(set(labels))
     column = {name: index for index, name in enumerate(names)}
     scores: list[NDArray[np.float64]] = []
-    right: list[NDArray[np.bool_]] = []
+    truth: list[int] = []
     for piece in pieces:
         kept = np.setdiff1d(np.arange(count), piece)
         kept_labels = [labels[int(row)] for row in kept]
         if len(set(kept_labels)) < 2 or not len(piece):
             continue
-        model = LinearModel.fit(rows.take(kept), kept_labels, seed, split)
+        model = fit(rows.take(kept), kept_labels)
         of_piece = np.full((len(piece), len(names)), -np.inf)
         of_piece[:, [column[name] for name in model.names]] = model.scores(rows.take(piece))
         scores.append(of_piece)
-        right.append(of_piece.argmax(axis=1) == [column[labels[int(row)]] for row in piece])
-    return (np.concatenate(scores), np.concatenate(right)) if scores else None
+        truth += [column[labels[int(row)]] for row in piece]
+    return Judged(np.concatenate(scores), np.array(truth)) if scores else None
 
 
 def out_of_fold_labels(

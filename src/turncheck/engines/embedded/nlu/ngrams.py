@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,6 +25,8 @@ _WORD: Final = re.compile(r"\w+")
 _CACHED_WORDS: Final = 200_000
 _MIN_DOCUMENTS: Final = 2
 """In so many sentences a character 3-gram must stand to count, unless there are few sentences."""
+
+_LONGEST: Final = 4
 
 _FEW: Final = 700
 """Up to here every 3-gram counts: what stands once in them is half of what they say."""
@@ -105,8 +107,10 @@ class NgramFeatures:
     @classmethod
     def fit(cls, texts: Sequence[str]) -> tuple[Self, SparseRows]:
         """Learn vocabulary and idf; return them with the features of ``texts``."""
-        words, word_counts = _count(texts, _word_terms, 1)
-        characters, character_counts = _count(texts, _CharacterTerms(), 1 if len(texts) <= _FEW else _MIN_DOCUMENTS)
+        words, word_counts = count_terms(texts, _word_terms, 1)
+        characters, character_counts = count_terms(
+            texts, _CharacterTerms(), 1 if len(texts) <= _FEW else _MIN_DOCUMENTS
+        )
         counts = beside(word_counts, character_counts)
         documents = np.bincount(counts.columns, minlength=counts.width)
         idf = (np.log((1 + len(texts)) / (1 + documents)) + 1).astype(np.float32)
@@ -175,6 +179,17 @@ def _trigrams(word: str) -> list[str]:
     return [padded[start : start + 3] for start in range(len(padded) - 2)]
 
 
+def all_terms(text: str) -> list[str]:
+    """Words, and the 1- to 4-grams of characters within what spaces separate, marked so that the two differ."""
+    lowered = text.lower()
+    terms = _WORD.findall(lowered)
+    for word in lowered.split():
+        padded = f" {word} "
+        for length in range(1, min(_LONGEST, len(padded)) + 1):
+            terms += [f"\n{padded[start : start + length]}" for start in range(len(padded) - length + 1)]
+    return terms
+
+
 class _CharacterTerms:
     """The character 3-grams of a text, word by word; each word is cut once."""
 
@@ -191,7 +206,7 @@ class _CharacterTerms:
         return found
 
 
-def _count(texts: Sequence[str], terms_of: Any, min_documents: int) -> tuple[dict[str, int], SparseRows]:
+def count_terms(texts: Sequence[str], terms_of: Any, min_documents: int) -> tuple[dict[str, int], SparseRows]:
     """Count terms; those in too few texts are dropped, the others are numbered in the order of their characters.
 
     That order makes the result independent of the order in which words are met.
@@ -205,6 +220,12 @@ def _count(texts: Sequence[str], terms_of: Any, min_documents: int) -> tuple[dic
     new_columns = np.full(len(numbers), -1, dtype=np.int32)
     new_columns[[numbers[term] for term in kept]] = np.arange(len(kept), dtype=np.int32)
     return {term: column for column, term in enumerate(kept)}, _renumber(counts, new_columns, len(kept))
+
+
+def count_known(texts: Sequence[str], terms_of: Callable[[str], Iterable[str]], columns: dict[str, int]) -> SparseRows:
+    """Count the terms of ``texts`` that have a column."""
+    known = [[column for term in terms_of(text) if (column := columns.get(term, -1)) >= 0] for text in texts]
+    return _merge(known, len(columns))
 
 
 def _merge(rows: Sequence[Sequence[int]], width: int) -> SparseRows:
