@@ -67,7 +67,7 @@ test_cases:
 version: "3.1"
 nlu:
 - {intent: greet, examples: "- good day\\n- good evening\\n- good night\\n- good morning"}
-- {intent: bye, examples: "- GOOD\\n- OH"}
+- {intent: bye, examples: "- XYLO\\n- QUIZ"}
 """,
     "loud.yml": """
 version: "3.1"
