@@ -182,7 +182,8 @@ def _task(
     """The project goes to other processes: without its stories and without the text of its files."""
     trained = replace(data, examples=tuple(replace(one, origin=None) for one in plan.included[percentage]))
     test = NluData(tuple(replace(one, origin=None) for one in plan.test))
-    light = replace(project, nlu=trained, stories=(), rules=(), findings=(), files=())
+    # A worker has a current folder of its own.
+    light = replace(project, root=project.root.absolute(), nlu=trained, stories=(), rules=(), findings=(), files=())
     pieces = (
         __version__,
         str(options.seed),

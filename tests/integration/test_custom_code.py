@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
+from joblib import Parallel, delayed
 
 from turncheck.cli import run_command_line
 
@@ -119,3 +121,16 @@ def test_a_comparison_with_the_projects_code_writes_no_models(bot: Path) -> None
     assert not list((bot / "nlu_comparison_results").rglob("*.tar.gz"))
     assert run_command_line([*arguments, "--quiet", "--out", "without"]) == 0
     assert len(list((bot / "without").rglob("*.tar.gz"))) == 2
+
+
+def test_workers_that_were_started_elsewhere_find_the_projects_code(
+    bot: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    arguments, expected = COMMANDS["nlu in folds"]
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    Parallel(n_jobs=2)(delayed(os.getcwd)() for _ in range(4))  # these stay, and are used again
+    monkeypatch.chdir(bot)
+    run_command_line([*arguments, "--quiet", "--allow-custom-code"])
+    assert expected in capsys.readouterr().out

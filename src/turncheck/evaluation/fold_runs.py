@@ -59,7 +59,7 @@ def run_folds(
 
     from joblib import Parallel, delayed  # noqa: PLC0415 - only where processes are started
 
-    light = _without_origins(project)
+    light = _for_workers(project)
     pool = Parallel(n_jobs=workers, return_as="generator")
     for run in pool(delayed(_run_fold)(light, trainer, plan, fold) for fold in folds):
         runs.append(run)
@@ -81,10 +81,11 @@ def _run_fold(project: Project, trainer: NluTrainer, plan: Folds, fold: int) -> 
     return FoldRun(fold, tuple(parses), engine.info, engine.extractors)
 
 
-def _without_origins(project: Project) -> Project:
-    """Locations are looked up here, not in the workers: no file's text is sent to them."""
+def _for_workers(project: Project) -> Project:
+    """Locations are looked up here, so no file's text is sent to the workers; and their current folder is their own."""
     examples = tuple(replace(example, origin=None) for example in project.nlu.examples)
-    return replace(project, nlu=replace(project.nlu, examples=examples), stories=(), rules=(), findings=(), files=())
+    nlu = replace(project.nlu, examples=examples)
+    return replace(project, root=project.root.absolute(), nlu=nlu, stories=(), rules=(), findings=(), files=())
 
 
 def _processors() -> int:
