@@ -139,8 +139,10 @@ def _write_answers(turn: Turn, output: TextIO) -> None:
 
 def _troubles(turn: Turn) -> Iterator[str]:
     for action in turn.custom_actions:
-        if action.outcome not in {"ran", "stubbed"}:
+        if action.reason:
             yield f"{terminal.text(action.name)}: {action.outcome}; {terminal.text(action.reason, 400)}"
+    for remark in turn.remarks:
+        yield terminal.text(remark, 400)
     if turn.stopped:
         yield f"stopped: {terminal.text(turn.stopped, 400)}"
 
@@ -149,7 +151,8 @@ def message_lines(message: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines that show a message: text, buttons, image, attachment, custom payload."""
     for line in str(message.get("text", "")).splitlines():
         yield terminal.text(line, 2000)
-    for number, button in enumerate(message.get("buttons") or (), 1):
+    buttons = message.get("buttons") or ()
+    for number, button in enumerate(buttons if isinstance(buttons, (list, tuple)) else [buttons], 1):
         shown = button if isinstance(button, dict) else {"title": button}
         yield terminal.text(f"{number}: {shown.get('title', '')} ({shown.get('payload', '')})", 400)
     for key in ("image", "attachment", "custom"):
@@ -211,10 +214,10 @@ def _reasons(turn: Turn) -> Iterator[str]:
     for event in turn.events:
         if event["event"] == "user":
             parsed = event["parse_data"]
-            intent = parsed["intent"]
-            yield terminal.text(f"understood: {intent['name']} ({intent['confidence']:.2f})")
+            intent = parsed["intent"]  # a message that an action made has as much of it as the action gives
+            yield terminal.text(f"understood: {intent.get('name')} ({intent.get('confidence') or 0:.2f})")
             for entity in parsed["entities"]:
                 yield terminal.text(f"  entity {entity['entity']}: {json.dumps(entity['value'], ensure_ascii=False)}")
         elif event["event"] == "action" and event["policy"]:
             name = event["name"] or event["action_text"]
-            yield terminal.text(f"{name}: {event['policy']} ({event['confidence']:.2f})")
+            yield terminal.text(f"{name}: {event['policy']} ({event['confidence'] or 0:.2f})")

@@ -12,7 +12,7 @@ import pytest
 from fake_rasa import FakeRasa, parsed, predicted, serving
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.dialogue.events import from_json
+from turncheck.dialogue.event_reading import from_json
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.base import CutShortError, EngineError, PassingError
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError, SlowAnswerError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from action_servers import action_server
 
-from turncheck.dialogue.events import from_json
+from turncheck.dialogue.event_reading import from_json
 from turncheck.engines.embedded.actions.endpoint import ActionEndpoint
 from turncheck.engines.embedded.actions.server import HttpActionServer
 from turncheck.engines.embedded.trainer import EmbeddedTrainer

@@ -124,7 +124,7 @@ def test_a_users_message_that_an_action_returns_needs_what_was_understood(engine
     event: dict[str, Any] = {"event": "user", "text": "tell"}
     turn = engine.conversation(stubs={"action_undo": {"events": [event]}}).say("/undo")
     assert [(noted.outcome, noted.reason) for noted in turn.custom_actions] == [
-        ("failed", "the action's answer is malformed: a user event without parse_data")
+        ("failed", "'action_undo' failed, its answer is malformed: events[0] needs the key 'parse_data'")
     ]
     event["parse_data"] = {"intent": {"name": "undo"}, "entities": []}
     turn = engine.conversation(stubs={"action_undo": {"events": [event]}}).say("/undo")

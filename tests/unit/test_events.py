@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.dialogue.events import ActionExecuted, SlotSet, UserUttered, from_json
+from turncheck.dialogue.event_reading import from_json
+from turncheck.dialogue.events import ActionExecuted, SlotSet, UserUttered
 
 RECORDED = Path(__file__).parent.parent / "oracle" / "conversations"
 

@@ -1,7 +1,7 @@
 """What can happen in a conversation: Rasa's events, as frozen values, with their JSON shape.
 
 ``to_json`` writes what Rasa's trackers hold (``{"event": "slot", "name": …, "value": …, "metadata": {}}``, with a
-``timestamp`` where there is one); ``from_json`` reads it, as an action server sends it too.
+``timestamp`` where there is one); :mod:`turncheck.dialogue.event_reading` reads it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from turncheck.location import Location
 
@@ -245,11 +245,11 @@ class LoopInterrupted(Event):
 
 @dataclass(frozen=True, slots=True)
 class FollowupAction(Event):
-    """This action comes next, whatever the policies say."""
+    """This action comes next, whatever the policies say; ``None``: none does."""
 
     kind: ClassVar[str] = "followup"
 
-    name: str
+    name: str | None
 
     def content(self) -> Json:
         """The action."""
@@ -347,91 +347,3 @@ class ReminderCancelled(Event):
     name: str | None = None
     intent: str | None = None
     entities: Any = None
-
-
-# --- reading ---------------------------------------------------------------------------------------------------------
-
-
-def _user(shape: Mapping[str, Any], when: _When) -> Event:
-    parsed = shape.get("parse_data") or {}
-    return UserUttered(
-        text=shape.get("text"),
-        intent=parsed.get("intent") or {},
-        entities=tuple(parsed.get("entities") or ()),
-        parse_data=parsed or None,
-        input_channel=shape.get("input_channel"),
-        message_id=shape.get("message_id"),
-        **when,
-    )
-
-
-def _action(shape: Mapping[str, Any], when: _When) -> Event:
-    if shape.get("name") is None and shape.get("action_text") is None:
-        raise ValueError("an action event needs a name or a text")
-    return ActionExecuted(
-        name=shape.get("name"),
-        policy=shape.get("policy"),
-        confidence=shape.get("confidence"),
-        text=shape.get("action_text"),
-        hide_rule_turn=bool(shape.get("hide_rule_turn", False)),
-        **when,
-    )
-
-
-def _reminder(shape: Mapping[str, Any], when: _When) -> Event:
-    return ReminderScheduled(
-        intent=_name(shape, "intent"),
-        date_time=shape.get("date_time"),
-        entities=shape.get("entities"),
-        name=shape.get("name"),
-        kill_on_user_message=bool(shape.get("kill_on_user_msg", True)),
-        **when,
-    )
-
-
-def _name(shape: Mapping[str, Any], key: str = "name") -> str:
-    name = shape.get(key)
-    if not isinstance(name, str):
-        raise ValueError(f"an event of the kind '{shape.get('event')}' needs a text as its '{key}'")
-    return name
-
-
-_When = dict[str, Any]
-_READERS: dict[str, Callable[[Mapping[str, Any], _When], Event]] = {
-    "user": _user,
-    "action": _action,
-    "reminder": _reminder,
-    "user_featurization": lambda s, w: UserFeaturization(s.get("use_text_for_featurization"), **w),
-    "entities": lambda s, w: EntitiesAdded(tuple(s.get("entities") or ()), **w),
-    "bot": lambda s, w: BotUttered(s.get("text"), s.get("data") or {}, **w),
-    "agent": lambda s, w: AgentUttered(s.get("text"), s.get("data"), **w),
-    "slot": lambda s, w: SlotSet(_name(s), s.get("value"), **w),
-    "reset_slots": lambda _, w: AllSlotsReset(**w),
-    "action_execution_rejected": lambda s, w: ActionExecutionRejected(
-        _name(s), s.get("policy"), s.get("confidence"), **w
-    ),
-    "active_loop": lambda s, w: ActiveLoop(s.get("name"), **w),
-    "form": lambda s, w: ActiveLoop(s.get("name"), **w),
-    "loop_interrupted": lambda s, w: LoopInterrupted(bool(s.get("is_interrupted", False)), **w),
-    "form_validation": lambda s, w: LoopInterrupted(not s.get("validate", True), **w),
-    "followup": lambda s, w: FollowupAction(_name(s), **w),
-    "session_started": lambda _, w: SessionStarted(**w),
-    "restart": lambda _, w: Restarted(**w),
-    "rewind": lambda _, w: UserUtteranceReverted(**w),
-    "undo": lambda _, w: ActionReverted(**w),
-    "pause": lambda _, w: ConversationPaused(**w),
-    "resume": lambda _, w: ConversationResumed(**w),
-    "export": lambda s, w: StoryExported(s.get("path"), **w),
-    "cancel_reminder": lambda s, w: ReminderCancelled(s.get("name"), s.get("intent"), s.get("entities"), **w),
-}
-
-
-def from_json(shape: Mapping[str, Any]) -> Event:
-    """Read one event from its JSON shape.
-
-    Raises :class:`ValueError` for a kind that nobody knows, or where a name is missing.
-    """
-    reader = _READERS.get(shape.get("event") or "")
-    if reader is None:
-        raise ValueError(f"unknown event kind '{shape.get('event')}'")
-    return reader(shape, {"timestamp": shape.get("timestamp"), "metadata": shape.get("metadata") or None})

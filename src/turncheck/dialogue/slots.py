@@ -81,7 +81,7 @@ def _float_features(slot: Slot, value: Any) -> Features:
     high = 1.0 if slot.max_value is None else slot.max_value
     try:
         capped = max(low, min(high, float(value)))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # an integer may be beyond all floats
         return (0.0, 0.0)
     return (1.0, (capped - low) / (abs(high - low) or 1))
 

@@ -163,7 +163,8 @@ class Turn:
     ``responses`` are the messages as Rasa's REST channel gives them; ``events`` are that turn's alone, shaped as
     Rasa's (without time stamps and ids); ``slots`` and ``active_loop`` are the state after the turn. ``user`` is
     ``None`` for the opening of a conversation. ``stopped`` says why the turn ended without the assistant listening
-    again, where it did; ``timed_out`` whether that was for want of time.
+    again, where it did; ``timed_out`` whether that was for want of time. ``remarks`` are about what went wrong beside
+    custom actions and was passed over, as Rasa does: a response that could not be filled, an unknown follow-up action.
     """
 
     user: str | None
@@ -174,6 +175,7 @@ class Turn:
     custom_actions: tuple[CustomAction, ...] = ()
     stopped: str | None = None
     timed_out: bool = False
+    remarks: tuple[str, ...] = ()
 
 
 class Conversation(Protocol):

@@ -29,6 +29,8 @@ DEFAULT_CHANNEL: Final = "cmdline"
 NOT_RUN: Final = "not run: an earlier case failed (--fail-fast)"
 INTERRUPTED: Final = "not run: interrupted"
 EXPECTS_NOTHING: Final = "the case expects nothing"
+_TOLD: Final = ("ran", "stubbed", "failed", "timed out")
+"""What may become of an action with a reason that the case is to tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,8 @@ class _Talk:
             self.error = lacking.reason
         elif lacking is not None:
             self.missing = lacking.reason
-        self.remarks += [a.reason for a in turn.custom_actions if a.outcome in {"failed", "timed out"}]
+        self.remarks += [a.reason for a in turn.custom_actions if a.outcome in _TOLD and a.reason]
+        self.remarks += turn.remarks
         if turn.stopped:
             self.remarks.append(turn.stopped)
             self.timed_out = self.timed_out or turn.timed_out

@@ -234,14 +234,16 @@ def _is_said(event: Mapping[str, Any], wanted: MessageAsserted) -> bool:
     return wanted.text_matches is None or is_found(wanted.text_matches, event["text"] or "")
 
 
-def _buttons(event: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return (event.get("data") or {}).get("buttons") or ()
+def _buttons(event: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the message's buttons. An action may send what is no button, and Rasa sends it on."""
+    buttons = (event.get("data") or {}).get("buttons")
+    return buttons if isinstance(buttons, (list, tuple)) else () if buttons is None else (buttons,)
 
 
 def _has_buttons(event: Mapping[str, Any], wanted: Sequence[Mapping[str, str]]) -> bool:
     buttons = _buttons(event)
     return len(buttons) == len(wanted) and all(
-        str(button.get(key)) == text
+        isinstance(button, dict) and str(button.get(key)) == text
         for button, asked in zip(buttons, wanted, strict=True)
         for key, text in asked.items()
     )
@@ -254,7 +256,11 @@ def _shown(event: Mapping[str, Any], wanted: MessageAsserted) -> str:
         message["utter_name"] = name
     message["text"] = event["text"]
     if wanted.buttons is not None:
-        message["buttons"] = [
-            {key: button.get(key) for key in ("title", "payload") if key in button} for button in _buttons(event)
-        ]
+        message["buttons"] = [_shown_button(button) for button in _buttons(event)]
     return f"bot_uttered: {json_text(message)}"
+
+
+def _shown_button(button: Any) -> Any:
+    if not isinstance(button, dict):
+        return button
+    return {key: button[key] for key in ("title", "payload") if key in button}

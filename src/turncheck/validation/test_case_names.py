@@ -6,7 +6,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.events import from_json
+from turncheck.dialogue.event_reading import from_json
 from turncheck.finding import Finding
 from turncheck.project.e2e_model import FlowsAsserted, MessageAsserted
 

@@ -30,6 +30,7 @@ from turncheck.engines.embedded.actions.custom import CustomActions
 from turncheck.engines.embedded.actions.messages import render
 from turncheck.engines.embedded.actions.registry import finder
 from turncheck.engines.embedded.actions.responses import Responses
+from turncheck.engines.embedded.actions.server import CallFailedError
 from turncheck.engines.embedded.messages import parse_message
 from turncheck.engines.embedded.policies.decision import Decision
 
@@ -117,6 +118,7 @@ class EmbeddedConversation:
         self._messages = 0
         self._stopped: str | None = None
         self._timed_out = False
+        self._remarks: list[str] = []
 
     @property
     def tracker(self) -> Tracker:
@@ -157,7 +159,7 @@ class EmbeddedConversation:
 
     def _begin_turn(self) -> int:
         self._tracker = _reloaded(self._tracker)
-        self._said, self._stopped, self._timed_out = [], None, False
+        self._said, self._stopped, self._timed_out, self._remarks = [], None, False, []
         if self._turn_timeout is not None:
             self._custom.deadline = time.monotonic() + self._turn_timeout
         return len(self._tracker.events)
@@ -181,6 +183,7 @@ class EmbeddedConversation:
             custom_actions=self._custom.take_notes(),
             stopped=self._stopped,
             timed_out=self._timed_out,
+            remarks=tuple(self._remarks),
         )
 
     def _start(self, metadata: Mapping[str, Any] | None) -> None:
@@ -262,6 +265,7 @@ class EmbeddedConversation:
             self._tracker.situation.followup_action = None
             if followup in self._context.domain.actions:
                 return Decision(followup, FOLLOWUP_POLICY)
+            self._remarks.append(f"the follow-up action '{followup}' is not in the domain: it was passed over")
         return self._decider.decide(self._tracker)
 
     def _run(self, decision: Decision) -> None:
@@ -274,7 +278,10 @@ class EmbeddedConversation:
             rejected = ActionExecutionRejected(decision.action, decision.policy, decision.confidence)
             self._happened([rejected])
             return
-        except ActionError:
+        except CallFailedError:  # noted down with the custom actions
+            events = []
+        except ActionError as error:
+            self._remarks.append(f"'{decision.action}' failed: {error}")
             events = []
         if not any(isinstance(event, ActionExecutionRejected) for event in events):
             self._happened([*decision.events, _executed(decision, self._context.domain)])

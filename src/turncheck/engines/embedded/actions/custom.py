@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from turncheck.dialogue.events import BotUttered, Event, from_json
+from turncheck.dialogue.event_reading import ShapeError
 from turncheck.engines.base import CustomAction
+from turncheck.engines.embedded.actions.answer import check_message, read_answer
 from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
 from turncheck.engines.embedded.actions.messages import bot_event
 from turncheck.engines.embedded.actions.request import action_call
@@ -15,8 +16,10 @@ from turncheck.engines.embedded.actions.server import CallFailedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from turncheck.dialogue.events import BotUttered, Event
     from turncheck.dialogue.tracker import Tracker
     from turncheck.engines.base import ActionOutcome
+    from turncheck.engines.embedded.actions.answer import Answer, Said
     from turncheck.engines.embedded.actions.base import ActionContext, Speech
     from turncheck.engines.embedded.actions.server import ActionServer
 
@@ -53,26 +56,30 @@ class CustomActions:
             ActionError: it failed, or nobody is there to run it.
         """
         try:
-            answer, outcome, reason = self._answer(name, context, tracker)
+            document, outcome, reason = self._answer(name, context, tracker)
+            answer = read_answer(document)
             events = _events(answer, context.responses, tracker)
         except ActionRejectedError as error:
             self._note(name, "rejected", str(error))
             raise
+        except ShapeError as error:
+            raise self._failed(name, f"'{name}' failed, its answer is malformed: {error}") from error
         except CallFailedError as error:
             self._note(name, error.outcome, str(error))
             raise
         except ActionError as error:
-            self._note(name, "failed", str(error))
-            raise
-        self._note(name, outcome, reason)
+            raise self._failed(name, f"'{name}' failed: {error}") from error
+        self._note(name, outcome, reason or _unsaid(name, answer, context))
         return events
+
+    def _failed(self, name: str, reason: str) -> CallFailedError:
+        self._note(name, "failed", reason)
+        return CallFailedError("failed", reason)
 
     def _note(self, name: str, outcome: ActionOutcome, reason: str) -> None:
         self._noted.append(CustomAction(name, outcome, reason))
 
-    def _answer(
-        self, name: str, context: ActionContext, tracker: Tracker
-    ) -> tuple[Mapping[str, Any], ActionOutcome, str]:
+    def _answer(self, name: str, context: ActionContext, tracker: Tracker) -> tuple[Any, ActionOutcome, str]:
         if self._stubs is not None:
             return stubbed(name, self._stubs)
         timeout = None if self.deadline is None else self.deadline - time.monotonic()
@@ -100,46 +107,32 @@ def _needs_domain(name: str, context: ActionContext) -> bool:
     return action is not None and action.send_domain
 
 
-def _events(answer: Mapping[str, Any], responses: Speech, tracker: Tracker) -> list[Event]:
-    """Turn an answer into events: first its messages, as in Rasa. Nothing of a malformed one is used."""
-    said, happened = answer.get("responses", []), answer.get("events", [])
-    if not _is_list_of_mappings(said) or not _is_list_of_mappings(happened):
-        raise CallFailedError(
-            "failed", "the action's answer is malformed: 'events' and 'responses' must be lists of objects"
-        )
-    messages = [message for response in said if (message := _message(response, responses, tracker)) is not None]
-    return [*messages, *(_event(shape) for shape in happened)]
+def _unsaid(name: str, answer: Answer, context: ActionContext) -> str:
+    """Return what the action wanted to say and cannot, since there is no such response; Rasa passes over it."""
+    named = dict.fromkeys(said.response for said in answer.said if said.response is not None)
+    unknown = ", ".join(f"'{response}'" for response in named if response not in context.domain.domain.responses)
+    return f"'{name}' names {unknown}, which the domain has no response for: nothing was said" if unknown else ""
 
 
-def _is_list_of_mappings(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+def _events(answer: Answer, responses: Speech, tracker: Tracker) -> list[Event]:
+    """Turn an answer into events: first its messages, as in Rasa."""
+    messages = [message for said in answer.said if (message := _message(said, responses, tracker)) is not None]
+    return [*messages, *answer.happened]
 
 
-def _event(shape: Json) -> Event:
-    if shape.get("event") == "slot" and "value" not in shape:
-        raise CallFailedError("failed", "the action's answer is malformed: a slot event without a value")
-    if shape.get("event") == "user" and not isinstance(shape.get("parse_data"), dict):
-        raise CallFailedError("failed", "the action's answer is malformed: a user event without parse_data")
-    if not isinstance(shape.get("metadata") or {}, dict):
-        raise CallFailedError("failed", "the action's answer is malformed: metadata that is no object")
-    try:
-        return from_json({**shape, "timestamp": None})
-    except (ValueError, TypeError, AttributeError) as error:
-        raise CallFailedError("failed", f"the action's answer is malformed: {error}") from error
-
-
-def _message(response: Json, responses: Speech, tracker: Tracker) -> BotUttered | None:
+def _message(said: Said, responses: Speech, tracker: Tracker) -> BotUttered | None:
     """Make a message: the named response, filled, and over it whatever the action itself gives."""
-    given = dict(response)
-    name = given.pop("response", None)
+    given = dict(said.given)
     draft: Json = {}
-    if name:
-        generated = responses.generate(name, tracker.slots, given)
+    if said.response is not None:
+        generated = responses.generate(said.response, tracker.slots, given)
         if not generated:
             return None
-        draft = {**generated, "utter_action": name}
+        draft = {**generated, "utter_action": said.response}
     buttons = given.pop("buttons", None)
     if buttons:
         draft["buttons"] = [*(draft.get("buttons") or ()), *buttons]
     draft.update({key: value for key, value in given.items() if value})
-    return bot_event(draft)
+    message = bot_event(draft)
+    check_message(message, said.place)
+    return message

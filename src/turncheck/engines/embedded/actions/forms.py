@@ -63,8 +63,9 @@ class FormAction(LoopAction):
         return f"validate_{self.name}"
 
     def _requested_slot(self, tracker: Tracker) -> str | None:
-        """Return the slot that this form asked for; another form's does not count."""
-        return tracker.slots.get(SLOT_REQUESTED) if tracker.active_loop_name == self.name else None
+        """Return the slot that this form asked for; another form's does not count, nor what is no slot's name."""
+        requested = tracker.slots.get(SLOT_REQUESTED) if tracker.active_loop_name == self.name else None
+        return requested if isinstance(requested, str) else None
 
     def _validate_if_needed(self, context: ActionContext, tracker: Tracker) -> list[Event]:
         just_heard = tracker.latest_action_name == ACTION_LISTEN and not tracker.is_active_loop_interrupted

@@ -28,9 +28,28 @@ def bot_event(content: Mapping[str, Any]) -> BotUttered:
     return BotUttered(text, data, metadata=rest)
 
 
+def _message(event: BotUttered) -> dict[str, Any]:
+    """Return all that is sent. Keys of the metadata named as those of the data win, as in Rasa."""
+    return {**event.data, "text": event.text, **(event.metadata or {})}
+
+
+def cannot_be_sent(event: BotUttered) -> str | None:
+    """Return why no channel of Rasa's could send the message; ``None`` where one can.
+
+    A text is sent in parts, each element by its title: what is neither breaks Rasa in the middle of the turn.
+    """
+    message = _message(event)
+    text, elements = message["text"], message.get("elements")
+    if text and not isinstance(text, str) and not (message.get("quick_replies") or message.get("buttons")):
+        return "its text must be a text"
+    if elements and not (isinstance(elements, list) and all(isinstance(element, dict) for element in elements)):
+        return "its elements must be a list of objects"
+    return None
+
+
 def render(event: BotUttered) -> Iterator[dict[str, Any]]:
-    """Yield the messages for a bot event. Keys of the metadata named as those of the data win, as in Rasa."""
-    message = {**event.data, "text": event.text, **(event.metadata or {})}
+    """Yield the messages for a bot event that can be sent."""
+    message = _message(event)
     if message.get("image") == message.get("attachment"):
         message["attachment"] = None
     buttons = message.get("quick_replies") or message.get("buttons")

@@ -32,8 +32,8 @@ _REDIRECTS_TO_GET: Final = {301, 302, 303}
 _MOST_REDIRECTS: Final = 10
 _JSON_TYPE: Final = re.compile(r"application/([\w.+-]+?\+)?json", re.IGNORECASE)
 """What the type of an answer begins with, for Rasa's client to read it."""
-
-Json = dict[str, Any]
+_MOST_TOLD: Final = 500
+"""Characters of a server's own words."""
 
 
 class CallFailedError(ActionError):
@@ -54,8 +54,8 @@ class ActionServer(Protocol):
     def look(self) -> None:
         """See whether the server is there, before it is called for the first time."""
 
-    def run(self, call: Mapping[str, Any], timeout: float | None) -> Json:
-        """Run the action of this call and return ``{"events": […], "responses": […]}``, not yet checked.
+    def run(self, call: Mapping[str, Any], timeout: float | None) -> Any:
+        """Run the action of this call and return the answer's JSON, not yet checked.
 
         ``timeout`` in seconds, where it is to be less than the server's own.
 
@@ -75,7 +75,7 @@ class NoActionServer:
     def look(self) -> None:
         """There is nothing to see."""
 
-    def run(self, call: Mapping[str, Any], timeout: float | None) -> Json:  # noqa: ARG002 - an action server
+    def run(self, call: Mapping[str, Any], timeout: float | None) -> Any:  # noqa: ARG002 - an action server
         """Run nothing: see :class:`ActionServer`."""
         raise CallFailedError("no server", f"'{call['next_action']}' was not run: {self.reason}")
 
@@ -103,7 +103,7 @@ class HttpActionServer:
         """See whether anybody listens at the address, before the first call."""
         self.was_there = self.was_there or self._listens()
 
-    def run(self, call: Mapping[str, Any], timeout: float | None) -> Json:
+    def run(self, call: Mapping[str, Any], timeout: float | None) -> Any:
         """See :class:`ActionServer`. Each call has a connection of its own, as Rasa's: an action is never run twice."""
         import requests  # noqa: PLC0415 - only where a server is called
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
@@ -243,39 +243,61 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
     return address.scheme, address.hostname, address.port or {"http": 80, "https": 443}.get(address.scheme)
 
 
-def _answer(name: str, status: int, kind: str, body: bytes) -> Json:
+def _answer(name: str, status: int, kind: str, body: bytes) -> Any:
     """Tell answers, rejections and failures apart, by status code and content type as Rasa does."""
     if status < 400:
-        document = _document(kind, body)
-        if not isinstance(document, dict):
-            raise CallFailedError("failed", f"the action server's answer for '{name}' is no JSON object")
-        return document
+        try:
+            return _document(kind, body)
+        except ValueError as error:
+            raise CallFailedError("failed", f"'{name}' failed, the action server's answer {error}") from error
     try:
-        document = json.loads(body)
+        document = _parsed(body)
     except ValueError:
         document = None
     shape = document if isinstance(document, dict) else {}
     if status == 400 and "action_name" in shape:
         reason = shape.get("error") or f"'{shape['action_name']}' rejected to run"
-        raise ActionRejectedError(str(reason))
-    detail = f": {shape['error']}" if shape.get("error") else ""
+        raise ActionRejectedError(_clipped(reason))
+    detail = f": {_clipped(shape['error'])}" if shape.get("error") else ""
     raise CallFailedError("failed", f"'{name}' failed, the action server answered with status {status}{detail}")
 
 
 def _document(kind: str, body: bytes) -> Any:
-    """Read what an answer holds; ``None`` where it is of another type than JSON, or is none.
+    """Read what an answer holds.
 
     Strict, as Rasa's client is: the text is in the charset that the type names, else in UTF-8 without a mark.
+
+    Raises:
+        ValueError: it is of another type than JSON, or is none: as the rest of a sentence.
     """
     if not _JSON_TYPE.match(kind):
-        return None
+        raise ValueError(f"is not of JSON's type, but '{kind[:100]}'" if kind else "has no Content-Type")
+    if not body.strip():
+        raise ValueError("is empty")
     header = Message()
     header["Content-Type"] = kind
     try:
         charset = codecs.lookup(str(header.get_param("charset") or "utf-8")).name
-    except LookupError:
+    except (LookupError, ValueError):
         charset = "utf-8"
     try:
-        return json.loads(body.decode(charset))
-    except ValueError:
-        return None
+        text = body.decode(charset)
+    except (LookupError, ValueError) as error:  # a codec may be for other things than texts
+        raise ValueError(f"is no text in {charset}") from error
+    try:
+        return _parsed(text)
+    except ValueError as error:
+        raise ValueError(f"is no JSON: {error}") from error
+
+
+def _parsed(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def _clipped(told: Any) -> str:
+    """Return what a server tells, cut to what somebody would read."""
+    shown = str(told)[:_MOST_TOLD]
+    return shown.encode("utf-8", "replace").decode()

@@ -44,6 +44,10 @@ def retrieve(action: str) -> Action:
         selected = selectors.get(action.removeprefix(UTTER_PREFIX)) or selectors.get("default")
         if selected is None:
             return []
-        return respond(selected["response"]["utter_action"])(context, tracker)
+        try:
+            response = str(selected["response"]["utter_action"])
+        except (KeyError, TypeError) as error:  # a message that an action made has whatever the action put there
+            raise ActionError(f"no response selector has chosen a response for '{action}'") from error
+        return respond(response)(context, tracker)
 
     return run
