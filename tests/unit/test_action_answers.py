@@ -68,7 +68,7 @@ rules:
   condition: [{active_loop: order_form}]
   steps: [{action: order_form}, {active_loop: null}, {action: utter_told}]
 stories:
-- {story: long, steps: [{intent: go}, {action: action_any}, {action: utter_after}, {intent: tell}, {action: utter_told}]}
+- {story: s, steps: [{intent: go}, {action: action_any}, {action: utter_after}, {intent: tell}, {action: utter_told}]}
 """,
     "data/nlu.yml": "version: '3.1'\nnlu: [{intent: faq/one, examples: '- one'}]\n",
     "tests/cases.yml": """
