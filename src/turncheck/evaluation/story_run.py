@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_SESSION_START, ACTION_UNLIKELY_INTENT
@@ -88,6 +89,9 @@ class _Runner:
         self.domain: DialogueDomain = ensemble.domain
         self.understood = understood
         self.heard: Parse | None = None
+        self.slots: Mapping[str, Any] = {}
+        self.filled: dict[str, Any] = {}
+        """Those of ``slots`` with a value: made once for all wrong steps between two changes."""
 
     # --- what is only told --------------------------------------------------------------------------------------------
 
@@ -102,7 +106,7 @@ class _Runner:
             case ActiveLoop():
                 self.run.written.append(WrittenStep(step={"active_loop": event.name}))
             case ActionExecuted() if event.name != ACTION_LISTEN:
-                self.run.written.append(WrittenStep(step=_action_step(event.name, event.text)))
+                self.run.written.append(_written_action(event.name, event.text))
             case _:
                 pass
 
@@ -169,8 +173,11 @@ class _Runner:
         """Slots and active loop at this point, which a wrong step says."""
         if right:
             return {}
-        filled = {name: value for name, value in self.tracker.slots.items() if value is not None}
-        return {"slots": filled, "active_loop": self.tracker.active_loop_name}
+        slots = self.tracker.slots
+        if slots is not self.slots:
+            self.slots = slots
+            self.filled = {name: value for name, value in slots.items() if value is not None}
+        return {"slots": self.filled, "active_loop": self.tracker.active_loop_name}
 
     # --- actions ------------------------------------------------------------------------------------------------------
 
@@ -200,7 +207,7 @@ class _Runner:
             comment = f"predicted: {predicted}{f' after {ACTION_UNLIKELY_INTENT}' if warned else ''}"
         self.tracker.append(executed)
         if comment is not None or executed.name not in {ACTION_LISTEN, ACTION_UNLIKELY_INTENT, ACTION_SESSION_START}:
-            run.written.append(WrittenStep(step=_action_step(executed.name, executed.text), comment=comment))
+            run.written.append(_written_action(executed.name, executed.text, comment))
 
     def _predict(self, expected: str) -> tuple[str, Decision | None]:
         decision = self._decide()
@@ -274,13 +281,16 @@ class _Runner:
             policy=None if decision is None else decision.policy,
             confidence=None if decision is None else decision.confidence,
             location=event.location,
-            alternatives=tuple(
-                Alternative(action=action, confidence=confidence)
-                for action, confidence in (decision.alternatives if decision is not None else ())
-            ),
+            alternatives=() if decision is None else _alternatives(decision.alternatives),
             warning=warned,
             **self._situation(right=False),
         )
+
+
+@lru_cache(maxsize=4096)
+def _alternatives(scores: tuple[tuple[str, float], ...]) -> tuple[Alternative, ...]:
+    """Return the same objects for the same scores: thousands of stories come to the same points."""
+    return tuple(Alternative(action=action, confidence=confidence) for action, confidence in scores)
 
 
 def _acted(tracker: Tracker) -> int:
@@ -387,5 +397,7 @@ def _wrong_user_step(event: UserUttered, intent: str | None, predicted: Sequence
     return WrittenStep(step=step, comment=comment, entity_comments=comments)
 
 
-def _action_step(name: str | None, text: str | None) -> dict[str, Any]:
-    return {"action": name} if name else {"bot": text}
+@lru_cache(maxsize=4096)
+def _written_action(name: str | None, text: str | None, comment: str | None = None) -> WrittenStep:
+    """Return the same object for the same action: thousands of stories say the same few."""
+    return WrittenStep(step={"action": name} if name else {"bot": text}, comment=comment)

@@ -141,7 +141,7 @@ def _read_intent(collected: _Collected, block: YamlMapping) -> None:
             "intent-block-empty",
             "warning",
             f"Intent '{intent}' has no examples in this block of '{name.source.path}'.",
-            block.keys["intent"].location,
+            block.key_location("intent"),
             "Add lines such as '- hello' below 'examples: |', or remove the block.",
         )
 
@@ -260,7 +260,7 @@ def _named_lines(collected: _Collected, block: YamlMapping, kind: str) -> Iterat
             f"{kind}-without-examples",
             "warning",
             f"The {kind} '{node.value}' in '{path}' has no examples; it is skipped.",
-            block.keys[kind].location,
+            block.key_location(kind),
             "Add lines such as '- word' below 'examples: |', or remove the block.",
         )
         return
@@ -279,7 +279,7 @@ def _named_lines(collected: _Collected, block: YamlMapping, kind: str) -> Iterat
 
 def _lookup(collected: _Collected, name: str, block: YamlMapping, lines: list[str]) -> Lookup:
     """Make a lookup table; a single element that names a text file of the project stands for the file's lines."""
-    location = block.keys["lookup"].location
+    location = block.key_location("lookup")
     if len(lines) == 1 and lines[0].endswith((".txt", ".csv", ".lst")):
         path = collected.folder.root / lines[0]
         if collected.folder.contains(path) and path.is_file():

@@ -140,7 +140,7 @@ def _read_steps(findings: _Findings, nodes: Sequence[YamlNode], kind: str) -> li
 
 
 def _user(findings: _Findings, node: YamlMapping) -> list[Step]:
-    location = next(iter(node.keys.values())).location
+    location = node.key_nodes[0].location
     intent = None
     if "intent" in node.items:
         intent = (_text(findings, node.items["intent"], "an intent") or "").strip().removeprefix("/")

@@ -6,7 +6,7 @@
 - :class:`YamlScalar`: ``value`` (text, int, float, bool, ``None``), ``style`` (``""``: plain, else its sign) and
   ``is_tagged``;
 - :class:`YamlSequence`: ``items``, a list of nodes;
-- :class:`YamlMapping`: ``items``, a dictionary from key (a Python value) to node; ``keys``, the keys' own nodes.
+- :class:`YamlMapping`: ``items``, a dictionary from key (a Python value) to node; ``key_nodes``, the keys' own nodes.
 
 Every node has ``location`` (computed when asked), ``data`` (plain Python data, as ruamel.yaml's safe loader would give
 it) and ``at(*path)``, which descends by keys and indices and returns the node or ``None``. A mapping's
@@ -18,13 +18,13 @@ PyYAML's own loaders read YAML 1.1, let a second key win in silence and recurse 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
 from turncheck.finding import Finding
+from turncheck.project.yaml_faults import YamlFaultError, describe_syntax_error, fault_at, offset_of
 from turncheck.project.yaml_scalars import resolve_plain
 
 if TYPE_CHECKING:
@@ -37,17 +37,20 @@ MAX_NODES: Final = 2_000_000
 """How many nodes a file may have, aliases followed; stops alias bombs ("billion laughs")."""
 
 MAX_DUPLICATES: Final = 200
+_SHORT: Final = 64
+"""Up to how many characters a text is likely to occur again: then all its nodes share one."""
+_FEW: Final = 8
+"""Of more keys than these the dictionary is kept once it was asked for."""
 
 _TAG_PREFIX: Final = "tag:yaml.org,2002:"
 
 
 @dataclass(slots=True, eq=False)
 class YamlNode:
-    """What all nodes have: where they begin and end (offsets into ``source.text``)."""
+    """What all nodes have: where they begin (an offset into ``source.text``)."""
 
     source: YamlSource = field(repr=False)
     start: int
-    end: int
 
     @property
     def location(self) -> Location:
@@ -74,11 +77,17 @@ class YamlNode:
 
 @dataclass(slots=True, eq=False)
 class YamlScalar(YamlNode):
-    """A text, number, truth value or nothing."""
+    """A text, number, truth value or nothing; ``length`` is that of its source, quotes and all."""
 
+    length: int
     value: str | int | float | bool | None
     style: str = ""
     is_tagged: bool = False
+
+    @property
+    def end(self) -> int:
+        """Where it ends (an offset into ``source.text``)."""
+        return self.start + self.length
 
     @property
     def data(self) -> Any:
@@ -103,12 +112,24 @@ class YamlMapping(YamlNode):
     """A dictionary; where a key stands twice the first one counts (and a finding says so)."""
 
     items: dict[Any, YamlNode] = field(default_factory=dict)
-    keys: dict[Any, YamlNode] = field(default_factory=dict)
+    key_nodes: tuple[YamlNode, ...] = ()
+    """In the order of ``items``. No second dictionary: a file of stories has a mapping for each step."""
+    _keys: dict[Any, YamlNode] | None = None
 
     @property
     def data(self) -> dict[Any, Any]:
         """A dictionary of plain Python data."""
         return {key: item.data for key, item in self.items.items()}
+
+    @property
+    def keys(self) -> dict[Any, YamlNode]:
+        """The keys' own nodes by key."""
+        if self._keys is not None:
+            return self._keys
+        keys = dict(zip(self.items, self.key_nodes, strict=True))
+        if len(keys) > _FEW:
+            self._keys = keys
+        return keys
 
     def key_location(self, key: Any) -> Location:
         """Where this key stands; raises ``KeyError`` for a key that is not there."""
@@ -137,7 +158,7 @@ def parse_yaml(source: YamlSource) -> YamlDocument:
     root = builder.root
     is_empty = (isinstance(root, YamlScalar) and not root.value) or (isinstance(root, YamlSequence) and not root.items)
     if root is None or is_empty:  # as Rasa, which takes any empty value for an empty mapping
-        root = YamlMapping(source, 0, 0)
+        root = YamlMapping(source, 0)
     tab = _tab_between_tokens(source, root)
     if tab is not None:
         return YamlDocument(source, None, (*builder.findings, tab))
@@ -157,7 +178,7 @@ def _tab_between_tokens(source: YamlSource, root: YamlNode) -> Finding | None:
             pass
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        if mark is not None and source.text[_offset(mark) : _offset(mark) + 1] == "\t":
+        if mark is not None and source.text[offset_of(mark) : offset_of(mark) + 1] == "\t":
             return describe_syntax_error(source, error)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None  # what LibYAML has read is taken as read
@@ -200,6 +221,7 @@ class _Frame:
     nodes_before: int
     height: int = 1
     key: YamlNode | None = None
+    keys: list[YamlNode] = field(default_factory=list)
     merged: list[YamlMapping] = field(default_factory=list)
     merge_key: YamlNode | None = None
 
@@ -222,6 +244,7 @@ class _TreeBuilder:
         self.findings: list[Finding] = []
         self._stack: list[_Frame] = []
         self._anchors: dict[str, _Anchored | None] = {}
+        self._texts: dict[str, str] = {}
         self._nodes = 0
         self._documents = 0
 
@@ -231,26 +254,29 @@ class _TreeBuilder:
         elif isinstance(event, yaml.CollectionStartEvent):
             self._open(event)
         elif isinstance(event, yaml.CollectionEndEvent):
-            self._close(event)
+            self._close()
         elif isinstance(event, yaml.AliasEvent):
             self._alias(event)
         elif isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
                 raise self._fault(
-                    _offset(event.start_mark),
+                    offset_of(event.start_mark),
                     "a second YAML document begins here, but a file holds one",
                     "Remove the line '---', or move what follows it into a file of its own.",
                 )
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
-        mark = _offset(event.start_mark)
+        mark = offset_of(event.start_mark)
         style = event.style or ""
         if event.tag is None:
             value = event.value if style else resolve_plain(event.value)
         else:
             value = self._tagged_scalar(event)
-        node = YamlScalar(self.source, mark, _offset(event.end_mark), value, style, is_tagged=event.tag is not None)
+        if isinstance(value, str) and len(value) <= _SHORT:
+            value = self._texts.setdefault(value, value)
+        length = offset_of(event.end_mark) - mark
+        node = YamlScalar(self.source, mark, length, value, style, is_tagged=event.tag is not None)
         if event.anchor is not None:
             self._anchors[event.anchor] = _Anchored(node, 1, 0)
         is_merge = event.value == "<<" and not style and event.tag is None
@@ -264,7 +290,7 @@ class _TreeBuilder:
         value = resolve_plain(event.value)
         if tag not in kinds or not isinstance(value, kinds[tag]) or (tag != "bool" and isinstance(value, bool)):
             raise self._fault(
-                _offset(event.start_mark),
+                offset_of(event.start_mark),
                 f"the tag {event.tag!r} does not fit this value",
                 "Remove the tag; quotes make a text of a value.",
             )
@@ -273,27 +299,28 @@ class _TreeBuilder:
     def _open(self, event: yaml.CollectionStartEvent) -> None:
         is_mapping = isinstance(event, yaml.MappingStartEvent)
         if event.tag not in (None, "!", _TAG_PREFIX + ("map" if is_mapping else "seq")):
-            raise self._fault(_offset(event.start_mark), f"the tag {event.tag!r} is not known", "Remove the tag.")
+            raise self._fault(offset_of(event.start_mark), f"the tag {event.tag!r} is not known", "Remove the tag.")
         if len(self._stack) >= MAX_DEPTH:
-            raise self._limit(_offset(event.start_mark), f"collections nest deeper than {MAX_DEPTH} levels")
+            raise self._limit(offset_of(event.start_mark), f"collections nest deeper than {MAX_DEPTH} levels")
         if event.anchor is not None:
             self._anchors[event.anchor] = None  # open: an alias to it would make the tree endless
         kind = YamlMapping if is_mapping else YamlSequence
-        self._stack.append(_Frame(kind(self.source, _offset(event.start_mark), 0), event.anchor, self._nodes))
+        self._stack.append(_Frame(kind(self.source, offset_of(event.start_mark)), event.anchor, self._nodes))
 
-    def _close(self, event: yaml.CollectionEndEvent) -> None:
+    def _close(self) -> None:
         frame = self._stack.pop()
         node = frame.node
-        node.end = _offset(event.end_mark)
-        if frame.merged and isinstance(node, YamlMapping):
-            _merge(node, frame.merged)
+        if isinstance(node, YamlMapping):
+            node.key_nodes = tuple(frame.keys)
+            if frame.merged:
+                _merge(node, frame.merged)
         weight = self._nodes - frame.nodes_before + 1
         if frame.anchor is not None:
             self._anchors[frame.anchor] = _Anchored(node, weight, frame.height)
         self._attach(node, 1, frame.height)
 
     def _alias(self, event: yaml.AliasEvent) -> None:
-        mark = _offset(event.start_mark)
+        mark = offset_of(event.start_mark)
         name = event.anchor
         if name not in self._anchors:
             raise self._fault(mark, f"the alias *{name} names no anchor", f"Put &{name} at the value that is meant.")
@@ -335,7 +362,7 @@ class _TreeBuilder:
         elif key.value in mapping.items:
             if len(self.findings) >= MAX_DUPLICATES:
                 raise self._limit(key.start, f"more than {MAX_DUPLICATES} keys stand twice")
-            first = mapping.keys[key.value].location.line
+            first = frame.keys[list(mapping.items).index(key.value)].location.line
             self.findings.append(
                 Finding(
                     "yaml-duplicate-key",
@@ -347,7 +374,7 @@ class _TreeBuilder:
             )
         else:
             mapping.items[key.value] = value
-            mapping.keys[key.value] = key
+            frame.keys.append(key)
 
     def _merged_mappings(self, value: YamlNode) -> list[YamlMapping]:
         nodes = value.items if isinstance(value, YamlSequence) else [value]
@@ -358,83 +385,19 @@ class _TreeBuilder:
 
     def _fault(self, offset: int, what: str, hint: str) -> YamlFaultError:
         return YamlFaultError(
-            _error("yaml-syntax", f"This is not YAML that can be read: {what}.", self.source, offset, hint)
+            fault_at("yaml-syntax", f"This is not YAML that can be read: {what}.", self.source, offset, hint)
         )
 
     def _limit(self, offset: int, what: str) -> YamlFaultError:
         hint = "Split the file, or write less of it by aliases."
-        return YamlFaultError(_error("yaml-limit", f"The file is not read: {what}.", self.source, offset, hint))
-
-
-class YamlFaultError(Exception):
-    """Ends the parsing of a file; never leaves this module."""
-
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(finding.message)
-        self.finding = finding
-
-
-def _offset(mark: object) -> int:
-    """Return the offset of a mark: the C parser's marks and PyYAML's own have no common type."""
-    return int(getattr(mark, "index", 0))
+        return YamlFaultError(fault_at("yaml-limit", f"The file is not read: {what}.", self.source, offset, hint))
 
 
 def _merge(node: YamlMapping, merged: list[YamlMapping]) -> None:
     """Put merged keys before the mapping's own, which win; of several merged mappings the first wins."""
-    own_items, own_keys = node.items, node.keys
-    node.items, node.keys = {}, {}
-    for mapping in reversed(merged):
-        node.items.update(mapping.items)
-        node.keys.update(mapping.keys)
-    node.items.update(own_items)
-    node.keys.update(own_keys)
-
-
-def _error(code: str, message: str, source: YamlSource, offset: int, hint: str) -> Finding:
-    return Finding(code, "error", message, source.location(offset), hint)
-
-
-_CONTROL_CHARACTER: Final = "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-"""Not compiled here: that takes milliseconds, and few files hold one."""
-
-_HINTS: Final = (
-    (
-        "cannot start any token",
-        "A text that begins with a special character (@ ` % & * ! | > ' \" # { [) needs quotes.",
-    ),
-    ("mapping values are not allowed", "A text that holds ': ' needs quotes; else check the indentation of this line."),
-    ("expected <block end>", "Check the indentation: entries of one list or mapping begin in the same column."),
-    (
-        "could not find expected ':'",
-        "A key needs ': ' behind it; check the quotes and the indentation of the lines above.",
-    ),
-    ("unexpected end of stream", "A quote, bracket or brace is not closed."),
-    ("expected ',' or", "A bracket or brace is not closed, or a comma is missing."),
-    ("undefined alias", "A text that begins with '*' needs quotes."),
-    ("escape", "In double quotes a backslash is written twice; single quotes need no escapes."),
-)
-
-
-def describe_syntax_error(source: YamlSource, error: yaml.YAMLError) -> Finding:
-    """Say what the parser stumbled over, where, and what usually mends it."""
-    if isinstance(error, yaml.MarkedYAMLError) and (error.problem_mark or error.context_mark):
-        mark = error.problem_mark or error.context_mark
-        offset, problem = min(_offset(mark), len(source.text)), error.problem or "something else was expected here"
-    else:
-        match = re.search(_CONTROL_CHARACTER, source.text)
-        offset = match.start() if match else 0
-        problem = f"the character U+{ord(match[0]):04X} is not allowed" if match else str(error)
-        return _error("yaml-syntax", f"This is not YAML: {problem}.", source, offset, "Remove the character.")
-    where = f" ({error.context}, line {error.context_mark.line + 1})" if error.context and error.context_mark else ""
-    if "\t" in source.text[offset : offset + 1] or "tab" in problem:
-        return _error(
-            "yaml-syntax",
-            f"This is not YAML: a tab stands where YAML wants spaces{where}.",
-            source,
-            offset,
-            "Indent with spaces instead of tabs.",
-        )
-    hint = next(
-        (hint for words, hint in _HINTS if words in problem), "Check quotes and indentation here and just above."
-    )
-    return _error("yaml-syntax", f"This is not YAML: {problem}{where}.", source, offset, hint)
+    items: dict[Any, YamlNode] = {}
+    keys: dict[Any, YamlNode] = {}
+    for mapping in (*reversed(merged), node):
+        items.update(mapping.items)
+        keys.update(mapping.keys)
+    node.items, node.key_nodes = items, tuple(keys.values())
