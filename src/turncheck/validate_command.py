@@ -115,7 +115,9 @@ def check_project(request: Request) -> Checked:
         return Checked(Validated((finding,), ("always",)))
     domain = request.domain or request.project / DEFAULT_DOMAIN
     with _collecting_rarely():
-        project = read_project(request.project, domain=domain, data=request.data, config=request.config)
+        project = read_project(
+            request.project, domain=domain, data=request.data, config=request.config, domain_as_listed=True
+        )
         stories, examples = ((), ()) if request.stories_only else _tests(project)
         validated = validate(
             project,

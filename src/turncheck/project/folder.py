@@ -69,8 +69,11 @@ class ProjectFolder:
         *,
         skip: Callable[[Path], bool] | None = None,
         json_with: bytes | None = None,
+        as_listed: bool = False,
     ) -> list[tuple[Path, Path]]:
-        """Return the YAML files at and below the paths, each with its fence, in the order in which Rasa merges them.
+        """Return the YAML files at and below the paths, each with its fence, sorted by their absolute paths.
+
+        ``as_listed``: in the order in which the file system lists them instead, as ``os.walk`` goes.
 
         Folders for which ``skip`` says so are left out. ``.json`` files that contain ``json_with`` are among them. A
         path to any other file is noted, and so are, with ``json_with``, training data in the Markdown of Rasa 1.
@@ -78,7 +81,7 @@ class ProjectFolder:
         found: dict[str, tuple[Path, Path]] = {}
         for path in paths:
             fence = self._fence(path)
-            for file in self._walk(path, fence, skip) if path.is_dir() else [path]:
+            for file in self._walk(path, fence, skip, as_listed=as_listed) if path.is_dir() else [path]:
                 if file.suffix in YAML_SUFFIXES or (json_with and self._is_json(file, fence, json_with)):
                     found.setdefault(str(_absolute(file)), (file, fence))
                 elif file == path or (json_with and self._is_markdown(file, fence)):
@@ -86,7 +89,7 @@ class ProjectFolder:
                     message = f"'{name}' is not read: it is no YAML (.yml or .yaml), and no NLU data in Rasa's JSON."
                     hint = "Convert it to Rasa's YAML format, or remove it."
                     self._note("format-not-read", Location(name), message, hint, severity="warning")
-        return [found[key] for key in sorted(found)]
+        return [found[key] for key in (found if as_listed else sorted(found))]
 
     def _is_json(self, file: Path, fence: Path, wanted: bytes) -> bool:
         if file.suffix != ".json" or not file.is_file() or not _leads_into(file, fence):
@@ -158,7 +161,9 @@ class ProjectFolder:
         message = f"'{name}' is named like a file, but it is a folder; what lies in it is read."
         self._note("file-is-folder", Location(name), message, "Rename the folder.", severity="warning")
 
-    def _walk(self, folder: Path, fence: Path, skip: Callable[[Path], bool] | None) -> Iterator[Path]:
+    def _walk(
+        self, folder: Path, fence: Path, skip: Callable[[Path], bool] | None, *, as_listed: bool
+    ) -> Iterator[Path]:
         """Yield all files below a folder; symbolic links are followed inside the fence, each folder once."""
         seen: set[str] = set()
         stack = [folder]
@@ -168,22 +173,24 @@ class ProjectFolder:
             if real in seen:
                 continue
             seen.add(real)
-            for entry in self._entries(current, fence):
+            folders = []
+            for entry in self._entries(current, fence, as_listed=as_listed):
                 if not entry.is_dir():
                     yield entry
                 elif skip is None or not skip(entry):
-                    stack.append(entry)
+                    folders.append(entry)
+            stack += reversed(folders)
             if current.suffix in YAML_SUFFIXES:
                 self.note_folder_named_like_file(current)
 
-    def _entries(self, folder: Path, fence: Path) -> list[Path]:
+    def _entries(self, folder: Path, fence: Path, *, as_listed: bool) -> list[Path]:
         name = self.name(folder)
         if not _leads_into(folder, fence):
             message = f"'{name}' leads out of the project; nothing is read from it."
             self._note("file-outside-project", Location(name), message, "Put the files themselves into the project.")
         else:
             try:
-                return sorted(folder.iterdir())
+                return list(folder.iterdir()) if as_listed else sorted(folder.iterdir())
             except OSError as error:
                 self._note_refusal(name, error)
         self.closed.append(name)

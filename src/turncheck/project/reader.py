@@ -25,6 +25,7 @@ from turncheck.project.folder import ProjectFolder
 from turncheck.project.model import Config, NluData, Project, Response, Story
 from turncheck.project.nlu import nlu_from_files
 from turncheck.project.stories import stories_from_files
+from turncheck.project.unquoted import unreadable_values
 from turncheck.project.versions import version_too_high
 
 if TYPE_CHECKING:
@@ -45,15 +46,19 @@ def read_project(
     data: Sequence[Path] | None = None,
     config: Path | None = None,
     endpoints: Path | None = None,
+    domain_as_listed: bool = False,
 ) -> Project:
     """Read a Rasa 3.x project.
 
     Defaults are looked for below ``root``: ``domain.yml``, else the folder ``domain``; ``data``; ``config.yml``;
     ``endpoints.yml``. Paths that are given count from the current folder. A given domain or configuration that does not
     exist is replaced by the default, with a finding (as Rasa does). A missing data folder is no fault by itself.
+
+    The files of a domain's folder are merged in the order of their names; ``domain_as_listed``: in that in which the
+    file system lists them, as Rasa does, which may be another one on another machine.
     """
     with _collector_paused():
-        return _read_project(ProjectFolder(root), domain, data, config, endpoints)
+        return _read_project(ProjectFolder(root), domain, data, config, endpoints, domain_as_listed=domain_as_listed)
 
 
 def _read_project(
@@ -62,9 +67,11 @@ def _read_project(
     data: Sequence[Path] | None,
     config: Path | None,
     endpoints: Path | None,
+    *,
+    domain_as_listed: bool,
 ) -> Project:
     domain_path = _domain_path(folder, domain)
-    domain_files = _domain_files(folder, domain_path) if domain_path else []
+    domain_files = _domain_files(folder, domain_path, as_listed=domain_as_listed) if domain_path else []
     all_data = data_files(folder, _data_paths(folder, data))
     data_read = _supported(folder, all_data)
     nlu, nlu_findings = nlu_from_files(folder, data_read)
@@ -208,16 +215,17 @@ def _existing(folder: ProjectFolder, paths: Iterable[Path]) -> list[Path]:
 # --- the files -------------------------------------------------------------------------------------------------------
 
 
-def _domain_files(folder: ProjectFolder, path: Path) -> list[ProjectFile]:
+def _domain_files(folder: ProjectFolder, path: Path, *, as_listed: bool) -> list[ProjectFile]:
     """The file of the domain, or those of its folder, but for the ones that Rasa passes by there with a warning."""
     if not path.is_dir():
         return _supported(folder, [parse_file(folder, path, "domain")])
     already_closed = len(folder.closed)
     files = []
-    for file, fence in folder.yaml_files([path]):
+    for file, fence in folder.yaml_files([path], as_listed=as_listed):
         already_found = len(folder.findings)
         parsed = parse_file(folder, file, "domain", fence=fence)
         faults = [finding for finding in folder.findings[already_found:] if finding.code in _PASSED_BY]
+        faults += _unreadable_values(parsed)
         if faults:
             what = f"'{parsed.path}' is left out of the domain. {faults[0].message}"
             passed_by = replace(faults[0], code="domain-file-unread", severity="warning", message=what)
@@ -233,6 +241,15 @@ def _domain_files(folder: ProjectFolder, path: Path) -> list[ProjectFile]:
 
 _PASSED_BY: Final = frozenset({"yaml-syntax", "yaml-duplicate-key", "file-not-utf8"})
 """What keeps a file from being read: a single domain file ends Rasa then, one of several is passed by."""
+
+
+def _unreadable_values(file: ProjectFile) -> Iterator[Finding]:
+    """Values that keep a file of a domain's folder from being read; at dates and numbers that are none Rasa ends."""
+    root = file.document.root if file.document else None
+    for node, reason, reading in unreadable_values(root) if root is not None else ():
+        if reading in {"variable", "sign"}:
+            message = f"'{str(node.value)[:60]}' cannot be read: {reason}."
+            yield Finding("domain-file-unread", "warning", message, node.location, "Put quotes around what is text.")
 
 
 def _supported(folder: ProjectFolder, files: Iterable[ProjectFile]) -> list[ProjectFile]:

@@ -3,31 +3,7 @@
 Facts about Rasa's behaviour come from running Rasa 3.6.21; the texts are our own.
 """
 
-from turncheck.validation.checks import Check, Fails, Stage
-
-_EMPTIED = (
-    " Rasa goes on with an empty domain after this, so that every intent, action and response of the data would be"
-    " reported as unknown; those messages are left out here."
-)
-
-
-def error_check(code: str, stage: Stage, title: str, text: str) -> Check:
-    return Check(code, "error", "always", stage, title, text)
-
-
-def _emptying(code: str, title: str, text: str) -> Check:
-    return Check(code, "error", "always", "load", title, text + _EMPTIED, fails_stories="never")
-
-
-def warning_check(  # noqa: PLR0917 - the rows of a table
-    code: str, stage: Stage, title: str, text: str, fails: Fails = "never", fails_stories: Fails | None = None
-) -> Check:
-    return Check(code, "warning", fails, stage, title, text, fails_stories=fails_stories)
-
-
-def info_check(code: str, stage: Stage, title: str, text: str) -> Check:
-    return Check(code, "info", "never", stage, title, text)
-
+from turncheck.validation.checks import error_check, info_check, warning_check
 
 ARGUMENTS = (
     error_check(
@@ -149,122 +125,6 @@ READING = (
         "load",
         "An importer of the configuration is not known",
         "Its data are not read. Custom importers are not run by turncheck; with Rasa, check the module path.",
-    ),
-)
-
-DOMAIN_LOADING = (
-    _emptying("intent-duplicate", "An intent is listed twice in the domain", "Remove one of the two."),
-    _emptying(
-        "action-duplicate",
-        "An action is listed twice in the domain",
-        "Remove one of the two. Forms and default actions count as actions too.",
-    ),
-    _emptying("slot-duplicate", "A slot is defined twice in the domain", "Remove or rename one of the two."),
-    _emptying("entity-duplicate", "An entity is listed twice in the domain", "Remove one of the two."),
-    _emptying(
-        "intent-trailing-colon",
-        "An intent of the domain is followed by a colon and nothing",
-        "Remove the colon, or write `use_entities` or `ignore_entities` below it.",
-    ),
-    _emptying(
-        "entity-trailing-colon",
-        "An entity of the domain is followed by a colon and nothing",
-        "Remove the colon, or write `roles`, `groups` or `influence_conversation` below it.",
-    ),
-    _emptying(
-        "trigger-action-undefined",
-        "The `triggers` key of an intent names an unknown action",
-        "The key is from Rasa 1 and was removed. Write a rule instead.",
-    ),
-    _emptying("mapping-malformed", "A slot mapping is not a mapping of keys", "Write `- type: from_entity` and so on."),
-    _emptying(
-        "mapping-type-unknown",
-        "A slot mapping has an unknown type",
-        "Known are `from_entity`, `from_intent`, `from_trigger_intent`, `from_text` and `custom`.",
-    ),
-    _emptying(
-        "mapping-key-missing",
-        "A slot mapping lacks a key that its type needs",
-        "`from_entity` needs `entity`; `from_intent` and `from_trigger_intent` need `value`.",
-    ),
-    _emptying(
-        "form-malformed",
-        "The forms of the domain are not written as mappings",
-        "Write the form's name, and below it `required_slots` with a list.",
-    ),
-    _emptying(
-        "form-without-required-slots",
-        "A form has `ignored_intents` and no `required_slots`",
-        "Add `required_slots`, an empty list at least.",
-    ),
-    error_check(
-        "slot-type-unknown",
-        "load",
-        "A slot has an unknown type",
-        "Known are `text`, `bool`, `categorical`, `float`, `list` and `any`. A custom class is named by its module path"
-        " and must be importable where Rasa runs.",
-    ),
-    error_check(
-        "slot-key-unknown",
-        "load",
-        "A slot has a key that its type does not know",
-        "Rasa 3.6 ends with a traceback here. Remove the key or correct its spelling; `values` belongs to categorical"
-        " slots, `min_value` and `max_value` to float slots.",
-    ),
-    error_check(
-        "slot-range-invalid",
-        "load",
-        "The minimum of a float slot is not below its maximum",
-        "Without keys the range is 0 to 1. Set `min_value` and `max_value`.",
-    ),
-    error_check(
-        "section-empty",
-        "load",
-        "A section of the domain is empty",
-        "Rasa 3.6 ends with a traceback here. Remove the key, or write an empty list: `intents: []`.",
-    ),
-    error_check(
-        "intent-malformed",
-        "load",
-        "The properties of an intent are not written as a mapping",
-        "Rasa 3.6 ends with a traceback here. Write `use_entities` or `ignore_entities` below the intent, or its name alone.",
-    ),
-    error_check(
-        "slot-any-influences",
-        "load",
-        "A slot of type `any` is to influence the conversation",
-        "It cannot; Rasa refuses to load the domain. Remove `influence_conversation`, or use another type.",
-    ),
-    warning_check(
-        "slot-initial-value-outside",
-        "load",
-        "The initial value of a float slot lies outside its range",
-        "Correct the value, or set `min_value` and `max_value`.",
-    ),
-    warning_check(
-        "slot-value-null",
-        "load",
-        "A categorical slot lists `null` as a value",
-        'It is left out, since it stands for “not set”. Write `"null"` with quotes, or another word.',
-    ),
-    warning_check(
-        "entity-used-and-ignored",
-        "load",
-        "An intent uses and ignores the same entity",
-        "Ignoring wins. Remove the entity from `use_entities` or from `ignore_entities`.",
-    ),
-    warning_check(
-        "domain-merge-duplicate",
-        "load",
-        "A name is defined in more than one file",
-        "One definition silently wins over the other. Keep one. Names defined in the domain and in an NLU file count"
-        " as well.",
-    ),
-    warning_check(
-        "listed-response-undefined",
-        "load",
-        "An `utter_` action of the domain has no response",
-        "Nothing would be said. Write the response, or remove the action.",
     ),
 )
 
@@ -393,5 +253,3 @@ STORY_LOADING = (
         "All stories start with a checkpoint. Write one that does not.",
     ),
 )
-
-LOADING_CHECKS = (*ARGUMENTS, *READING, *DOMAIN_LOADING, *NLU_LOADING, *STORY_LOADING)

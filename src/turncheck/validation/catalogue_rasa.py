@@ -3,7 +3,9 @@
 Facts about Rasa's behaviour come from running Rasa 3.6.21; the texts are our own.
 """
 
-from turncheck.validation.catalogue_loading import LOADING_CHECKS, error_check, info_check, warning_check
+from turncheck.validation.catalogue_domain import DOMAIN_LOADING
+from turncheck.validation.catalogue_loading import ARGUMENTS, NLU_LOADING, READING, STORY_LOADING
+from turncheck.validation.checks import error_check, info_check, warning_check
 
 CROSS_REFERENCES = (
     error_check(
@@ -129,4 +131,4 @@ CROSS_REFERENCES = (
     ),
 )
 
-RASA_CHECKS = (*LOADING_CHECKS, *CROSS_REFERENCES)
+RASA_CHECKS = (*ARGUMENTS, *READING, *DOMAIN_LOADING, *NLU_LOADING, *STORY_LOADING, *CROSS_REFERENCES)

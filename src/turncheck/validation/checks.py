@@ -53,3 +53,31 @@ def own_check(  # noqa: PLR0917 - the rows of a table
 ) -> Check:
     """Make a check of our own, which fails a run as its severity says."""
     return Check(code, severity, _FAILS[severity], "own", title, text, wrong, right, matters_always=matters_always)
+
+
+_EMPTIED = (
+    " Rasa goes on with an empty domain after this, so that every intent, action and response of the data would be"
+    " reported as unknown; those messages are left out here."
+)
+
+
+def error_check(code: str, stage: Stage, title: str, text: str) -> Check:
+    """Make a check of Rasa's that fails every run."""
+    return Check(code, "error", "always", stage, title, text)
+
+
+def emptying_check(code: str, title: str, text: str) -> Check:
+    """Make a check of Rasa's after which it goes on with an empty domain."""
+    return Check(code, "error", "always", "load", title, text + _EMPTIED, fails_stories="never")
+
+
+def warning_check(  # noqa: PLR0917 - the rows of a table
+    code: str, stage: Stage, title: str, text: str, fails: Fails = "never", fails_stories: Fails | None = None
+) -> Check:
+    """Make a check of Rasa's that warns."""
+    return Check(code, "warning", fails, stage, title, text, fails_stories=fails_stories)
+
+
+def info_check(code: str, stage: Stage, title: str, text: str) -> Check:
+    """Make a check of Rasa's that informs."""
+    return Check(code, "info", "never", stage, title, text)

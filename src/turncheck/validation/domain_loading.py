@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.defaults import DEFAULT_ACTIONS
+from turncheck.dialogue.defaults import DEFAULT_ACTIONS, SLOT_SESSION_METADATA
 from turncheck.project.python_code import defines_class
+from turncheck.project.unquoted import rasas_reading
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
 from turncheck.validation.findings import found
 from turncheck.validation.suggestions import suggestion
@@ -40,9 +41,11 @@ SLOT_TYPES = {
     "float": _SLOT_KEYS | {"min_value", "max_value"},
 }
 """The slot types, and the keys that each knows."""
-_SLOT_CLASSES: Final = frozenset(
-    f"rasa.shared.core.slots.{name}Slot" for name in ("Text", "Boolean", "List", "Any", "Categorical", "Float")
-)
+_SLOT_CLASSES: Final = {
+    f"rasa.shared.core.slots.{name}Slot": kind
+    for name, kind in {"Text": "text", "Boolean": "bool", "List": "list", "Any": "any"}.items()
+    | {"Categorical": "categorical", "Float": "float"}.items()
+}
 """Rasa's own classes of them, by which a type may be named too."""
 
 Named = tuple[str, "YamlNode | None", "Location"]
@@ -51,6 +54,7 @@ Named = tuple[str, "YamlNode | None", "Location"]
 def check_domain_file(root: YamlMapping, project: Path) -> Iterator[Finding]:
     """All faults of one domain file that its schema lets pass. ``project``: where classes of its own would lie."""
     yield from _empty_sections(root)
+    yield from _names_of_other_types(root)
     yield from _slots(root, project)
     yield from _forms(root)
     yield from _entities(root)
@@ -67,6 +71,25 @@ def _empty_sections(root: YamlMapping) -> Iterator[Finding]:
         for item in node.items if isinstance(node, YamlSequence) else ():
             if _is_nothing(item):
                 yield found("section-empty", f"An entry of '{key}' is empty.", item.location)
+
+
+def _names_of_other_types(root: YamlMapping) -> Iterator[Finding]:
+    """Names that Rasa cannot compare with others, since they are no text; those that its schema lets pass."""
+    for section in ("intents", "entities", "forms", "responses"):
+        node = root.items.get(section)
+        for mapping in node.items if isinstance(node, YamlSequence) else (node,):
+            if not isinstance(mapping, YamlMapping):
+                continue
+            for key, written in mapping.keys.items():
+                if not isinstance(key, str) or rasas_reading(written) in {"date", "number"}:
+                    yield found("name-not-text", f"The name '{key}' below '{section}' is not a text.", written.location)
+    texts = root.items.get("e2e_actions")
+    if isinstance(texts, YamlSequence):
+        for item in texts.items:
+            if not isinstance(item.data, str):
+                yield found("name-not-text", "An entry of 'e2e_actions' is not a text.", item.location)
+    elif texts is not None and not _is_nothing(texts):
+        yield found("name-not-text", "The 'e2e_actions' are no list of texts.", root.key_location("e2e_actions"))
 
 
 def _slots(root: YamlMapping, project: Path) -> Iterator[Finding]:
@@ -105,9 +128,10 @@ def _mapping(slot: str, node: YamlNode) -> Iterator[Finding]:
 
 
 def _slot(name: str, node: YamlMapping, place: Location, project: Path) -> Iterator[Finding]:
-    kind = str(_value(node.items.get("type")))
+    written = str(_value(node.items.get("type")))
+    kind = _SLOT_CLASSES.get(written, written)
     if kind not in SLOT_TYPES:
-        if kind not in _SLOT_CLASSES and not defines_class(project, kind):
+        if not defines_class(project, kind):
             yield found(
                 "slot-type-unknown",
                 f"The slot '{name}' has the unknown type '{kind}'.",
@@ -137,13 +161,19 @@ def _slot(name: str, node: YamlMapping, place: Location, project: Path) -> Itera
 
 
 def _range(name: str, node: YamlMapping, place: Location) -> Iterator[Finding]:
-    least = _value(node.items.get("min_value")) if "min_value" in node.items else 0.0
-    most = _value(node.items.get("max_value")) if "max_value" in node.items else 1.0
-    if isinstance(least, int | float) and isinstance(most, int | float) and least >= most:
-        yield found("slot-range-invalid", f"The range of the slot '{name}' goes from {least} to {most}.", place)
-        return
-    initial = _value(node.items.get("initial_value"))
-    if all(isinstance(number, int | float) for number in (least, most, initial)) and not least <= initial <= most:
+    """Rasa compares the values as they are written: two texts, too, and ends where they cannot be compared."""
+    least = _data(node.items.get("min_value")) if "min_value" in node.items else 0.0
+    most = _data(node.items.get("max_value")) if "max_value" in node.items else 1.0
+    initial = _data(node.items.get("initial_value"))
+    try:
+        is_invalid = least >= most
+        is_outside = not is_invalid and initial is not None and not least <= initial <= most
+    except TypeError:
+        is_invalid, is_outside = True, False
+    if is_invalid:
+        starts = "" if initial is None else f", and starts with {initial}"
+        yield found("slot-range-invalid", f"The range of the slot '{name}' goes from {least} to {most}{starts}.", place)
+    elif is_outside:
         message = f"The initial value {initial} of the slot '{name}' lies outside its range from {least} to {most}."
         yield found("slot-initial-value-outside", message, node.key_location("initial_value"))
 
@@ -168,6 +198,9 @@ def _entities(root: YamlMapping) -> Iterator[Finding]:
     for name, node, place in _listed(root.items.get("entities")):
         if node is not None and _is_empty(node):
             yield found("entity-trailing-colon", f"There is nothing behind the colon of the entity '{name}'.", place)
+        for key in ("roles", "groups"):
+            if isinstance(node, YamlMapping) and key in node.items and not _is_iterable(node.items[key]):
+                yield found("entity-malformed", f"The '{key}' of the entity '{name}' are no list.", place)
 
 
 def _intents(root: YamlMapping) -> Iterator[Finding]:
@@ -188,6 +221,8 @@ def _intents(root: YamlMapping) -> Iterator[Finding]:
             yield found("intent-trailing-colon", f"There is nothing behind the colon of the intent '{name}'.", place)
         elif not isinstance(node, YamlMapping):
             yield found("intent-malformed", f"The properties of the intent '{name}' are no mapping of keys.", place)
+        elif key := next((key for key in ("use_entities", "ignore_entities") if _is_no_list_of_names(node, key)), None):
+            yield found("intent-malformed", f"The '{key}' of the intent '{name}' are no list of entities.", place)
         elif isinstance(node.items.get("use_entities"), YamlSequence):
             used = _with_roles(_texts(node.items["use_entities"]), roles)
             ignored = _with_roles(
@@ -211,13 +246,46 @@ def _repeated_names(root: YamlMapping) -> Iterator[Finding]:
             if name in seen:
                 yield found(code, f"The {what} '{name}' is listed twice ({seen[name]}).", place)
             seen.setdefault(name, place)
+    for name, _, place in _unlisted_actions(root):
+        if name in DEFAULT_ACTIONS:
+            yield found("action-duplicate", f"'{name}' is a default action, and can be no form and no sentence.", place)
+    for name, _, place in _named(root.items.get("slots")):
+        if name == SLOT_SESSION_METADATA:
+            yield found("slot-duplicate", f"The slot '{name}' is Rasa's own, which every domain has.", place)
 
 
 def _action_names(root: YamlMapping) -> Iterator[Named]:
-    """The actions as Rasa counts them: a default action that is listed replaces the default one."""
+    """The actions as Rasa counts them: a default action that is listed, or is a response, replaces the default one."""
+    listed = {name for name, _, _ in _listed(root.items.get("actions"))}
     for name, node, place in _listed(root.items.get("actions")):
         if name not in DEFAULT_ACTIONS:
             yield name, node, place
+    for name, node, place in _named(root.items.get("responses")):
+        if name not in listed and name not in DEFAULT_ACTIONS:
+            yield name, node, place
+    yield from _unlisted_actions(root)
+
+
+def _unlisted_actions(root: YamlMapping) -> Iterator[Named]:
+    """The forms that the actions do not list, and the texts of end-to-end actions."""
+    listed = {name for name, _, _ in _listed(root.items.get("actions"))}
+    for name, node, place in _named(root.items.get("forms")):
+        if name not in listed:
+            yield name, node, place
+    yield from _listed(root.items.get("e2e_actions"))
+
+
+def _is_no_list_of_names(intent: YamlMapping, key: str) -> bool:
+    """Whether Rasa ends at it: any text passes as a list, for ``use_entities`` truth values and nothing, too."""
+    node = intent.items.get(key)
+    if node is None:
+        return False
+    if key == "use_entities" and (not node.data or node.data is True):
+        return False
+    if not isinstance(node, YamlSequence):
+        return not _is_iterable(node)
+    kinds = {type(item.data) for item in node.items}
+    return not kinds.isdisjoint({list, dict}) or (key == "use_entities" and str in kinds and len(kinds) > 1)
 
 
 def _triggers(root: YamlMapping) -> Iterator[Finding]:
@@ -226,7 +294,7 @@ def _triggers(root: YamlMapping) -> Iterator[Finding]:
     known |= set(_texts(root.items.get("e2e_actions")))
     for name, node, place in _listed(root.items.get("intents"), first_only=True):
         if isinstance(node, YamlMapping) and "triggers" in node.items:
-            action = str(_value(node.items["triggers"]))
+            action = str(node.items["triggers"].data)
             if action not in known:
                 yield found(
                     "trigger-action-undefined",
@@ -272,8 +340,16 @@ def _value(node: YamlNode | None) -> Any:
     return node.value if isinstance(node, YamlScalar) else None
 
 
+def _data(node: YamlNode | None) -> Any:
+    return node.data if node is not None else None
+
+
 def _is_nothing(node: YamlNode | None) -> bool:
     return node is None or (isinstance(node, YamlScalar) and node.value is None)
+
+
+def _is_iterable(node: YamlNode) -> bool:
+    return isinstance(node.data, str | list | dict)
 
 
 def _is_empty(node: YamlNode) -> bool:

@@ -15,6 +15,7 @@ from turncheck.validation.load_order import (
     with_emptied_domain,
 )
 from turncheck.validation.loaded import loading_findings, read_findings
+from turncheck.validation.merging import forgotten_duplicates
 from turncheck.validation.stages import rasa_checks, tell
 
 if TYPE_CHECKING:
@@ -43,11 +44,16 @@ class RasasView:
 def rasas_view(facts: Facts, told: Dialogues | None, *, max_history: int | None, stories_only: bool) -> RasasView:
     """Load and check a project as Rasa does: it stops where Rasa stops, and loses the domain where Rasa loses it."""
     project = facts.project
+    unread = {file.path for file in project.files if file.role == "endpoints"}
     read = read_findings(project)
+    never_read = [finding for finding in read if finding.location.path in unread]
+    read = [finding for finding in read if finding.location.path not in unread]
     if not any(finding.code in EMPTYING for finding in read) and not _is_domain_skipped(project):
         found = [*read, *loading_findings(project, facts, emptied=False)]
         found += rasa_checks(facts, told, max_history=max_history, stories_only=stories_only)
-        return RasasView(*seen_by_rasa(LoadOrder(project), _visible(found)))
+        unseen = set(forgotten_duplicates(project))
+        seen, hidden = seen_by_rasa(LoadOrder(project), _visible(finding for finding in found if finding not in unseen))
+        return RasasView(seen, [*hidden, *never_read, *(finding for finding in found if finding in unseen)])
     emptied = gather(with_emptied_domain(project))
     found = [*read, *loading_findings(project, emptied, emptied=True)]
     found += rasa_checks(emptied, tell(emptied), max_history=max_history, stories_only=stories_only)
@@ -58,7 +64,7 @@ def rasas_view(facts: Facts, told: Dialogues | None, *, max_history: int | None,
     # Rasa ends at a slot that is named alone and that the emptied domain lacks; in the project it is there.
     consequences += [finding for finding in seen if finding.code == "slot-named-undefined"]
     seen = [finding for finding in seen if finding.code != "slot-named-undefined"]
-    return RasasView(seen, hidden, consequences, is_emptied=True)
+    return RasasView(seen, [*hidden, *never_read], consequences, is_emptied=True)
 
 
 def _visible(findings: Iterable[Finding]) -> list[Finding]:

@@ -30,6 +30,7 @@ STOPPING: Final = frozenset(
         *("file-unreadable", "file-too-large", "file-outside-project", "schema-violation", "section-empty"),
         "value-unreadable",
         *("slot-type-unknown", "slot-key-unknown", "slot-range-invalid", "slot-any-influences", "intent-malformed"),
+        *("entity-malformed", "name-not-text", "response-is-form"),
         *(
             "annotation-not-json",
             "annotation-invalid",
@@ -61,7 +62,13 @@ _DOMAIN_ORDER: Final = {
             ("slot-type-unknown", "slot-key-unknown", "slot-range-invalid", "slot-any-influences"),
             ("form-malformed", "form-without-required-slots"),
             ("entity-trailing-colon",),
-            ("intent-trailing-colon", "intent-malformed", "entity-used-and-ignored"),
+            (
+                "intent-trailing-colon",
+                "intent-malformed",
+                "entity-malformed",
+                "entity-used-and-ignored",
+                "name-not-text",
+            ),
             ("intent-duplicate",),
             ("section-empty",),
             ("action-duplicate",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from turncheck.validation import loading, references
+from turncheck.validation import loading, merging, references
 from turncheck.validation.incomplete import missing_parts, standing
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def read_findings(project: Project) -> list[Finding]:
     """What the reader found, with Rasa's own judgement on types in place of the reader's."""
-    ours = list(loading.check_files(project))
+    ours = [*loading.check_files(project), *merging.check_merged_actions(project)]
     judged = {finding.location.path for finding in ours if finding.code == "schema-violation"}
     parsed = {file.path for file in project.files if file.document is not None and file.document.root is not None}
     kept = []
@@ -42,6 +42,6 @@ def _loading_findings(project: Project, facts: Facts, *, emptied: bool) -> Itera
     yield from loading.check_synonym_merging(project)
     yield from loading.check_story_loading(facts)
     if not emptied:
-        yield from loading.check_merging(project, facts)
+        yield from merging.check_merging(project, facts)
         yield from references.check_listed_responses(facts)
         yield from references.check_story_intents(facts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.location import Location
@@ -14,14 +13,13 @@ from turncheck.project.versions import SUPPORTED, parse_version
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
 from turncheck.validation import schemas
 from turncheck.validation.domain_loading import check_domain_file
-from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
 from turncheck.validation.schema_rules import faults_of
 from turncheck.validation.suggestions import suggestion
 from turncheck.validation.unquoted import check_unreadable_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from turncheck.finding import Finding
     from turncheck.project.files import ProjectFile
@@ -125,58 +123,6 @@ def check_importers(project: Project) -> Iterator[Finding]:
     for importer in project.config.importers:
         if importer.name not in _IMPORTERS:
             yield found("importer-not-found", f"The importer '{importer.name}' is not known.", importer.location)
-
-
-def check_merging(project: Project, facts: Facts) -> Iterator[Finding]:
-    """Names that several domain files define, or the domain and what comes from NLU data and stories."""
-    domains = [_defined(file) for file in project.files if file.role == "domain"]
-    for one, other in combinations(domains, 2):
-        yield from _shared(one, other)
-    data: dict[str, dict[str, Location]] = {"responses": {}, "actions": {}, "e2e_actions": {}}
-    for file in project.files:
-        if file.has_nlu:
-            data["responses"].update(_defined(file).get("responses", {}))
-    for intent, place in facts.retrieval_intents.items():
-        data["actions"][UTTER + intent] = facts.nlu_intents.get(intent, place)
-    for text, place in facts.bot_texts.items():
-        data["e2e_actions"][text] = place
-    for domain in domains:
-        yield from _shared(domain, data)
-
-
-def _shared(
-    one: Mapping[str, Mapping[str, Location]], other: Mapping[str, Mapping[str, Location]]
-) -> Iterator[Finding]:
-    for section, names in one.items():
-        for name in names:
-            if name in other.get(section, {}):
-                elsewhere = other[section][name]
-                yield found(
-                    "domain-merge-duplicate",
-                    f"'{name}' stands in the {section} of more than one file ({elsewhere}).",
-                    names[name],
-                )
-
-
-def _defined(file: ProjectFile) -> dict[str, dict[str, Location]]:
-    """The names that each section of a file defines."""
-    root = file.mapping
-    if root is None:
-        return {}
-    defined: dict[str, dict[str, Location]] = {}
-    for section in ("intents", "forms", "actions", "e2e_actions", "responses", "slots", "entities"):
-        node = root.items.get(section)
-        names = defined[section] = {}
-        if isinstance(node, YamlMapping):
-            names.update({str(key): node.key_location(key) for key in node.items})
-        elif isinstance(node, YamlSequence):
-            for item in node.items:
-                if isinstance(item, YamlMapping) and item.items:
-                    key = min(item.items, key=str)  # as Rasa takes it
-                    names[str(key)] = item.key_location(key)
-                elif isinstance(item, YamlScalar):
-                    names[str(item.value)] = item.location
-    return defined
 
 
 def check_synonym_merging(project: Project) -> Iterator[Finding]:

@@ -104,13 +104,12 @@ def _action(
 
 
 def _keys(facts: Facts) -> Iterator[Finding]:
-    for file in facts.project.files:
-        slots = file.mapping.items.get("slots") if file.role == "domain" and file.mapping else None
-        for name in facts.domain.slots:
-            mappings = slots.at(name, "mappings") if slots is not None else None
-            for mapping in mappings.items if isinstance(mappings, YamlSequence) else ():
-                if isinstance(mapping, YamlMapping):
-                    yield from _unknown_keys(name, mapping)
+    places = Places(facts.project)
+    for slot in facts.domain.slots.values():
+        mappings = places.written(slot.location.path, "slots", slot.name, "mappings")
+        for mapping in mappings.items if isinstance(mappings, YamlSequence) else ():
+            if isinstance(mapping, YamlMapping):
+                yield from _unknown_keys(slot.name, mapping)
 
 
 def _unknown_keys(slot: str, mapping: YamlMapping) -> Iterator[Finding]:

@@ -30,10 +30,7 @@ class Places:
         A name in ``path`` leads into a mapping, or into the item of a list that has it as a key. What cannot be found
         (it came from another file, or was written in an older way) is at ``around``.
         """
-        document = self._documents.get(around.path)
-        node = document.root if document is not None else None
-        for step in path:
-            node = _below(node, step)
+        node = self.written(around.path, *path)
         if isinstance(node, YamlMapping) and entry in node.items:
             return node.key_location(entry)
         candidates = node.items if isinstance(node, YamlSequence) else [node]
@@ -41,6 +38,14 @@ class Places:
             if isinstance(candidate, YamlScalar) and candidate.value == entry:
                 return candidate.location
         return around
+
+    def written(self, file: str, *path: str | int) -> YamlNode | None:
+        """Return what stands in a file below ``path``."""
+        document = self._documents.get(file)
+        node = document.root if document is not None else None
+        for step in path:
+            node = _below(node, step)
+        return node
 
     def of_story_entity(self, name: str, step: Location) -> Location:
         """Where a user step lists an entity, else where the step stands (it is annotated in the step's text)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from turncheck.dialogue.defaults import DEFAULT_INTENTS
 from turncheck.project.model import OrStep, UserStep
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from turncheck.finding import Finding
     from turncheck.project.model import Story
+    from turncheck.project.yaml_positions import YamlNode
     from turncheck.validation.facts import Facts
 
 
@@ -201,14 +202,16 @@ def _forms(facts: Facts) -> Iterator[Finding]:
 
 
 def _required_slots(facts: Facts) -> Iterator[Finding]:
-    for file in facts.project.files:
-        forms = file.mapping.items.get("forms") if file.role == "domain" and file.mapping else None
-        for name in facts.domain.forms:
-            node = forms.at(name, "required_slots") if forms is not None else None
-            if isinstance(node, YamlScalar) and node.value is None:
-                yield found("required-slots-empty", f"The form '{name}' has an empty 'required_slots'.", node.location)
     places = Places(facts.project)
     for form in facts.domain.forms.values():
+        node = places.written(form.location.path, "forms", form.name, "required_slots")
+        if _is_null(node):
+            yield found("required-slots-empty", f"The form '{form.name}' has an empty 'required_slots'.", node.location)
+        for item in node.items if isinstance(node, YamlSequence) else ():
+            if _is_null(item):
+                message = f"The form '{form.name}' requires the slot 'None': an entry of 'required_slots' is empty."
+                yield found("form-slot-undefined", message, item.location)
+                break
         for slot in dict.fromkeys(form.required_slots):
             if slot not in facts.domain.slots and slot not in facts.default_slots:
                 yield found(
@@ -220,15 +223,14 @@ def _required_slots(facts: Facts) -> Iterator[Finding]:
 
 
 def _mapping_conditions(facts: Facts) -> Iterator[Finding]:
-    for file in facts.project.files:
-        slots = file.mapping.items.get("slots") if file.role == "domain" and file.mapping else None
-        for slot_name in facts.domain.slots:
-            written = slots.at(slot_name, "mappings") if slots is not None else None
-            for item in written.items if isinstance(written, YamlSequence) else ():
-                node = item.at("conditions")
-                if isinstance(node, YamlScalar) and node.value is None:
-                    message = f"A mapping of the slot '{slot_name}' has empty 'conditions'."
-                    yield found("mapping-conditions-empty", message, node.location)
+    places = Places(facts.project)
+    for slot in facts.domain.slots.values():
+        written = places.written(slot.location.path, "slots", slot.name, "mappings")
+        for item in written.items if isinstance(written, YamlSequence) else ():
+            node = item.at("conditions")
+            if _is_null(node):
+                message = f"A mapping of the slot '{slot.name}' has empty 'conditions'."
+                yield found("mapping-conditions-empty", message, node.location)
     forms = facts.domain.forms
     seen: set[tuple[str, str, str]] = set()
     for slot in facts.domain.slots.values():
@@ -252,3 +254,7 @@ def _mapping_conditions(facts: Facts) -> Iterator[Finding]:
                 if (code, slot.name, name or "") not in seen:
                     seen.add((code, slot.name, name or ""))
                     yield found(code, message, mapping.location, suggestion(name or "", forms) if form is None else "")
+
+
+def _is_null(node: YamlNode | None) -> TypeGuard[YamlScalar]:
+    return isinstance(node, YamlScalar) and node.value is None

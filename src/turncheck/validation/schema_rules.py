@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
+from turncheck.project.unquoted import rasas_reading
 from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlScalar, YamlSequence
-from turncheck.validation.unquoted import rasas_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

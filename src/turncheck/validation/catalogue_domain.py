@@ -1,0 +1,143 @@
+"""The checks that Rasa 3.6 has too, of the domain while it is loaded: the same faults, levels, effects on the exit code.
+
+Facts about Rasa's behaviour come from running Rasa 3.6.21; the texts are our own.
+"""
+
+from turncheck.validation.checks import emptying_check, error_check, warning_check
+
+DOMAIN_LOADING = (
+    emptying_check("intent-duplicate", "An intent is listed twice in the domain", "Remove one of the two."),
+    emptying_check(
+        "action-duplicate",
+        "An action is listed twice in the domain",
+        "Remove one of the two. Forms and default actions count as actions too.",
+    ),
+    emptying_check("slot-duplicate", "A slot is defined twice in the domain", "Remove or rename one of the two."),
+    emptying_check("entity-duplicate", "An entity is listed twice in the domain", "Remove one of the two."),
+    emptying_check(
+        "intent-trailing-colon",
+        "An intent of the domain is followed by a colon and nothing",
+        "Remove the colon, or write `use_entities` or `ignore_entities` below it.",
+    ),
+    emptying_check(
+        "entity-trailing-colon",
+        "An entity of the domain is followed by a colon and nothing",
+        "Remove the colon, or write `roles`, `groups` or `influence_conversation` below it.",
+    ),
+    emptying_check(
+        "trigger-action-undefined",
+        "The `triggers` key of an intent names an unknown action",
+        "The key is from Rasa 1 and was removed. Write a rule instead.",
+    ),
+    emptying_check(
+        "mapping-malformed", "A slot mapping is not a mapping of keys", "Write `- type: from_entity` and so on."
+    ),
+    emptying_check(
+        "mapping-type-unknown",
+        "A slot mapping has an unknown type",
+        "Known are `from_entity`, `from_intent`, `from_trigger_intent`, `from_text` and `custom`.",
+    ),
+    emptying_check(
+        "mapping-key-missing",
+        "A slot mapping lacks a key that its type needs",
+        "`from_entity` needs `entity`; `from_intent` and `from_trigger_intent` need `value`.",
+    ),
+    emptying_check(
+        "form-malformed",
+        "The forms of the domain are not written as mappings",
+        "Write the form's name, and below it `required_slots` with a list.",
+    ),
+    emptying_check(
+        "form-without-required-slots",
+        "A form has `ignored_intents` and no `required_slots`",
+        "Add `required_slots`, an empty list at least.",
+    ),
+    error_check(
+        "slot-type-unknown",
+        "load",
+        "A slot has an unknown type",
+        "Known are `text`, `bool`, `categorical`, `float`, `list` and `any`. A custom class is named by its module path"
+        " and must be importable where Rasa runs.",
+    ),
+    error_check(
+        "slot-key-unknown",
+        "load",
+        "A slot has a key that its type does not know",
+        "Rasa 3.6 ends with a traceback here. Remove the key or correct its spelling; `values` belongs to categorical"
+        " slots, `min_value` and `max_value` to float slots.",
+    ),
+    error_check(
+        "slot-range-invalid",
+        "load",
+        "The minimum of a float slot is not below its maximum",
+        "Without keys the range is 0 to 1. Set `min_value` and `max_value`.",
+    ),
+    error_check(
+        "section-empty",
+        "load",
+        "A section of the domain is empty",
+        "Rasa 3.6 ends with a traceback here. Remove the key, or write an empty list: `intents: []`.",
+    ),
+    error_check(
+        "intent-malformed",
+        "load",
+        "The properties of an intent are not written as a mapping, or its entities not as a list",
+        "Rasa 3.6 ends with a traceback here. Write `use_entities` or `ignore_entities` below the intent, or its name alone.",
+    ),
+    error_check(
+        "entity-malformed",
+        "load",
+        "The roles or groups of an entity are not written as a list",
+        "Rasa 3.6 ends with a traceback here. Write a list, or remove the key.",
+    ),
+    error_check(
+        "name-not-text",
+        "load",
+        "A name in the domain is not a text",
+        "A number, a date or a truth value cannot be compared with the other names, and Rasa 3.6 ends with a traceback."
+        " Put it in quotes.",
+    ),
+    error_check(
+        "response-is-form",
+        "load",
+        "A response in an NLU file has the name of a form",
+        "Both would be actions of that name, and Rasa refuses to load the domain. Rename one of them.",
+    ),
+    error_check(
+        "slot-any-influences",
+        "load",
+        "A slot of type `any` is to influence the conversation",
+        "It cannot; Rasa refuses to load the domain. Remove `influence_conversation`, or use another type.",
+    ),
+    warning_check(
+        "slot-initial-value-outside",
+        "load",
+        "The initial value of a float slot lies outside its range",
+        "Correct the value, or set `min_value` and `max_value`.",
+    ),
+    warning_check(
+        "slot-value-null",
+        "load",
+        "A categorical slot lists `null` as a value",
+        'It is left out, since it stands for “not set”. Write `"null"` with quotes, or another word.',
+    ),
+    warning_check(
+        "entity-used-and-ignored",
+        "load",
+        "An intent uses and ignores the same entity",
+        "Ignoring wins. Remove the entity from `use_entities` or from `ignore_entities`.",
+    ),
+    warning_check(
+        "domain-merge-duplicate",
+        "load",
+        "A name is defined in more than one file",
+        "One definition silently wins over the other. Keep one. Names defined in the domain and in an NLU file count"
+        " as well.",
+    ),
+    warning_check(
+        "listed-response-undefined",
+        "load",
+        "An `utter_` action of the domain has no response",
+        "Nothing would be said. Write the response, or remove the action.",
+    ),
+)

@@ -1,0 +1,112 @@
+"""Names that several files define: those of a domain's folder, and the domain beside NLU data and stories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
+from turncheck.validation.facts import UTTER
+from turncheck.validation.findings import found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from turncheck.finding import Finding
+    from turncheck.location import Location
+    from turncheck.project.files import ProjectFile
+    from turncheck.project.model import Project
+    from turncheck.validation.facts import Facts
+
+    Names = Mapping[str, Mapping[str, Location]]
+    """Where each section defines each name."""
+
+_SECTIONS = ("intents", "forms", "actions", "e2e_actions", "responses", "slots", "entities")
+
+
+def check_merging(project: Project, facts: Facts) -> Iterator[Finding]:
+    """Names that several domain files define, or the domain and what comes from NLU data and stories."""
+    domain: dict[str, dict[str, Location]] = {section: {} for section in _SECTIONS}
+    for file in project.files:
+        if file.role == "domain":
+            yield from _merge(domain, _defined(file))
+    data: dict[str, dict[str, Location]] = {"responses": {}, "actions": {}, "e2e_actions": {}}
+    for file in project.files:
+        if file.has_nlu:
+            data["responses"].update(_defined(file).get("responses", {}))
+    for intent, place in facts.retrieval_intents.items():
+        data["actions"][UTTER + intent] = facts.nlu_intents.get(intent, place)
+    for text, place in facts.bot_texts.items():
+        data["e2e_actions"][text] = place
+    yield from _shared(domain, data)
+    for name, place in data["responses"].items():
+        if name in domain["forms"] and name not in domain["actions"]:
+            yield found("response-is-form", f"The response '{name}' has the name of a form.", place)
+
+
+def check_merged_actions(project: Project) -> Iterator[Finding]:
+    """Forms with the name of a response or of an end-to-end action that another domain file defines."""
+    files = [_defined(file) for file in project.files if file.role == "domain"]
+    actions = {name for file in files for name in file.get("actions", {})}
+    for file in files:
+        for form, place in file.get("forms", {}).items():
+            for other in files if form not in actions else ():
+                for section in ("responses", "e2e_actions"):
+                    if other is not file and form in other.get(section, {}):
+                        elsewhere = other[section][form]
+                        message = f"The action '{form}' is listed twice: a form, and in the {section} ({elsewhere})."
+                        yield found("action-duplicate", message, place)
+
+
+def forgotten_duplicates(project: Project) -> Iterator[Finding]:
+    """What Rasa does not say of the names that several domain files define.
+
+    With each file that it merges Rasa notes the duplicates anew (``Domain.merge_domain_dicts``): only those of the last
+    one are left when all are merged.
+    """
+    files = [file for file in project.files if file.role == "domain" and _defined(file)]
+    domain: dict[str, dict[str, Location]] = {section: {} for section in _SECTIONS}
+    for file in files[:-1]:
+        yield from _merge(domain, _defined(file))
+
+
+def _merge(domain: dict[str, dict[str, Location]], other: dict[str, dict[str, Location]]) -> Iterator[Finding]:
+    """Merge the names of one more file: what is defined already stays. An action that is a form by now is none."""
+    actions = other.get("actions", {})
+    for form in domain["forms"]:
+        actions.pop(form, None)
+    yield from _shared(other, domain)
+    for section, names in other.items():
+        domain[section] = {**names, **domain[section]}
+
+
+def _shared(one: Names, other: Names) -> Iterator[Finding]:
+    for section, names in one.items():
+        for name in names:
+            if name in other.get(section, {}):
+                elsewhere = other[section][name]
+                yield found(
+                    "domain-merge-duplicate",
+                    f"'{name}' stands in the {section} of more than one file ({elsewhere}).",
+                    names[name],
+                )
+
+
+def _defined(file: ProjectFile) -> dict[str, dict[str, Location]]:
+    """The names that each section of a file defines."""
+    root = file.mapping
+    if root is None:
+        return {}
+    defined: dict[str, dict[str, Location]] = {}
+    for section in _SECTIONS:
+        node = root.items.get(section)
+        names = defined[section] = {}
+        if isinstance(node, YamlMapping):
+            names.update({str(key): node.key_location(key) for key in node.items})
+        elif isinstance(node, YamlSequence):
+            for item in node.items:
+                if isinstance(item, YamlMapping) and item.items:
+                    key = min(item.items, key=str)  # as Rasa takes it
+                    names[str(key)] = item.key_location(key)
+                elif isinstance(item, YamlScalar):
+                    names[str(item.value)] = item.location
+    return defined

@@ -1,0 +1,91 @@
+"""What real Rasa 3.6.21 was seen to refuse or to crash at while it loads a domain that its schema lets pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from small_project import read
+
+from turncheck.validation.pipeline import validate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+D, N = "domain.yml", "data/nlu.yml"
+
+
+def slot(keys: str) -> tuple[str, str, str]:
+    return (D, "slots:\n", f"slots:\n  a:\n{keys}    mappings: []\n")
+
+
+FLOAT = "    type: float\n"
+REFUSED = {
+    "a slot that Rasa adds": (
+        (D, "slots:\n", "slots:\n  session_started_metadata:\n    type: any\n    mappings: []\n"),
+        "slot-duplicate",
+    ),
+    "a form like a default action": (
+        (D, "forms:\n", "forms:\n  action_listen:\n    required_slots: [size]\n"),
+        "action-duplicate",
+    ),
+    "a form like a response": (
+        (D, "forms:\n", "forms:\n  utter_greet:\n    required_slots: [size]\n"),
+        "action-duplicate",
+    ),
+    "a sentence twice": ((D, "", "e2e_actions:\n- hello\n- hello\n"), "action-duplicate"),
+    "a sentence like a default action": ((D, "", "e2e_actions:\n- action_listen\n"), "action-duplicate"),
+    "a sentence like a response": ((D, "", "e2e_actions:\n- utter_greet\n"), "action-duplicate"),
+    "sentences as text": ((D, "", "e2e_actions: hello\n"), "name-not-text"),
+    "a number as sentence": ((D, "", "e2e_actions:\n- 4\n"), "name-not-text"),
+    "a number as response": ((D, "responses:\n", "responses:\n  3:\n  - text: x\n"), "name-not-text"),
+    "a date as response": ((D, "responses:\n", "responses:\n  2020-01-01:\n  - text: x\n"), "name-not-text"),
+    "a truth value as form": ((D, "forms:\n", "forms:\n  true:\n    required_slots: [size]\n"), "name-not-text"),
+    "a number as intent": ((D, "- greet\n", "- greet\n- 3:\n    use_entities: []\n"), "name-not-text"),
+    "a number as entity": ((D, "entities:\n", "entities:\n- 3:\n    roles: [a]\n"), "name-not-text"),
+    "ignoring false": ((D, "- greet\n", "- greet:\n    ignore_entities: false\n"), "intent-malformed"),
+    "ignoring nothing": ((D, "- greet\n", "- greet:\n    ignore_entities:\n"), "intent-malformed"),
+    "using a number": ((D, "- greet\n", "- greet:\n    use_entities: 3\n"), "intent-malformed"),
+    "using a list in a list": ((D, "- greet\n", "- greet:\n    use_entities: [[size]]\n"), "intent-malformed"),
+    "using a number and a name": ((D, "- greet\n", "- greet:\n    use_entities: [1, size]\n"), "intent-malformed"),
+    "roles of nothing": ((D, "entities:\n", "entities:\n- who:\n    roles:\n"), "entity-malformed"),
+    "groups of a number": ((D, "entities:\n", "entities:\n- who:\n    groups: 3\n"), "entity-malformed"),
+    "a range between texts": (slot(f"{FLOAT}    min_value: '1'\n    max_value: '0'\n"), "slot-range-invalid"),
+    "a text and a number": (slot(f"{FLOAT}    min_value: '0'\n"), "slot-range-invalid"),
+    "no least value": (slot(f"{FLOAT}    min_value:\n"), "slot-range-invalid"),
+    "a word to start with": (slot(f"{FLOAT}    initial_value: half\n"), "slot-range-invalid"),
+    "a class of Rasa's": (slot("    type: rasa.shared.core.slots.TextSlot\n    foo: 1\n"), "slot-key-unknown"),
+    "an empty required slot": ((D, "    - size\n", "    - size\n    -\n"), "form-slot-undefined"),
+    "a response like a form": (
+        (N, "", "responses:\n  pizza_form:\n  - text: x\n"),
+        "response-is-form",
+    ),
+}
+PASSED = {
+    "a response like a default action": (D, "responses:\n", "responses:\n  action_back:\n  - text: x\n"),
+    "a response like an action": (D, "responses:\n", "responses:\n  action_bake:\n  - text: x\n"),
+    "a form like an action": (D, "- action_bake", "- action_bake\n- pizza_form"),
+    "default actions": (D, "- action_bake", "- action_bake\n- action_listen\n- action_listen"),
+    "a name for a list": (D, "- greet\n", "- greet:\n    use_entities: size\n    ignore_entities: size\n"),
+    "keys for a list": (D, "- greet\n", "- greet:\n    ignore_entities: {size: x}\n"),
+    "nothing used": (D, "- greet\n", "- greet:\n    use_entities:\n"),
+    "numbers ignored": (D, "- greet\n", "- greet:\n    ignore_entities: [1, size]\n"),
+    "a text for roles": (D, "entities:\n", "entities:\n- who:\n    roles: a\n"),
+    "texts as range": slot(f"{FLOAT}    min_value: '0'\n    max_value: '9'\n"),
+    "no sentences": (D, "actions:\n", "e2e_actions:\nactions:\n"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_is_an_error_and_the_only_one(case: str, tmp_path: Path) -> None:
+    edit, code = REFUSED[case]
+    validated = validate(read(tmp_path, edit), drop_in=True)
+    assert [finding.code for finding in validated.findings if finding.severity == "error"] == [code]
+    assert validated.exit_code(fail_on_warnings=False) == 1
+
+
+@pytest.mark.parametrize("case", PASSED)
+def test_passes_as_in_rasa(case: str, tmp_path: Path) -> None:
+    validated = validate(read(tmp_path, PASSED[case]), drop_in=True)
+    assert [finding for finding in validated.findings if finding.severity == "error"] == []
+    assert validated.exit_code(fail_on_warnings=True) == 0
