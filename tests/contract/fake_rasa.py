@@ -28,7 +28,16 @@ VERSION = "3.6.21"
 Json = Any
 Fault = Any
 """An answer to give instead: a status with a reason, seconds to wait, "cut" (none at all), "break off" (its first
-half), "drip" (a byte every tenth of a second), or "die" (the process ends)."""
+half), "drip" (a byte every tenth of a second), "die" (the process ends), or :class:`Raw`."""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """An answer byte by byte."""
+
+    content: bytes
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = (("Content-Type", "text/html"),)
 
 
 @dataclass
@@ -42,8 +51,8 @@ class FakeRasa:
     welcomes: bool = False
     fault: Callable[[str, Json], Fault | None] = lambda _path, _body: None
     url: str = ""
-    calls: list[tuple[str, str, Json]] = field(default_factory=list)
-    trackers: dict[str, list[Json]] = field(default_factory=dict)
+    calls: list[tuple[str, str, Json]] = field(default_factory=list, repr=False)
+    trackers: dict[str, list[Json]] = field(default_factory=dict, repr=False)
     most_at_once: int = 0
     _under_way: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -159,6 +168,7 @@ def _die() -> None:
 class _Handler(BaseHTTPRequestHandler):
     rasa: FakeRasa
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are written one after the other
 
     def _answer(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
@@ -172,10 +182,12 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             if fault == "die":
                 _die()
-            self._manner = fault if fault in {"break off", "drip"} else ""
+            self._manner = fault if fault in ("break off", "drip") else ""
             if isinstance(fault, float):
                 time.sleep(fault)
-            if isinstance(fault, tuple):
+            if isinstance(fault, Raw):
+                self._send_raw(fault)
+            elif isinstance(fault, tuple):
                 self._send(fault[0], failure(*fault))
             elif not self._allowed(address.path, parse_qs(address.query)):
                 self._send(401, failure(401, "User is not authenticated."))
@@ -207,6 +219,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # whoever asked did not wait
+
+    def _send_raw(self, answer: Raw) -> None:
+        self.send_response(answer.status)
+        for name, value in (*answer.headers, ("Content-Length", str(len(answer.content)))):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer.content)
 
     def _drip(self, content: bytes) -> None:
         for byte in content:

@@ -197,8 +197,8 @@ def test_what_was_finished_before_a_failure_is_kept(bot: Path, path: str, calls:
     assert done.returncode == 2
     assert shown(report) == finished
     assert report.stopped is not None
-    assert "cannot be reached (connection cut)" in report.stopped
-    assert "cannot be reached (connection cut)" in done.stderr
+    assert "refuses the connection or cuts it" in report.stopped
+    assert "refuses the connection or cuts it" in done.stderr
     not_run = {entry.evaluation for entry in report.skipped if entry.reason.startswith("not run: ")}
     assert not_run == {name for name in ("core", "e2e") if finished[name] is None}
     assert report.validation is not None, "the data are checked all the same"
@@ -231,7 +231,7 @@ def test_a_server_that_refuses_ends_the_run_with_2(bot: Path, rasa: FakeRasa, fl
     [
         ((500, "boom"), "500: boom"),
         ((401, "User is not authenticated."), "refuses /webhooks/rest/webhook"),
-        ((404, "not found"), "Enable the REST channel in credentials.yml"),
+        ((404, "not found"), "Enable the REST channel in its credentials.yml"),
         ((409, "No agent loaded"), "has no model loaded"),
     ],
 )
@@ -467,7 +467,7 @@ def test_a_command_keeps_what_was_finished_and_ends_with_2(bot: Path, words: tup
         flags = ("--engine", "rasa", "--rasa-url", rasa.url, "--json", "report.json", *one_at_a_time)
         done = command(bot, "test", *words, *flags)
     assert done.returncode == 2
-    assert "connection cut" in done.stderr
+    assert "refuses the connection or cuts it" in done.stderr
     if "core" not in words:
         report = decode((bot / "report.json").read_bytes())
         assert report.stopped is not None

@@ -65,33 +65,34 @@ def ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question], at
     """Ask every question, ``at_once`` of them at a time; with 1 no thread is started.
 
     Raises:
-        CutShortError: the engine can answer no more; ``finished`` holds the answers so far, ``None`` for the others.
+        CutShortError: the engine can answer no more: the first question without an answer says why. ``finished`` holds
+            the answers so far, ``None`` for the others.
     """
-    lost = Event()
-    errors: list[EngineError] = []
+    stopped = Event()
+    errors: dict[int, EngineError] = {}
 
-    def one(question: Question) -> Answer | None:
-        if lost.is_set():
+    def one(number: int, question: Question) -> Answer | None:
+        # What was asked before is finished first: which error is told does not depend on who is faster.
+        if stopped.is_set() or any(earlier < number for earlier in list(errors)):
             return None
         try:
             return ask(question)
         except EngineError as error:
-            errors.append(error)
-            lost.set()
+            errors[number] = error
             return None
 
     if at_once <= 1:
-        answers = [one(question) for question in questions]
+        answers = [one(number, question) for number, question in enumerate(questions)]
     else:
         workers = Workers(at_once)
         try:
-            futures = [workers.submit(partial(one, question)) for question in questions]
+            futures = [workers.submit(partial(one, number, question)) for number, question in enumerate(questions)]
             answers = [workers.result(future) for future in futures]
         except BaseException:
-            lost.set()  # interrupted: what waits is not asked any more
+            stopped.set()  # interrupted: what waits is not asked any more
             raise
         finally:
             workers.close()
     if errors:
-        raise CutShortError(errors[0], answers if any(answer is not None for answer in answers) else None)
+        raise CutShortError(errors[min(errors)], answers if any(answer is not None for answer in answers) else None)
     return [answer for answer in answers if answer is not None]

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -146,6 +148,23 @@ def within(seconds: float) -> Iterator[None]:
         limit.done()
     if limit.is_over:  # what was cut off may look like a whole answer
         raise requests.Timeout(f"no answer within {seconds:g} seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When several calls must be done, all together: ``seconds`` after it was set."""
+
+    seconds: float
+    end: float
+
+    @classmethod
+    def after(cls, seconds: float) -> Self:
+        """Set a deadline."""
+        return cls(seconds, time.monotonic() + seconds)
+
+    def left(self) -> float:
+        """Return the seconds that are left, negative when it has passed."""
+        return self.end - time.monotonic()
 
 
 def was_refused(error: requests.ConnectionError) -> bool:

@@ -17,7 +17,7 @@ from turncheck.evaluation.e2e_steps import Judged, SlotOrder, judge_steps, one_l
 from turncheck.report.model import Attempt, CaseResult, CaseStep, EndToEnd, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
     from turncheck.engines.base import ConversationEngine, CustomAction, Turn
@@ -69,18 +69,19 @@ def evaluate_cases(
     """
     outcomes: list[CaseOutcome] = []
     remarks: tuple[str, ...] = ()
-    lost: list[EngineError] = []
+    lost: dict[int, EngineError] = {}
     workers = Workers(run.workers)
-    futures = [workers.submit(partial(_run_unless_lost, engine, case, run, lost)) for case in cases]
+    tasks = (partial(_run_unless_lost, engine, case, run, lost, number) for number, case in enumerate(cases))
+    futures = [workers.submit(task) for task in tasks]
     try:
         for case, future in zip(cases, futures, strict=True):
-            outcomes.append(_outcome(case, future, run, outcomes))
+            outcomes.append(_outcome(case, future, run, outcomes, lost))
             if finished is not None:
                 finished(outcomes[-1].result)
     except KeyboardInterrupt:
         remarks = (INTERRUPTED,)
         outcomes += [
-            future.result() if future.done() else CaseOutcome(_skipped(case, INTERRUPTED), Exercised())
+            (future.done() and future.result()) or CaseOutcome(_skipped(case, INTERRUPTED), Exercised())
             for case, future in list(zip(cases, futures, strict=True))[len(outcomes) :]
         ]
     finally:
@@ -88,19 +89,28 @@ def evaluate_cases(
             future.cancel()
         workers.close()
     section = _section(outcomes, remarks)
-    if lost:
-        raise CutShortError(lost[0], section)
+    told = [number for number in sorted(lost) if outcomes[number].result.reason not in {NOT_RUN, INTERRUPTED}]
+    if told:
+        raise CutShortError(lost[told[0]], section)
     return section
 
 
-def _outcome(case: E2ECase, future: Future[CaseOutcome], run: CaseRun, before: Sequence[CaseOutcome]) -> CaseOutcome:
+def _outcome(
+    case: E2ECase,
+    future: Future[CaseOutcome | None],
+    run: CaseRun,
+    before: Sequence[CaseOutcome],
+    lost: Mapping[int, EngineError],
+) -> CaseOutcome:
     """Wait for a case; with ``fail_fast`` those behind one that failed are left out, whether they were run or not."""
     has_failed = before and before[-1].result.outcome in {"failed", "error"}
     stopped = run.fail_fast and (has_failed or (before and before[-1].result.reason == NOT_RUN))
     if stopped:
         future.cancel()
         return CaseOutcome(_skipped(case, NOT_RUN), Exercised())
-    return Workers.result(future)
+    outcome = Workers.result(future)
+    # All before this one are done: the first that was lost speaks for all, however many run at a time.
+    return outcome or CaseOutcome(_skipped(case, f"not run: {lost[min(lost)].what}"), Exercised())
 
 
 def _section(outcomes: Sequence[CaseOutcome], remarks: tuple[str, ...]) -> EndToEnd:
@@ -116,17 +126,23 @@ def _section(outcomes: Sequence[CaseOutcome], remarks: tuple[str, ...]) -> EndTo
     )
 
 
-def _run_unless_lost(engine: ConversationEngine, case: E2ECase, run: CaseRun, lost: list[EngineError]) -> CaseOutcome:
-    """Run the case, once more from its beginning where the engine failed in a way that may pass."""
-    if not lost:
+def _run_unless_lost(
+    engine: ConversationEngine, case: E2ECase, run: CaseRun, lost: dict[int, EngineError], number: int
+) -> CaseOutcome | None:
+    """Run the case, once more from its beginning where the engine failed in a way that may pass.
+
+    ``None``: the engine failed, now or in a case before this one; what it says then is in ``lost``, by case.
+    """
+    if any(earlier < number for earlier in list(lost)):
+        return None
+    try:
         try:
-            try:
-                return _run_repeatedly(engine, case, run)
-            except PassingError:
-                return _run_repeatedly(engine, case, run)
-        except EngineError as error:
-            lost.append(error)
-    return CaseOutcome(_skipped(case, f"not run: {lost[0].what}"), Exercised())
+            return _run_repeatedly(engine, case, run)
+        except PassingError:
+            return _run_repeatedly(engine, case, run)
+    except EngineError as error:
+        lost[number] = error
+        return None
 
 
 def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun) -> CaseOutcome:

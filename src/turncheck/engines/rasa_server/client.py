@@ -9,21 +9,28 @@ import re
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from json import loads
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
 import requests
 from urllib3.exceptions import HTTPError
 
 from turncheck.engines.base import EngineError, PassingError
+from turncheck.engines.rasa_server import answers
 from turncheck.engines.timed_http import session, within
 from turncheck.environment import without_login
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from turncheck.engines.base import Parse
+    from turncheck.engines.rasa_server.answers import Prediction, Served, TrackerState
+    from turncheck.engines.timed_http import Deadline
     from turncheck.errors import UserError
+
+Read = TypeVar("Read")
 
 TIMEOUT: Final = 60.0
 """Seconds for one answer."""
@@ -33,20 +40,37 @@ PAUSE: Final = 0.5
 CONCURRENCY: Final = 4
 """Calls under way at once: one server process answers one after the other anyway."""
 MAX_ANSWER: Final = 64 * 1024 * 1024
+SHOWN: Final = 200
+"""Characters of an answer that a message about it shows."""
 _PASSING: Final = {429, 502, 503, 504}
-"""Statuses that may be over the next moment. A 500 is the server's own fault and is repeated once."""
+"""Statuses that may be over the next moment."""
 
 
 class ServerError(EngineError):
-    """The server cannot be reached, refuses, or fails: nothing more can be measured with it."""
+    """The server cannot be reached, refuses, or fails: nothing more can be measured with it.
+
+    ``attempts``: how often something is asked that ends this way, where it may be asked again.
+    """
+
+    attempts = 1
 
 
 class CutError(ServerError, PassingError):
     """The connection was cut, or the server failed: it may be over the next moment."""
 
+    attempts = ATTEMPTS
+
+
+class FaultError(CutError):
+    """The server met a fault of its own."""
+
+    attempts = 2
+
 
 class SlowAnswerError(ServerError):
     """The server did not answer in time."""
+
+    attempts = ATTEMPTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +87,14 @@ class Access:
     timeout: float = TIMEOUT
     ca_file: str | None = None
     proxies: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Response:
+    status: int
+    reason: str
+    leads_to: str
+    body: bytes
 
 
 class RasaClient:
@@ -88,119 +120,126 @@ class RasaClient:
         self._sleep = sleep
         self._local = threading.local()
         self._places = threading.BoundedSemaphore(self.at_once)
+        self._was_there = False
 
     # --- what it is asked ---------------------------------------------------------------------------------------------
 
     def version(self) -> str:
         """Return the server's version of Rasa."""
-        return str(self._get("/version").get("version", "unknown"))
+        return self._call("GET", "/version", "a version", answers.read_version)
 
-    def model(self) -> str | None:
-        """Return the name of the model that is loaded, ``None`` if none is."""
-        name = self._get("/status").get("model_file")
-        return str(name) if name else None
+    def served(self) -> Served:
+        """Return the model that is loaded."""
+        return self._call("GET", "/status", "the name of a model", answers.read_served)
 
-    def parse(self, text: str) -> Mapping[str, Any]:
+    def parse(self, text: str) -> Parse:
         """Understand a sentence."""
-        return self._object(self._call("POST", "/model/parse", json={"text": text}), "/model/parse")
+        expected = "an intent and entities"
+        return self._call("POST", "/model/parse", expected, lambda body: answers.read_parse(body, text), {"text": text})
 
-    def predict(self, events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    def predict(self, events: Sequence[Mapping[str, Any]]) -> Prediction | None:
         """Predict the next action after these events; ``None`` where the model knows no dialogue."""
-        answer = self._call("POST", "/model/predict", json=list(events), params={"include_events": "NONE"})
-        return None if answer is None else self._object(answer, "/model/predict")
+        path, expected = "/model/predict", "the scores of actions"
+        return self._call("POST", path, expected, answers.read_prediction, list(events), events="NONE")
 
     def load(self, model: str) -> None:
         """Have the server load another model, a file on its own disk."""
-        self._call("PUT", "/model", json={"model_file": model})
+        self._call("PUT", "/model", "an empty answer", answers.read_nothing, {"model_file": model})
 
-    def tracker(self, sender: str, *, timeout: float | None = None) -> Mapping[str, Any]:
+    def tracker(self, sender: str, *, until: Deadline | None = None) -> TrackerState:
         """Return a conversation with all its events.
 
         Raises:
-            SlowAnswerError: there is no answer in ``timeout`` seconds.
+            SlowAnswerError: the deadline has passed.
         """
-        path = f"/conversations/{quote(sender, safe='')}/tracker"
-        return self._object(self._call("GET", path, params={"include_events": "ALL"}, timeout=timeout), path)
+        path, expected = f"/conversations/{quote(sender, safe='')}/tracker", "a conversation"
+        read = partial(answers.read_tracker, sender=sender, events="ALL")
+        return self._call("GET", path, expected, read, events="ALL", until=until)
 
-    def append_events(self, sender: str, events: Sequence[Mapping[str, Any]]) -> None:
-        """Add events to a conversation."""
-        path = f"/conversations/{quote(sender, safe='')}/tracker/events"
-        self._call("POST", path, json=list(events), params={"include_events": "NONE"}, repeatable=False)
+    def append_events(
+        self, sender: str, events: Sequence[Mapping[str, Any]], *, until: Deadline | None = None
+    ) -> TrackerState:
+        """Add events to a conversation, and return it without them. Never repeated: it changes state.
+
+        Raises:
+            SlowAnswerError: the deadline has passed.
+        """
+        path, expected = f"/conversations/{quote(sender, safe='')}/tracker/events", "a conversation"
+        read = partial(answers.read_tracker, sender=sender, events="NONE")
+        return self._call("POST", path, expected, read, list(events), events="NONE", repeatable=False, until=until)
 
     def say(
-        self, sender: str, text: str, *, metadata: Mapping[str, Any] | None = None, timeout: float | None = None
+        self, sender: str, text: str, *, metadata: Mapping[str, Any] | None = None, until: Deadline | None = None
     ) -> list[Mapping[str, Any]]:
         """Send a message by the REST channel and return the assistant's answers. Never repeated: it changes state.
 
         Raises:
-            SlowAnswerError: there is no answer in ``timeout`` seconds.
+            SlowAnswerError: the deadline has passed.
         """
-        path = "/webhooks/rest/webhook"
+        path, expected = "/webhooks/rest/webhook", "a list of messages"
         message = {"sender": sender, "message": text} | ({"metadata": dict(metadata)} if metadata else {})
-        answer = self._call("POST", path, json=message, repeatable=False, timeout=timeout)
-        if not isinstance(answer, list):
-            raise ServerError(f"the Rasa server answers {_shown(path)} with something that is no list of messages")
-        return [dict(message) for message in answer]
+        return self._call("POST", path, expected, answers.read_messages, message, repeatable=False, until=until)
 
     # --- how it is asked ----------------------------------------------------------------------------------------------
-
-    def _get(self, path: str) -> Mapping[str, Any]:
-        return self._object(self._call("GET", path), path)
-
-    def _object(self, answer: Any, path: str) -> Mapping[str, Any]:
-        if not isinstance(answer, dict):
-            raise ServerError(f"the Rasa server answers {_shown(path)} with something that is no JSON object")
-        return answer
 
     def _call(
         self,
         method: str,
         path: str,
-        *,
+        expected: str,
+        read: Callable[[bytes], Read],
         json: Any = None,
-        params: Mapping[str, str] | None = None,
+        *,
+        events: str | None = None,
         repeatable: bool = True,
-        timeout: float | None = None,
-    ) -> Any:
-        limit = timeout or self.access.timeout
-        failure = ServerError(f"the Rasa server at {self.name} does not answer")
-        for attempt in range(ATTEMPTS if repeatable else 1):
-            if attempt:
-                self._sleep(PAUSE * 2 ** (attempt - 1))
+        until: Deadline | None = None,
+    ) -> Read:
+        """Ask, and again where that is safe and may help; ``expected`` is, in words, what ``read`` makes of the answer.
+
+        Raises:
+            ServerError: there is no answer, or one that cannot be read.
+        """
+        params = {"include_events": events} if events else {}
+        attempt = 0
+        while True:
             try:
-                status, reason, body = self._answer(method, path, json, params, limit)
+                response = self._answer(method, path, json, params, until)
             except requests.Timeout:
-                what = f"does not answer {_shown(path)} within {limit:g} seconds"
-                failure = SlowAnswerError(f"the Rasa server at {self.name} {what}")
-                if timeout is not None:
-                    break
+                seconds = self.access.timeout if until is None else until.seconds
+                what = f"does not answer {_shown(path)} within {seconds:g} seconds"
+                failure: ServerError = SlowAnswerError(f"the Rasa server at {self.name} {what}")
             except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError, HTTPError) as error:
-                failure = self._failure(path, f"cannot be reached ({_kind(error)})", CutError)
-                if self._has_ended():
-                    break
+                failure = self._unreachable(error, path)
             except requests.RequestException as error:  # an address that is none, an answer that cannot be decoded
                 raise self._failure(path, f"cannot be asked ({type(error).__name__})") from None
             else:
-                if status < requests.codes.multiple_choices:
-                    return self._read(status, body, path)
-                failure = self._refused(status, _reason(reason, body), path)
-                if status not in _PASSING and not (status == 500 and attempt == 0):
-                    break
-        if isinstance(failure, CutError) and (ended := self._has_ended()):
-            raise ServerError(ended.what, remedy=ended.remedy)
-        raise failure
+                self._was_there = True
+                if response.status < requests.codes.multiple_choices:
+                    return self._read(response, path, expected, read)
+                failure = self._refused(response, path)
+            attempt += 1
+            ended = self._has_ended() if isinstance(failure, CutError) else None
+            if ended is not None:
+                raise ServerError(ended.what, remedy=ended.remedy)
+            pause = PAUSE * 2 ** (attempt - 1)
+            if not repeatable or attempt >= failure.attempts or (until is not None and until.left() <= pause):
+                raise failure
+            self._sleep(pause)
 
     def _answer(
-        self, method: str, path: str, json: Any, params: Mapping[str, str] | None, limit: float
-    ) -> tuple[int, str, bytes]:
-        """Ask once; return the status, its name, and the body. All of it takes ``limit`` seconds at most."""
+        self, method: str, path: str, json: Any, params: Mapping[str, str], until: Deadline | None
+    ) -> _Response:
+        """Ask once. All of it, the body too, takes no longer than there is time."""
         token = {"token": self.access.token} if self.access.token else {}
+        limit = self.access.timeout if until is None else until.left()
+        if limit <= 0:
+            raise requests.Timeout
         with self._places, within(limit):
             response = self._session.request(
                 method,
                 self._base + path,
                 json=json,
-                params={**(params or {}), **token},
+                params={**params, **token},
                 timeout=limit,
                 allow_redirects=False,
                 stream=True,
@@ -211,7 +250,8 @@ class RasaClient:
                     body += chunk
                     if len(body) > MAX_ANSWER:
                         raise self._failure(path, "answers with more than 64 MiB")
-        return response.status_code, response.reason or "", bytes(body)
+        leads_to = response.headers.get("Location", "").partition("?")[0]
+        return _Response(response.status_code, response.reason or "", leads_to, bytes(body))
 
     def _has_ended(self) -> UserError | None:
         """Return why the server has ended, where it is a process of ours; it may take a moment until that is known."""
@@ -233,16 +273,23 @@ class RasaClient:
                 made.headers["Authorization"] = f"Bearer {self.access.jwt}"
         return made
 
-    def _read(self, status: int, body: bytes, path: str) -> Any:
-        if status == requests.codes.no_content:
-            return None
+    def _read(self, response: _Response, path: str, expected: str, read: Callable[[bytes], Read]) -> Read:
         try:
-            return loads(body)
-        except ValueError:
-            raise self._failure(path, "answers with something that is no JSON") from None
+            return read(response.body)
+        except answers.UnreadableError as error:
+            begins = self._shown(response.body.decode("utf-8", "replace"), SHOWN)
+            what = f"answers {_shown(path)} with something else than {expected}: {error}"
+            page = begins.startswith("<")
+            raise ServerError(
+                f"the Rasa server at {self.name} {what}. " + (f"It begins: {begins}" if begins else "It is empty."),
+                remedy="That is a web page: is there a login or a proxy before the server, or is it another address?"
+                if page
+                else "Is this the address of a Rasa server (open source 3.x, or Pro)?",
+            ) from None
 
-    def _refused(self, status: int, reason: str, path: str) -> ServerError:
-        shown = _shown(path)
+    def _refused(self, response: _Response, path: str) -> ServerError:
+        shown, status = _shown(path), response.status
+        reason = self._reason(response)
         match status:
             case 401 | 403:
                 return ServerError(
@@ -250,30 +297,73 @@ class RasaClient:
                     remedy="Give its token with --rasa-token, or an admin's JWT with --rasa-jwt.",
                 )
             case _ if status < requests.codes.bad_request:
+                to = self._shown(without_login(response.leads_to), SHOWN)
                 return ServerError(
-                    f"the Rasa server at {self.name} answers {shown} with a redirect ({status})",
-                    remedy="Give the address that it leads to.",
+                    f"the Rasa server at {self.name} answers {shown} with a redirect ({status}{to and f' to {to}'})",
+                    remedy="Give the address that it leads to. Where that is a login, the server's own is needed.",
+                )
+            case 404 if path.startswith("/webhooks"):
+                return ServerError(
+                    f"the Rasa server at {self.name} has no {shown}",
+                    remedy="Enable the REST channel in its credentials.yml (a line `rest:`), and start it again.",
                 )
             case 404:
-                remedy = (
-                    "Enable the REST channel in credentials.yml (`rest:`)."
-                    if path.startswith("/webhooks")
-                    else "Start it with `rasa run --enable-api`."
+                return ServerError(
+                    f"the Rasa server at {self.name} has no {shown}",
+                    remedy="Start it with `rasa run --enable-api`. Or is the address another one?",
                 )
-                return ServerError(f"the Rasa server at {self.name} has no {shown}", remedy=remedy)
             case 409:
                 return ServerError(
                     f"the Rasa server at {self.name} has no model loaded: {reason}",
                     remedy="Train one and start the server with it (`rasa run -m models`).",
                 )
             case _:
-                kind = CutError if status in _PASSING or status == 500 else ServerError
+                kind = CutError if status in _PASSING else FaultError if status == 500 else ServerError
                 return kind(f"the Rasa server at {self.name} answers {shown} with {status}: {reason}")
+
+    def _unreachable(self, error: Exception, path: str) -> ServerError:
+        """Say why there is no connection. Of one that there was the words are the same, whatever call it hits."""
+        if isinstance(error, requests.exceptions.SSLError):
+            return self._untrusted(error, path)
+        if self._was_there:
+            return CutError(
+                f"the Rasa server at {self.name} answered before, and now refuses the connection or cuts it",
+                remedy="Does it still run? Its log may tell what happened.",
+            )
+        return self._failure(path, f"cannot be reached ({_kind(error)})", CutError)
+
+    def _untrusted(self, error: Exception, path: str) -> ServerError:
+        if "CERTIFICATE_VERIFY_FAILED" not in str(error):
+            return ServerError(
+                f"the server at {self.name} speaks no TLS, or another one ({_shown(path)})",
+                remedy="Is its address one with http:// rather than https://?",
+            )
+        return ServerError(
+            f"the certificate of the Rasa server at {self.name} is not trusted ({_shown(path)})",
+            remedy="Name the file of your certificates in the environment variable SSL_CERT_FILE.",
+        )
 
     def _failure(self, path: str, what: str, kind: type[ServerError] | None = None) -> ServerError:
         return (kind or ServerError)(
             f"the Rasa server at {self.name} {what} ({_shown(path)})", remedy="Is it running, and is the address right?"
         )
+
+    def _reason(self, response: _Response) -> str:
+        """Return what an error of Rasa's says, else the name of the status."""
+        try:
+            said = loads(response.body)
+        except (ValueError, RecursionError):
+            said = None
+        message = said.get("message") if isinstance(said, dict) else None
+        return self._shown(str(message or response.reason), 300) or "no reason given"
+
+    def _shown(self, text: str, limit: int) -> str:
+        """Return the beginning of what somebody else wrote on one line, without what opens the server."""
+        for secret in filter(None, (self.access.token, self.access.jwt)):
+            text = text.replace(secret, "***")
+        line = " ".join(text.split())
+        printable = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
+        return printable if len(printable) <= limit else f"{printable[:limit]}…"
 
 
 def _shown(path: str) -> str:
@@ -281,18 +371,11 @@ def _shown(path: str) -> str:
     return re.sub("(?<=/conversations/)[^/]+", "…", path)
 
 
-def _reason(status_name: str, body: bytes) -> str:
-    try:
-        said = loads(body)
-    except ValueError:
-        return status_name or "no reason given"
-    message = said.get("message") if isinstance(said, dict) else None
-    return " ".join(str(message or status_name).split())[:300]
-
-
 def _kind(error: Exception) -> str:
     """Tell a server that is not there from one that went away, as far as the library says so."""
     text = str(error)
+    if isinstance(error, requests.exceptions.ProxyError):
+        return "the proxy does not lead there"
     if "NameResolution" in text or "Name or service" in text:
         return "no such host"
     return "connection refused" if "refused" in text else "connection cut"

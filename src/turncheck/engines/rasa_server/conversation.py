@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from turncheck.engines.base import CustomAction, Turn
-from turncheck.engines.rasa_server.client import ServerError, SlowAnswerError
+from turncheck.engines.rasa_server.client import CutError, SlowAnswerError
+from turncheck.engines.timed_http import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +75,7 @@ class RasaConversation:
         self._fixtures = fixtures
         self._lacks_stubs = lacks_stubs
         self._timeout = timeout
-        self._seen: list[Mapping[str, Any]] = []
+        self._seen: Sequence[Mapping[str, Any]] = ()
         self._opened = False
 
     def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
@@ -84,14 +84,19 @@ class RasaConversation:
         if self._lacks_stubs:
             lacking = CustomAction("stub_custom_actions", "no server", STUBS_NEED_OURS)
             return Turn(None, (), {}, None, (), custom_actions=(lacking,))
-        # A first look at a conversation has the server start its session and keeps nothing of it. Handed back, those
-        # events are kept: the session is started once, as it would be by a first message, and where it may speak.
-        start = _session_start(self._client.tracker(self._sender).get("events"))
-        filled = {**({_METADATA_SLOT: dict(metadata)} if metadata else {}), **self._fixtures}
-        events = [*start, *({"event": "slot", "name": name, "value": value} for name, value in filled.items())]
-        if events:
-            self._client.append_events(self._sender, events)
-        return self._turn(None)
+        until = self._deadline()
+        try:
+            # A first look at a conversation has the server start its session and keeps nothing of it. Handed back,
+            # those events are kept: the session is started once, as it would be by a first message, and where it may
+            # speak.
+            start = _session_start(self._client.tracker(self._sender, until=until).events or ())
+            filled = {**({_METADATA_SLOT: dict(metadata)} if metadata else {}), **self._fixtures}
+            events = [*start, *({"event": "slot", "name": name, "value": value} for name, value in filled.items())]
+            if events:
+                self._client.append_events(self._sender, events, until=until)
+            return self._turn(None, None, until)
+        except SlowAnswerError as error:
+            return self._too_slow(None, error)
 
     def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
         """Send a message and return the turn. The first one opens the conversation where :meth:`open` did not.
@@ -101,45 +106,53 @@ class RasaConversation:
             EngineError: the server refuses, or has no REST channel.
         """
         if not self._opened:
-            self.open(metadata)
-        begin = time.monotonic()
+            opening = self.open(metadata)
+            if opening.timed_out or opening.custom_actions:
+                return replace(opening, user=text)
+        until = self._deadline()
         try:
-            responses = self._client.say(self._sender, text, metadata=metadata, timeout=self._timeout)
+            responses = self._client.say(self._sender, text, metadata=metadata, until=until)
             said = tuple({key: value for key, value in one.items() if key != "recipient_id"} for one in responses)
-            left = None if self._timeout is None else max(self._timeout - (time.monotonic() - begin), 0.001)
-            return self._turn(text, said, timeout=left)
+            return self._turn(text, said, until)
         except SlowAnswerError as error:
-            over = error.what if self._timeout is None else f"the turn took longer than {self._timeout:g} seconds"
-            return Turn(text, (), {}, None, (), stopped=over, timed_out=True)
+            return self._too_slow(text, error)
 
-    def _turn(
-        self, text: str | None, responses: tuple[Mapping[str, Any], ...] | None = None, timeout: float | None = None
-    ) -> Turn:
+    def _deadline(self) -> Deadline | None:
+        return None if self._timeout is None else Deadline.after(self._timeout)
+
+    def _too_slow(self, text: str | None, error: SlowAnswerError) -> Turn:
+        what = "the turn" if text is not None else "the opening of the conversation"
+        over = error.what if self._timeout is None else f"{what} took longer than {self._timeout:g} seconds"
+        return Turn(text, (), {}, None, (), stopped=over, timed_out=True)
+
+    def _turn(self, text: str | None, said: tuple[Mapping[str, Any], ...] | None, until: Deadline | None) -> Turn:
         """Read what is new in the conversation; what is said unasked stands in its events alone."""
-        tracker = self._client.tracker(self._sender, timeout=timeout)
-        try:
-            events = list(tracker.get("events") or ())
-            new = tuple(_without_ids(event) for event in events[_count_of_seen(self._seen, events) :])
-            self._seen = events
-            return Turn(
-                user=text,
-                responses=_said(new) if responses is None else responses,
-                slots=dict(tracker.get("slots") or {}),
-                active_loop=(tracker.get("active_loop") or {}).get("name"),
-                events=new,
-                custom_actions=() if self._stub_server is None else self._stub_server.take_notes(self._sender),
+        tracker = self._client.tracker(self._sender, until=until)
+        events = tracker.events or []
+        count = _count_of_seen(self._seen, events)
+        if self._seen and not count and _is_begun_with(text, events):
+            raise CutError(
+                f"the Rasa server at {self._client.name} has forgotten the conversation",
+                remedy="Was it started anew? Several servers behind one address need one tracker store for all.",
             )
-        except (TypeError, ValueError, AttributeError, KeyError) as error:
-            raise ServerError(f"the Rasa server's conversation cannot be read ({error!r})") from None
+        new = tuple(_without_ids(event) for event in events[count:])
+        self._seen = events
+        return Turn(
+            user=text,
+            responses=_said(new) if said is None else said,
+            slots=tracker.slots,
+            active_loop=tracker.active_loop_name,
+            events=new,
+            custom_actions=() if self._stub_server is None else self._stub_server.take_notes(self._sender),
+        )
 
 
-def _session_start(events: Any) -> list[Mapping[str, Any]]:
+def _session_start(found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the events of a session's start so that the server takes them for one: ``session_started`` comes second.
 
     Messages of a custom ``action_session_start`` stand before it; what else does is undone by it. Without a start there
     is nothing to return.
     """
-    found = list(events or ())
     names = [(event.get("event"), event.get("name")) for event in found]
     kinds = [kind for kind, _ in names]
     if _START not in names or "session_started" not in kinds[names.index(_START) :]:
@@ -153,10 +166,16 @@ def _session_start(events: Any) -> list[Mapping[str, Any]]:
 def _count_of_seen(seen: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str, Any]]) -> int:
     """Return how many of the events were seen before: most stores drop the sessions before the one that goes on."""
     for dropped in range(len(seen)):
-        kept = seen[dropped:]
-        if events[: len(kept)] == kept:
+        kept = list(seen[dropped:])
+        if list(events[: len(kept)]) == kept:
             return len(kept)
     return 0
+
+
+def _is_begun_with(text: str | None, events: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a message is the first in these events, after the start of a session."""
+    said = next((event for event in events if event["event"] == "user"), None)
+    return said is not None and said["text"] == text and (events[0]["event"], events[0].get("name")) == _START
 
 
 def _without_ids(event: Mapping[str, Any]) -> dict[str, Any]:

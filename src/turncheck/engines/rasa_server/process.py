@@ -182,7 +182,7 @@ def _wait(client: RasaClient, child: Child) -> None:
         if ended := child.ended():
             raise ended
         try:
-            model = client.model()
+            model = client.served().model_file
         except ServerError as error:
             if "has no model" in error.what:
                 raise child.failure("has not loaded the model") from None
@@ -190,7 +190,7 @@ def _wait(client: RasaClient, child: Child) -> None:
                 raise child.failure(f"does not answer after {START_SECONDS:g} seconds") from None
             time.sleep(_POLL_SECONDS)
         else:
-            if model is None:
+            if not model:
                 raise child.failure("has not loaded the model")
             return
 
