@@ -18,7 +18,7 @@ DOMAIN = """
 version: "3.1"
 intents: [greet]
 slots: {tier: {type: text, mappings: [{type: custom}]}}
-responses: {utter_greet: [{text: Hello}]}
+responses: {utter_greet: [{text: "Hello {name}", buttons: [{title: "{place[city]}", payload: /greet}]}]}
 actions: [action_balance]
 """
 
@@ -70,10 +70,18 @@ def test_a_name_that_the_domain_does_not_have_is_told(tmp_path: Path, case: str,
     ("stub", "told"),
     [
         ("action_balanse: {}", "warning The domain has no action 'action_balanse', which a stub names."),
-        ("action_balance: {events: [{event: slott, name: tier}]}", "error The stub of 'action_balance' has an event"),
-        ("action_balance: {events: [{event: slot, name: tier}]}", "a slot event without a value."),
+        (
+            "action_balance: {events: [{event: action, name: null}]}",
+            "error The stub of 'action_balance' has an event that cannot be read: the event needs a 'name'",
+        ),
+        ("action_balance: {events: [{event: followup, name: utter_gret}]}", "warning The domain has no action 'utter"),
+        ("action_balance: {events: [{event: active_loop, name: a_form}]}", "warning The domain has no loop 'a_form'"),
         ("action_balance: {events: [{event: slot, name: teir, value: 1}]}", "warning The domain has no slot 'teir'"),
         ("action_balance: {responses: [{response: utter_gret}]}", "warning The domain has no response 'utter_gret'"),
+        (
+            "action_balance: {responses: [{response: utter_greet, nmae: Bo, place: x}]}",
+            "warning 'nmae' is neither a key of messages nor a placeholder of 'utter_greet'. Did you mean 'name'?",
+        ),
     ],
 )
 def test_a_stub_returns_what_an_action_could(tmp_path: Path, stub: str, told: str) -> None:

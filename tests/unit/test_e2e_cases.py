@@ -312,7 +312,12 @@ def test_a_stub_for_a_case_that_is_not_there_is_an_error(tmp_path: Path) -> None
         ("{event: []}", "'event' is no key of a stub. Allowed: events, responses."),
         ("{events: {}}", "'events' must be a list of events."),
         ("{events: [{name: a}]}", "An event needs the key 'event'."),
-        ("{responses: [hello]}", "An entry of 'responses' must be a message."),
+        ("{events: [{event: []}]}", "'event' must be a text. Allowed: slot, followup,"),
+        ("{events: [{event: slto}]}", "'slto' is no kind of event. Allowed: slot, followup,"),
+        ("{events: [{event: slto}]}", "Did you mean 'slot'?"),
+        ("{events: [slot]}", "An entry of 'events' must be a map, such as 'event: slot'. It needs the key 'event'."),
+        ("{responses: [hello]}", "An entry of 'responses' must be a map, such as 'text: …' or 'response: …'."),
+        ("{responses: [{}]}", "A message must not be empty."),
         ("", "'a' must be a map. Allowed: events"),
     ],
 )
@@ -320,6 +325,88 @@ def test_a_mistake_in_a_stub_is_named(tmp_path: Path, stub: str, fault: str) -> 
     text = f"stub_custom_actions:\n  a: {stub}\ntest_cases: [{{test_case: x, steps: [{{user: a}}, {{bot: b}}]}}]"
     found = faults(read(tmp_path, text))
     assert any(fault in one for one in found), found
+
+
+@pytest.mark.parametrize(
+    ("kind", "returned", "fault"),
+    [
+        ("responses", "text: 5", "5 error 'text' must be a text, or nothing. In quotes it is one: \"5\"."),
+        ("responses", "text: hi\n      buttons: 5", "6 error 'buttons' must be a list of buttons, each with a 'title'"),
+        ("responses", "text: hi\n      buttons: [5]", "6 error An entry of 'buttons' must be a map. Allowed: title"),
+        ("responses", "text: hi\n      buttons: [{titel: A}]", "6 error A button needs the key 'title'."),
+        ("responses", "txet: hi", "5 error 'txet' is no key of a message. Allowed: response, text, buttons,"),
+        ("responses", "image: i.png\n      txet: hi", "6 error 'txet' is no key of a message. Allowed: response, "),
+        ("responses", "txet: hi", "Did you mean 'text'?"),
+        ("responses", "response: [utter_a]", "5 error 'response' must be a text, or nothing."),
+        ("responses", "elements: 3", "5 error 'elements' must be a list of maps."),
+        ("responses", "elements: [3]", "5 error An entry of 'elements' must be a map."),
+        ("events", "event: slot\n      nmae: a\n      value: 1", "6 error 'nmae' is no key of the event 'slot'."),
+        ("events", "event: slot\n      nmae: a\n      value: 1", "Did you mean 'name'?"),
+        ("events", "event: slot\n      name: a", "5 error The event 'slot' needs the key 'value'."),
+        ("events", "event: slot\n      name: 5\n      value: 1", "6 error 'name' must be a name. In quotes"),
+        ("events", "event: action\n      name: {}", "6 error 'name' must be a text, or nothing."),
+        ("events", "event: active_loop\n      name: [1]", "6 error 'name' must be a text, or nothing."),
+        ("events", "event: bot\n      data: 7", "6 error 'data' must be a map. Allowed: buttons,"),
+        ("events", "event: bot\n      data: {buttons: 5}", "6 error 'buttons' must be a list of buttons"),
+        ("events", "event: bot\n      metadata: 5", "6 error 'metadata' must be a map."),
+        ("events", "event: user\n      text: hi", "5 error The event 'user' needs the key 'parse_data'."),
+        ("events", "event: user\n      parse_data: {entities: [5]}", "6 error An entry of 'entities' must be a map."),
+        ("events", "event: user\n      parse_data: {intent: 5}", "6 error 'intent' must be a map."),
+        ("events", "event: reminder\n      intent: a", "5 error The event 'reminder' needs the key 'date_time'."),
+        ("events", "event: reset_slots\n      timestamp: now", "6 error 'timestamp' must be a number."),
+    ],
+)
+def test_a_mistake_in_what_a_stub_returns_is_named_with_its_line(
+    tmp_path: Path, kind: str, returned: str, fault: str
+) -> None:
+    text = f"""test_cases: [{{test_case: x, steps: [{{user: a}}, {{bot: b}}]}}]
+stub_custom_actions:
+  action_a:
+    {kind}:
+    - {returned}"""
+    found = faults(read(tmp_path, text))
+    assert any(fault in one for one in found), found
+
+
+def test_a_stub_may_hold_what_an_action_server_writes(tmp_path: Path) -> None:
+    text = """
+stub_custom_actions:
+  action_a:
+    responses:
+    - {text: hi, buttons: [], elements: [], custom: {}, template: null, response: null, image: null, attachment: null}
+    - {response: utter_a, city: Rome, price: 5}
+    - {text: yes, buttons: [{title: A, payload: /a, type: web_url}]}
+    - {custom: [1, {a: b}], attachment: {type: video}}
+    events:
+    - {event: slot, timestamp: null, name: a, value: {any: [thing]}}
+    - {event: slot, timestamp: 12.5, name: a, value: null, metadata: {}}
+    - {event: reset_slots, timestamp: null}
+    - {event: form, name: null}
+    - {event: bot, text: null, data: {}, metadata: null}
+    - {event: user, text: hi, parse_data: {intent: {name: a, confidence: 1}, entities: []}}
+test_cases: [{test_case: x, steps: [{user: a}, {bot: b}]}]
+"""
+    cases = read(tmp_path, text)
+    assert faults(cases) == []
+    (stub,) = cases.stubs
+    assert stub.responses[1].at("price").line == 6
+    assert stub.events[0].content["value"] == {"any": ["thing"]}
+
+
+def test_an_order_without_assertions_is_an_error(tmp_path: Path) -> None:
+    text = """test_cases:
+- test_case: x
+  steps:
+  - user: a
+    assertion_order_enabled: true
+  - bot: b
+"""
+    assert faults(read(tmp_path, text)) == [
+        (
+            "5 error 'assertion_order_enabled' says nothing without 'assertions' beside it. "
+            "Allowed: user, metadata, assertions, assertion_order_enabled."
+        )
+    ]
 
 
 def test_two_cases_of_one_name_are_an_error(tmp_path: Path) -> None:

@@ -11,10 +11,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turncheck.dialogue.event_reading import EVENT_KINDS, ShapeError
+from turncheck.engines.embedded.actions.answer import read_answer
 from turncheck.evaluation.e2e_assertions import NEEDS_FLOWS, NEEDS_JUDGE
 from turncheck.project.e2e_cases import read_cases
 from turncheck.project.e2e_model import STEP_KINDS
 from turncheck.project.e2e_shapes import ASSERTIONS, EXPECTATION, schema
+from turncheck.project.stub_shapes import EVENT_SHAPES, MESSAGE_KEYS
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "e2e_test_cases.schema.json").read_text())
 VALID = [
@@ -45,6 +48,7 @@ INVALID = [
     "test_cases: [{test_case: a, steps: [{user: a, assertions: [{bot_uttered: {text_matchs: b}}]}]}]",
     "test_cases: [{test_case: a, steps: [{user: a, assertions: [{slot_was_set: [{name: a, valu: b}]}]}]}]",
     "test_cases: [{test_case: a, steps: [{user: a, assertion_order_enabled: 'yes'}]}]",
+    "test_cases: [{test_case: a, steps: [{user: a, assertion_order_enabled: true}, {bot: b}]}]",
     "stub_custom_actions: {a: {event: []}}\ntest_cases: [{test_case: a, steps: [{user: a}, {bot: b}]}]",
     "fixtures: {f: 1}\ntest_cases: [{test_case: a, steps: [{user: a}, {bot: b}]}]",
 ]
@@ -99,6 +103,56 @@ def test_reader_and_schema_agree_on_whatever_is_asserted(folder: Path, kind: str
     is_valid = jsonschema.Draft202012Validator(SCHEMA).is_valid(document)
     faults = [fault for fault in errors_of_reader(folder, json.dumps(document)) if "regular expression" not in fault]
     assert is_valid == (not faults), faults
+
+
+STUBBED = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.just("a"),
+    lambda below: (
+        st.lists(below, max_size=2)
+        | st.dictionaries(st.sampled_from([*sorted(MESSAGE_KEYS), "name", "value", "title", "x"]), below, max_size=2)
+    ),
+    max_leaves=5,
+)
+
+
+def stubbing(**returned: object) -> dict[str, object]:
+    cases = [{"test_case": "a", "steps": [{"user": "a"}, {"bot": "b"}]}]
+    return {"stub_custom_actions": {"action_a": returned}, "test_cases": cases}
+
+
+@given(st.dictionaries(st.sampled_from([*sorted(MESSAGE_KEYS), "x"]), STUBBED, max_size=3))
+def test_reader_schema_and_action_agree_on_whatever_is_stubbed_as_a_message(
+    folder: Path, message: dict[str, object]
+) -> None:
+    agreed(folder, {"responses": [message]})
+
+
+@given(st.sampled_from([*EVENT_KINDS, "x"]), st.data())
+def test_reader_schema_and_action_agree_on_whatever_is_stubbed_as_an_event(
+    folder: Path, kind: str, data: st.DataObject
+) -> None:
+    keys = sorted(EVENT_SHAPES[kind].keys) if kind in EVENT_SHAPES else ["name"]
+    event = data.draw(st.dictionaries(st.sampled_from([*keys, "x"]), STUBBED, max_size=5))
+    agreed(folder, {"events": [{**event, "event": kind}]})
+
+
+def agreed(folder: Path, answer: dict[str, object]) -> None:
+    """Reader and schema say the same; what they take, an action may answer."""
+    document = stubbing(**answer)
+    is_valid = jsonschema.Draft202012Validator(SCHEMA).is_valid(document)
+    faults = errors_of_reader(folder, json.dumps(document))
+    assert is_valid == (not faults), faults
+    if is_valid:
+        problem = ""
+        try:
+            read_answer(answer)
+        except ShapeError as error:
+            problem = str(error)
+        assert problem in {"", "events[0] needs a 'name' or an 'action_text'"}  # which check_cases finds
+
+
+def test_every_kind_of_event_may_be_stubbed() -> None:
+    assert set(EVENT_SHAPES) == set(EVENT_KINDS)
 
 
 @pytest.fixture(scope="module")

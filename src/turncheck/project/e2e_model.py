@@ -130,13 +130,26 @@ class E2ECase:
 
 
 @dataclass(frozen=True, slots=True)
+class Returned:
+    """An event or a message of a stub, in an action server's shape, and where its keys are written."""
+
+    content: Mapping[str, Any]
+    location: Location
+    keys: Mapping[str, Location] = field(default_factory=dict)
+
+    def at(self, key: str) -> Location:
+        """Return where the key is written."""
+        return self.keys.get(key, self.location)
+
+
+@dataclass(frozen=True, slots=True)
 class Stub:
     """What stands for a custom action in a file's cases, or in the one ``case`` alone, and where that is written."""
 
     action: str
     location: Location
-    events: tuple[Mapping[str, Any], ...] = ()
-    responses: tuple[Mapping[str, Any], ...] = ()
+    events: tuple[Returned, ...] = ()
+    responses: tuple[Returned, ...] = ()
     case: str | None = None
 
 

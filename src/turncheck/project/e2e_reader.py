@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.finding import Finding, Severity
-from turncheck.project.e2e_model import STEP_KINDS, Assertion, CaseTurn, E2ECase, E2ECases, Expectation, Stub
+from turncheck.project.e2e_model import STEP_KINDS, Assertion, CaseTurn, E2ECase, E2ECases, Expectation, Returned, Stub
 from turncheck.project.e2e_shapes import CASE, FILE, NAMED, STEP, STUBS, USER
 from turncheck.project.shapes import Anything, Fault, Key, ListOf, Record, Shape, is_nothing, read, text_of
 from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlSequence
@@ -117,7 +117,7 @@ class FileReader:
         stubs = []
         for key in node.items:
             case, colons, action = str(key).rpartition("::")
-            returned = {name: tuple(items or ()) for name, items in data[str(key)].items()}
+            returned = {name: _returned(content, node.items[key].at(name)) for name, content in data[str(key)].items()}
             stubs.append(Stub(action, node.key_location(key), case=case if colons else None, **returned))
         return stubs
 
@@ -239,10 +239,22 @@ def _slots(node: YamlNode, kind: Any) -> list[Expectation]:
     ]
 
 
+def _returned(contents: Sequence[Mapping[str, Any]] | None, node: YamlNode | None) -> tuple[Returned, ...]:
+    """Give what a stub returns the places where it is written."""
+    return tuple(
+        Returned(content, below.location, {str(key): below.key_location(key) for key in below.items})
+        for content, below in zip(contents or (), _items(node), strict=True)
+        if isinstance(below, YamlMapping)
+    )
+
+
 def _stubs_of(case: str, stubs: Sequence[Stub]) -> dict[str, Any]:
     """Return the stubs that hold for this case: those for it alone win."""
     return {
-        stub.action: {"events": list(stub.events), "responses": list(stub.responses)}
+        stub.action: {
+            "events": [dict(event.content) for event in stub.events],
+            "responses": [dict(message.content) for message in stub.responses],
+        }
         for owner in (None, case)
         for stub in stubs
         if stub.case == owner

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from turncheck.project.shapes import Anything, Either, Key, ListOf, MapOf, Record, Share, Text, Truth, json_schema
+from turncheck.project.stub_shapes import EVENTS, RESPONSES
 
 _NAME: Final = Text(may_be_empty=False, what="a name")
 _NAMES: Final = ListOf(_NAME, or_one=True, or_nothing=True, what="a name, or a list of names")
@@ -97,7 +98,7 @@ USER: Final = Record(
             ListOf(Record("an assertion", ASSERTIONS, single=True), what="a list of assertions"),
             "What is asserted of the turn; other steps of the turn are then ignored.",
         ),
-        "assertion_order_enabled": Key(Truth(), "Whether each must be met after the one before."),
+        "assertion_order_enabled": Key(Truth(), "Whether each must be met after the one before.", needs="assertions"),
     },
     marker="user",
 )
@@ -136,18 +137,12 @@ NAMED: Final = ListOf(
     ),
     or_nothing=True,
 )
-_RETURNED: Final = Record(
-    "an event", {"event": Key(_NAME, "The event's type, such as `slot`.", required=True)}, is_open=True
-)
 STUBS: Final = MapOf(
     Record(
         "a stub",
         {
-            "events": Key(ListOf(_RETURNED, or_nothing=True, what="a list of events"), "As an action server has them."),
-            "responses": Key(
-                ListOf(MapOf(Anything(), what="a message"), or_nothing=True, what="a list of messages"),
-                "As an action server has them.",
-            ),
+            "events": Key(EVENTS, "As an action server has them."),
+            "responses": Key(RESPONSES, "As an action server has them."),
         },
         may_be_empty=True,
     ),

@@ -36,11 +36,14 @@ class Text:
     """A text, as it stands in the file: ``yes``, ``12`` and ``1.50`` are texts here.
 
     ``is_pattern``: it is searched for as Python's :mod:`re` does, and has to compile; ``one_of``: all that it may be.
+    ``is_typed``: numbers and truth values are none, since somebody else reads it; ``or_nothing``: it may be left empty.
     """
 
     may_be_empty: bool = True
     is_pattern: bool = False
     one_of: tuple[str, ...] = ()
+    is_typed: bool = False
+    or_nothing: bool = False
     what: str = "a text"
 
 
@@ -59,6 +62,14 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Number:
+    """A number."""
+
+    or_nothing: bool = False
+    what: str = "a number"
+
+
+@dataclass(frozen=True, slots=True)
 class Anything:
     """Any value, nothing among them."""
 
@@ -67,11 +78,15 @@ class Anything:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list. ``or_one``: one item may stand there without a list; ``or_nothing``: the list may be left empty."""
+    """A list. ``or_one``: one item may stand there without a list; ``or_nothing``: nothing may stand there, or no item.
+
+    ``may_be_empty``: it may have no item.
+    """
 
     item: Shape
     or_one: bool = False
     or_nothing: bool = False
+    may_be_empty: bool = False
     what: str = "a list"
 
 
@@ -87,11 +102,12 @@ class MapOf:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What stands under a key."""
+    """What stands under a key. ``needs``: another key, without which this one says nothing."""
 
     shape: Shape
     description: str = ""
     required: bool = False
+    needs: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +136,17 @@ class Either:
     what: str
 
 
-Shape = Text | Truth | Share | Anything | ListOf | MapOf | Record | Either
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """A map that is one of several kinds; the text under the key ``tag`` says which. ``name``: "an event"."""
+
+    name: str
+    tag: str
+    kinds: Mapping[str, Record]
+    what: str
+
+
+Shape = Text | Truth | Share | Number | Anything | ListOf | MapOf | Record | Either | Kinds
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -140,7 +166,8 @@ class _Reader:
 
     def read(self, node: YamlNode, shape: Shape, label: str) -> Any:
         if not _is_kind(node, shape):
-            self.faults.append(Fault(f"{label} must be {_kind(shape)}.", node.location, _hint(shape)))
+            hint = _hint(shape) or _quoted(node, shape)
+            self.faults.append(Fault(f"{label} must be {_kind(shape)}.", node.location, hint))
             return None
         match shape:
             case Text():
@@ -153,10 +180,28 @@ class _Reader:
                 return self._record(node, shape)
             case Either():
                 return self.read(node, next(one for one in shape.shapes if _is_kind(node, one)), label)
+            case Kinds():
+                return self._of_a_kind(node, shape)
             case _:
                 return node.data
 
-    def _text(self, node: YamlNode, shape: Text, label: str) -> str:
+    def _of_a_kind(self, node: YamlNode, shape: Kinds) -> Json | None:
+        tag = node.items.get(shape.tag) if isinstance(node, YamlMapping) else None
+        name = text_of(tag)
+        if name in shape.kinds:
+            return self._record(node, shape.kinds[name])
+        kinds = tuple(shape.kinds)
+        if tag is None:
+            message = f"{_capital(shape.name)} needs the key '{shape.tag}'."
+            self.faults.append(Fault(message, node.location, _allowed(kinds)))
+        else:
+            message = f"'{name}' is no kind of {shape.tag}." if name else f"'{shape.tag}' must be a text."
+            self.faults.append(Fault(message, tag.location, f"{_allowed(kinds)}{_guess(name, kinds)}"))
+        return None
+
+    def _text(self, node: YamlNode, shape: Text, label: str) -> str | None:
+        if is_nothing(node):
+            return None
         text = text_of(node)
         if shape.one_of and text not in shape.one_of:
             message = f"{label} must be {' or '.join(shape.one_of)}."
@@ -171,7 +216,7 @@ class _Reader:
 
     def _list(self, node: YamlNode, shape: ListOf, label: str) -> list[Any]:
         if isinstance(node, YamlSequence):
-            if not node.items and not shape.or_nothing:
+            if not node.items and not (shape.or_nothing or shape.may_be_empty):
                 self.faults.append(Fault(f"{label} must have an entry.", node.location))
             return [self.read(item, shape.item, f"An entry of {label}") for item in node.items]
         return [] if is_nothing(node) else [self.read(node, shape.item, label)]
@@ -194,6 +239,9 @@ class _Reader:
             if key.required and name not in items:
                 message = f"{_capital(shape.what)} needs the key '{name}'."
                 self.faults.append(Fault(message, node.location, _allowed(allowed)))
+            if key.needs is not None and isinstance(node, YamlMapping) and name in items and key.needs not in items:
+                message = f"'{name}' says nothing without '{key.needs}' beside it."
+                self.faults.append(Fault(message, node.key_location(name), _allowed(allowed)))
         if not items and not shape.may_be_empty:
             self.faults.append(Fault(f"{_capital(shape.what)} must not be empty.", node.location, _allowed(allowed)))
         elif shape.single and len(items) > 1:
@@ -204,10 +252,17 @@ class _Reader:
         }
 
 
-def _is_kind(node: YamlNode, shape: Shape) -> bool:
+def _is_kind(node: YamlNode, shape: Shape) -> bool:  # noqa: PLR0911 - one branch per shape, flat
     match shape:
         case Text():
-            return isinstance(node, YamlScalar) and node.value is not None
+            if is_nothing(node):
+                return shape.or_nothing
+            return isinstance(node, YamlScalar) and (isinstance(node.value, str) or not shape.is_typed)
+        case Number():
+            is_number = isinstance(node, YamlScalar) and isinstance(node.value, (int, float))
+            return (is_number and not isinstance(node.data, bool)) or (shape.or_nothing and is_nothing(node))
+        case Kinds():
+            return isinstance(node, YamlMapping)
         case Truth():
             return isinstance(node, YamlScalar) and isinstance(node.value, bool)
         case Share():
@@ -251,8 +306,17 @@ def _guess(name: str, allowed: tuple[str, ...]) -> str:
     return f" Did you mean '{close[0]}'?" if close else ""
 
 
+def _quoted(node: YamlNode, shape: Shape) -> str:
+    """Say how a number or truth value becomes a text, where a text is needed."""
+    if isinstance(shape, Text) and isinstance(node, YamlScalar) and not is_nothing(node):
+        return f'In quotes it is one: "{text_of(node)}".'
+    return ""
+
+
 def _hint(shape: Shape) -> str:
     match shape:
+        case Kinds():
+            return f"It needs the key '{shape.tag}'."
         case Record():
             return _allowed(tuple(shape.keys))
         case Either():
@@ -270,13 +334,19 @@ def _capital(text: str) -> str:
 # --- JSON Schema ------------------------------------------------------------------------------------------------------
 
 
-def json_schema(shape: Shape) -> Json:
+def json_schema(shape: Shape) -> Json:  # noqa: PLR0911 - one branch per shape, flat
     """Return the shape as JSON Schema (draft 2020-12). That a pattern compiles is the one thing it cannot say."""
     match shape:
         case Text() if shape.one_of:
             return {"enum": list(shape.one_of)}
         case Text():
-            return {"type": ["string", "number", "boolean"], **({} if shape.may_be_empty else {"minLength": 1})}
+            kinds = ["string"] if shape.is_typed else ["string", "number", "boolean"]
+            kinds += ["null"] if shape.or_nothing else []
+            return {"type": kinds if len(kinds) > 1 else kinds[0], **({} if shape.may_be_empty else {"minLength": 1})}
+        case Number():
+            return {"type": ["number", "null"] if shape.or_nothing else "number"}
+        case Kinds():
+            return {"anyOf": [json_schema(one) for one in shape.kinds.values()]}
         case Truth():
             return {"type": "boolean"}
         case Share():
@@ -297,13 +367,15 @@ def json_schema(shape: Shape) -> Json:
 
 
 def _list_schema(shape: ListOf) -> Json:
-    kind = {"type": ["array", "null"] if shape.or_nothing else "array", **({} if shape.or_nothing else {"minItems": 1})}
+    least = {} if shape.or_nothing or shape.may_be_empty else {"minItems": 1}
+    kind = {"type": ["array", "null"] if shape.or_nothing else "array", **least}
     several = {**kind, "items": json_schema(shape.item)}
     return {"anyOf": [json_schema(shape.item), several]} if shape.or_one else several
 
 
 def _record_schema(shape: Record) -> Json:
     required = [name for name, key in shape.keys.items() if key.required]
+    needs = {name: [key.needs] for name, key in shape.keys.items() if key.needs is not None}
     return {
         "type": "object",
         **({"description": shape.description} if shape.description else {}),
@@ -311,6 +383,7 @@ def _record_schema(shape: Record) -> Json:
         **({} if shape.may_be_empty else {"minProperties": 1}),
         **({"maxProperties": 1} if shape.single else {}),
         **({"required": required} if required else {}),
+        **({"dependentRequired": needs} if needs else {}),
         "properties": {
             name: {**({"description": key.description} if key.description else {}), **json_schema(key.shape)}
             for name, key in shape.keys.items()

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.event_reading import from_json
+from turncheck.dialogue.event_reading import ShapeError, from_json
+from turncheck.dialogue.events import ActiveLoop, FollowupAction, SlotSet
 from turncheck.finding import Finding
 from turncheck.project.e2e_model import FlowsAsserted, MessageAsserted
+from turncheck.project.stub_shapes import MESSAGE_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.finding import Severity
     from turncheck.location import Location
-    from turncheck.project.e2e_model import Assertion, CaseTurn, E2ECase, E2ECases, Stub
+    from turncheck.project.e2e_model import Assertion, CaseTurn, E2ECase, E2ECases, Returned, Stub
 
+_PLACEHOLDER: Final = re.compile(r"{([^\n{}\[.!:]+)")
 MOCKED_TIME: Final = "mocked_datetime"
 """The slot by which newer Rasa Pro versions fix the time."""
 
@@ -96,28 +100,50 @@ def _of_assertion(assertion: Assertion, domain: DialogueDomain, flows: Collectio
 
 
 def _of_stub(stub: Stub, domain: DialogueDomain) -> Iterator[Finding]:
-    """A stub's events must be ones that an action server could send."""
+    """A stub's events must be ones that an action server could send; its messages give what the response can show."""
     yield from _unknown(("action", stub.action), "a stub", stub.location, domain.actions, "warning")
-    for shape in stub.events:
-        problem = _problem(shape)
-        if problem is not None:
-            message = f"The stub of '{stub.action}' has an event that cannot be read: {problem}."
-            yield Finding("e2e-syntax", "error", message, stub.location)
+    for event in stub.events:
+        try:
+            read = from_json(event.content)
+        except ShapeError as error:
+            message = f"The stub of '{stub.action}' has an event that cannot be read: {error}."
+            yield Finding("e2e-syntax", "error", message, event.location)
             continue
-        if shape["event"] == "slot":
-            yield from _unknown(("slot", shape["name"]), "a stub", stub.location, domain.slots, "warning")
+        if isinstance(read, SlotSet):
+            yield from _unknown(("slot", read.name), "a stub", event.at("name"), domain.slots, "warning")
+        elif isinstance(read, FollowupAction) and read.name is not None:
+            yield from _unknown(("action", read.name), "a stub", event.at("name"), domain.actions, "warning")
+        elif isinstance(read, ActiveLoop) and read.name is not None:
+            yield from _unknown(("loop", read.name), "a stub", event.at("name"), domain.actions, "warning")
     for message_of in stub.responses:
-        name = message_of.get("response")
-        if isinstance(name, str):
-            yield from _unknown(("response", name), "a stub", stub.location, domain.domain.responses, "warning")
+        name = message_of.content.get("response")
+        if name:
+            place = message_of.at("response")
+            yield from _unknown(("response", name), "a stub", place, domain.domain.responses, "warning")
+            yield from _idle_values(message_of, domain)
 
 
-def _problem(shape: Mapping[str, Any]) -> str | None:
-    """Return why an event is none that an action server could send."""
-    if shape["event"] == "slot" and "value" not in shape:
-        return "a slot event without a value"
-    try:
-        from_json(shape)
-    except (ValueError, TypeError, AttributeError) as error:
-        return str(error)
-    return None
+def _idle_values(message: Returned, domain: DialogueDomain) -> Iterator[Finding]:
+    """Yield a finding for each value that the response named has no placeholder for."""
+    response = domain.domain.responses.get(message.content["response"])
+    if response is None:
+        return
+    shown = {name for variation in response.variations for name in _placeholders(dict(variation.content))}
+    for key in message.content:
+        if key not in MESSAGE_KEYS and key not in shown:
+            close = get_close_matches(key, (*MESSAGE_KEYS, *sorted(shown)), 1)
+            hint = f"Did you mean '{close[0]}'?" if close else ""
+            told = f"'{key}' is neither a key of messages nor a placeholder of '{response.name}'."
+            yield Finding("e2e-doubtful", "warning", told, message.at(key), hint)
+
+
+def _placeholders(content: Any) -> Iterator[str]:
+    """Yield the names of all placeholders in a response's texts: ``city`` of ``{city}`` and of ``{city[name]}``."""
+    if isinstance(content, str):
+        yield from _PLACEHOLDER.findall(content)
+    elif isinstance(content, dict):
+        for below in content.values():
+            yield from _placeholders(below)
+    elif isinstance(content, (list, tuple)):
+        for below in content:
+            yield from _placeholders(below)
