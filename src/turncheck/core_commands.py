@@ -98,6 +98,8 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
                     max_stories=options.max_stories,
                     at_once=1 if rasa is None else rasa.at_once,
                 )
+            if rasa is not None:
+                rasa.ensure_same_model(core)
         except CutShortError as error:
             if error.finished is None:
                 raise

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from turncheck.finding import Finding
     from turncheck.project.e2e_model import E2ECase, E2ECases
     from turncheck.project.model import Project
+    from turncheck.rasa_engines import RasaEngines
     from turncheck.report.model import CaseResult, EndToEnd
     from turncheck.screen import Screen
     from turncheck.settings import Settings
@@ -76,11 +77,13 @@ def run_test_e2e(
     checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project), project.flows)
     _refuse_faulty(read, checked, screen)
     stopped: CutShortError | None = None
-    with _talking_to(options.rasa, assistant, project, environment, screen) as engine:
+    with _talking_to(options.rasa, assistant, project, environment, screen) as (engine, rasa):
         with screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"):
             progress = Progress(output, len(read.cases))
             try:
                 result = evaluate_cases(engine, read.cases, options.run, progress.finished)
+                if rasa is not None:
+                    rasa.ensure_same_model(result)
             except CutShortError as error:
                 stopped, result = error, error.finished
             progress.end()
@@ -121,10 +124,11 @@ def _talking_to(
     project: Project,
     environment: Mapping[str, str],
     screen: Screen,
-) -> Iterator[ConversationEngine]:
+) -> Iterator[tuple[ConversationEngine, RasaEngines | None]]:
+    """Yield what conversations are held with; with a real Rasa what it is a part of, too."""
     if rasa is None:
         with running_assistant(assistant, project, environment, screen) as engine:
-            yield engine.for_threads()
+            yield engine.for_threads(), None
         return
     with (
         _with_model(rasa, assistant, environment) as settings,
@@ -132,7 +136,7 @@ def _talking_to(
         running_server(assistant, project, environment, screen) as server,
     ):
         if engines is not None:
-            yield engines.assistant(server)
+            yield engines.assistant(server), engines
 
 
 @contextmanager

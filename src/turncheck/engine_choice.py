@@ -66,6 +66,13 @@ class Engines(Protocol):
     def why_not(self, evaluation: str) -> str | None:
         """Return why this engine cannot do an evaluation of this project, or ``None``."""
 
+    def ensure_same_model(self, finished: object) -> None:
+        """Make sure that what was measured until now was measured with one model.
+
+        Raises:
+            CutShortError: somebody else's server has another one than in the beginning; with what was ``finished``.
+        """
+
     def before_folds(self, folds: int, *, whole: bool = False) -> str | None:
         """Return what a person should know before so many folds are trained, or ``None``.
 
@@ -107,6 +114,9 @@ class EmbeddedEngines:
         if evaluation == "core" and not self.project.stories and not self.project.rules:
             return NOTHING_TO_LEARN
         return None
+
+    def ensure_same_model(self, finished: object) -> None:
+        """It has no other: nobody else trains it."""
 
     def before_folds(self, folds: int, *, whole: bool = False) -> None:
         """Its trainings are short."""

@@ -246,7 +246,9 @@ class _Run:
     def _measured(self, evaluation: Evaluation, measure_it: Callable[[], Section]) -> Section | None:
         """Return what was measured; where the engine gave up, what it had done until then: nothing runs after it."""
         try:
-            return measure_it()
+            section = measure_it()
+            self.engines.ensure_same_model(section)
+            return section  # noqa: TRY300 - what follows are the other ways it ends
         except EngineError as error:
             self.stopped = str(error)
             finished: Section | None = error.finished if isinstance(error, CutShortError) else None

@@ -108,6 +108,8 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
     with given_rasa(options.rasa, project) as rasa:
         try:
             measured = _measured(project, data, options, rasa, screen)
+            if rasa is not None:
+                rasa.ensure_same_model(measured)
         except CutShortError as error:
             if error.finished is None:
                 raise

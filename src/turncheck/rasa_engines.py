@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engine_choice import NOTHING_TO_LEARN
-from turncheck.engines.base import Capabilities
+from turncheck.engines.base import Capabilities, CutShortError, EngineError
 from turncheck.engines.embedded.actions.endpoint import is_loopback
 from turncheck.engines.embedded.actions.server_process import DEFAULT_URL
 from turncheck.engines.embedded.nlu.catalogue import known_component
-from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient
+from turncheck.engines.rasa_server.client import CONCURRENCY, Access, CutError, RasaClient
 from turncheck.engines.rasa_server.conversation import RasaConversations
 from turncheck.engines.rasa_server.engine import NAME, RasaNlu, RasaPolicies, describe
 from turncheck.engines.rasa_server.process import RasaFiles, RasaProcess, rasa_process
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from turncheck.engines.embedded.actions.server import ActionServer
+    from turncheck.engines.rasa_server.answers import Served
     from turncheck.project.model import Component, Project
     from turncheck.settings import Settings
 
@@ -51,6 +52,7 @@ class RasaEngines:
     notes: tuple[str, ...] = ()
     stub_server: StubServer | None = None
     _info: EngineInfo | None = field(default=None, init=False)
+    _served: Served | None = field(default=None, init=False)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -109,6 +111,26 @@ class RasaEngines:
             return f"{many}: about {folds} times as long as `rasa train nlu`. Test sentences (--nlu) would need none."
         return f"{many}: up to about {folds * seconds / 60:.0f} minutes, since the whole model took {seconds:.0f} s."
 
+    def ensure_same_model(self, finished: object) -> None:
+        """Make sure that what was measured until now was measured with one model.
+
+        Raises:
+            CutShortError: a server that runs without us has another model than in the beginning.
+        """
+        if self._served is None or not isinstance(self.server, RasaClient):
+            return
+        try:
+            now = self.server.served()
+        except CutError:  # it is gone, and has answered all that it was asked
+            return
+        if now != self._served:
+            error = EngineError(
+                f"the Rasa server at {self.server.name} had another model in the end ({_named(now)})"
+                f" than in the beginning ({_named(self._served)}): what was measured is of both",
+                remedy="Measure again, with a server that keeps its model as long as it is asked.",
+            )
+            raise CutShortError(error, finished)
+
     def _client(self) -> RasaClient:
         """Return the server, the project's own model loaded.
 
@@ -119,6 +141,7 @@ class RasaEngines:
         if self._info is None:
             found = describe(client)
             self._info = EngineInfo(name=found.name, version=found.version, model=found.model, notes=self.notes)
+            self._served = client.served()
         return client
 
 
@@ -251,6 +274,10 @@ def _endpoints(
     elif settings.action_server:
         kept.setdefault("action_endpoint", {"url": DEFAULT_URL})
     return kept, tuple(notes)
+
+
+def _named(served: Served) -> str:
+    return f"{served.model_file}, {served.model_id}" if served.model_id else str(served.model_file)
 
 
 def _extractors(project: Project) -> tuple[str, ...]:

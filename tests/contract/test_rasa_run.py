@@ -254,6 +254,71 @@ def test_a_case_that_was_cut_off_once_is_begun_anew(bot: Path, fault: Any) -> No
     assert report.stopped is None
 
 
+def test_another_model_in_the_middle_is_told(bot: Path) -> None:
+    rasa = FakeRasa()
+
+    def changes(path: str, _: Any) -> None:
+        if path == "/model/parse":
+            rasa.model = "newer.tar.gz"
+
+    rasa.fault = changes
+    with serving(rasa):
+        done, report = run(bot, "--rasa-url", rasa.url)
+    assert done.returncode == 2
+    assert "another model in the end (newer.tar.gz, m) than in the beginning (model.tar.gz, m)" in done.stderr
+    assert shown(report) == {"nlu": EVERYTHING["nlu"], "core": None, "e2e": None}, "nothing is measured after it"
+
+
+@pytest.mark.parametrize(
+    ("words", "path", "written"),
+    [
+        (("nlu", "--nlu", "tests/test_nlu.yml", "--no-plot"), "/model/parse", "results/intent_report.json"),
+        (("core", "--no-plot"), "/model/predict", "results/story_report.json"),
+        (("e2e", "-o", "cases.yml"), "/webhooks", "cases.yml"),
+    ],
+)
+def test_a_command_tells_of_another_model_and_keeps_its_files(
+    bot: Path, words: tuple[str, ...], path: str, written: str
+) -> None:
+    rasa = FakeRasa()
+
+    def changes(called: str, _: Any) -> None:
+        if called.startswith(path):
+            rasa.model = "newer.tar.gz"
+
+    rasa.fault = changes
+    with serving(rasa):
+        done = command(bot, "test", *words, "--engine", "rasa", "--rasa-url", rasa.url, "--json", "report.json")
+    assert done.returncode == 2
+    assert "another model in the end" in done.stderr
+    assert (bot / written).exists()
+    assert "another model" in (decode((bot / "report.json").read_bytes()).stopped or "")
+
+
+@pytest.mark.parametrize("workers", ["1", "2", "7"])
+def test_a_server_that_dies_gives_one_reason_with_any_number_of_workers(bot: Path, workers: str) -> None:
+    names = [f"order{number}" for number in range(12)]
+    (bot / "tests/e2e_test_cases.yml").write_text(
+        "test_cases:\n" + "".join(f"- test_case: {n}\n  steps:\n  - user: {n}\n  - bot: (utter_{n})\n" for n in names)
+    )
+    said = []
+    rasa = FakeRasa()
+
+    def dies(path: str, _: Any) -> Any:
+        said.extend([path] if path.startswith("/webhooks") else [])
+        return "cut" if len(said) > 5 else None
+
+    rasa.fault = dies
+    with serving(rasa):
+        done, report = run(bot, "--rasa-url", rasa.url, "--evaluations", "e2e", "--workers", workers)
+    assert done.returncode == 2
+    assert report.e2e is not None
+    outcomes = [case.outcome for case in report.e2e.cases]
+    assert {"passed", "skipped"} == set(outcomes)
+    reason = f"not run: the Rasa server at {rasa.url} answered before, and now refuses the connection or cuts it"
+    assert {case.reason for case in report.e2e.cases if case.outcome == "skipped"} == {reason}
+
+
 def test_a_server_that_is_not_there_ends_the_run_with_2(bot: Path) -> None:
     with serving(FakeRasa()) as gone:
         pass
