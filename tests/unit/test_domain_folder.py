@@ -119,6 +119,19 @@ def test_a_form_with_the_name_of_a_response_of_another_file_empties_the_domain(t
     assert codes(data_validate(root)) == ["action-duplicate"]
 
 
+def test_behind_the_first_invalid_file_rasa_looks_at_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = folder(tmp_path, a="actions: 3\n", b="entities: [y, y]\n", c="intents: [x, x]\n")
+    listing = os.listdir
+    order = ["b", "c", "a", "main"]
+    monkeypatch.setattr(
+        os, "listdir", lambda path: sorted(listing(path), key=lambda name: _rank(order, name.partition(".")[0]))
+    )
+    found = data_validate(root)
+    assert codes(found) == ["entity-duplicate"]
+    hidden = {one.message.partition(":")[0] for one in found if one.code == "hidden-by-load-error"}
+    assert hidden == {"intent-duplicate", "schema-violation"}
+
+
 def test_endpoints_are_not_looked_at_in_place_of_rasa(tmp_path: Path) -> None:
     root = folder(tmp_path)
     (root / "endpoints.yml").write_text("action_endpoint:\n url: [a\n", encoding="utf-8")

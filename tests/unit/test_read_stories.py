@@ -80,7 +80,9 @@ def test_an_intent_message_with_broken_entities_has_none(tmp_path: Path, text: s
 
 
 def test_a_slash_before_an_intent_is_not_part_of_its_name(tmp_path: Path) -> None:
-    (step,) = steps_of(tmp_path, "  - intent: ' /greet '\n")
+    (story,), findings = read(tmp_path, "stories:\n- story: s\n  steps:\n  - intent: ' /greet '\n")
+    (step,) = story.steps
+    assert [finding.code for finding in findings] == ["intent-leading-slash"]
     assert isinstance(step, UserStep)
     assert step.intent == "greet"
 

@@ -100,6 +100,10 @@ def _read_file(collected: _Collected, root: YamlMapping) -> None:
         elif "lookup" in block.items:
             for name, line, _ in _named_lines(collected, block, "lookup"):
                 lookups.setdefault(name, (block, []))[1].append(line)
+        elif block.items.keys() <= {"examples", "metadata"}:
+            message = f"A block of 'nlu' in '{block.source.path}' has no name; it is skipped."
+            hint = "It needs one of the keys intent, synonym, regex and lookup."
+            collected.note("nlu-block-unknown", "warning", message, block.location, hint)
         else:
             _note_schema(collected, block, "a block of 'nlu' needs one of the keys intent, synonym, regex and lookup")
     collected.lookups += (_lookup(collected, name, block, lines) for name, (block, lines) in lookups.items())

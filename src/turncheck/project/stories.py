@@ -143,7 +143,11 @@ def _user(findings: _Findings, node: YamlMapping) -> list[Step]:
     location = node.key_nodes[0].location
     intent = None
     if "intent" in node.items:
-        intent = (_text(findings, node.items["intent"], "an intent") or "").strip().removeprefix("/")
+        written = (_text(findings, node.items["intent"], "an intent") or "").strip()
+        intent = written.removeprefix("/")
+        if intent != written:
+            message = f"In '{location.path}' the intent '{written}' begins with a slash; it is read as '{intent}'."
+            findings.note("intent-leading-slash", "warning", message, location, "Remove the slash.")
         if not intent and "user" not in node.items and isinstance(node.items["intent"], YamlScalar):
             message = f"A user step in '{location.path}' has an empty intent."
             findings.note("step-without-intent", "warning", message, location, "Name the intent, or remove the step.")
@@ -250,10 +254,16 @@ def _checkpoint(findings: _Findings, node: YamlMapping) -> list[Step]:
 def _or(findings: _Findings, node: YamlMapping) -> list[Step]:
     alternatives: list[tuple[UserStep | SlotWasSetStep, ...]] = []
     for item in _sequence(findings, node.items["or"], "'or'"):
-        if isinstance(item, YamlMapping) and ("intent" in item.items or "user" in item.items):
+        if isinstance(item, YamlMapping) and "intent" in item.items:
             alternatives.append(tuple(step for step in _user(findings, item) if isinstance(step, UserStep)))
         elif isinstance(item, YamlMapping) and "slot_was_set" in item.items:
             alternatives.append(tuple(_slots(findings, item)))
+        elif isinstance(item, YamlMapping) and item.items.keys() <= {"user", "entities"}:
+            message = (
+                f"An alternative of 'or' in '{item.source.path}' names no intent and no slot; the step is skipped."
+            )
+            findings.note("step-unexpected", "warning", message, item.location, "Name the intent of the alternative.")
+            return []
         else:
             findings.schema(item, "an alternative of 'or' must be a mapping with 'intent' or 'slot_was_set'")
     return [OrStep(tuple(alternatives), node.key_location("or"))] if alternatives else []

@@ -149,6 +149,12 @@ NLU_LOADING = (
     warning_check("lookup-name-empty", "load", "A lookup table has no name", "The block is skipped. Name it."),
     warning_check("lookup-without-examples", "load", "A lookup table has no entries", "The block is skipped."),
     warning_check(
+        "nlu-block-unknown",
+        "load",
+        "A block of NLU data is neither intent, synonym, regex nor lookup",
+        "It is skipped. Write one of these keys with its name.",
+    ),
+    warning_check(
         "synonym-conflict",
         "load",
         "One text has two synonym values",
@@ -193,7 +199,14 @@ STORY_LOADING = (
         "step-unexpected",
         "load",
         "A step of a story or rule is none",
-        "It has none of the keys that say what happens (`intent`, `user`, `action`, …), and is skipped.",
+        "It has none of the keys that say what happens (`intent`, `user`, `action`, …), and is skipped; and so is an `or`"
+        " with an alternative that names neither intent nor slot.",
+    ),
+    warning_check(
+        "intent-leading-slash",
+        "load",
+        "The intent of a user step begins with a slash",
+        "It is read without. Remove the slash.",
     ),
     warning_check(
         "step-without-action", "load", "A bot step has an empty action", "The step is skipped. Name the action."
@@ -207,14 +220,14 @@ STORY_LOADING = (
     error_check(
         "intent-name-invalid",
         "load",
-        "The name of an intent has more than one slash",
+        "The name of an intent has more than one slash, or begins with one",
         "The one slash of a retrieval intent stands between intent and key: `faq/opening_hours`.",
     ),
     error_check(
         "step-list-empty",
         "load",
-        "There is nothing behind a key of a step that takes a list",
-        "Rasa 3.6 ends with a traceback here. Write the list, or remove the key.",
+        "There is nothing behind a key of a step that takes a list or a text",
+        "Rasa 3.6 ends with a traceback here. Write the list or the text, or remove the key.",
     ),
     warning_check(
         "checkpoint-slot-invalid",

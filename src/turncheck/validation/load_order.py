@@ -115,7 +115,13 @@ ABOUT_EMPTIED_DOMAIN: Final = frozenset(
 
 _STORY_CODES: Final = frozenset(
     {
-        *("retrieval-intent-full-name", "story-name-empty", "story-without-steps", "step-without-intent"),
+        *(
+            "intent-leading-slash",
+            "retrieval-intent-full-name",
+            "story-name-empty",
+            "story-without-steps",
+            "step-without-intent",
+        ),
         *("step-unexpected", "step-without-action", "step-list-empty", "checkpoint-slot-invalid"),
         "checkpoint-condition-ignored",
         *("slot-without-value", "slot-named-undefined", "story-intent-undefined"),
@@ -136,9 +142,16 @@ class LoadOrder:
 
     def __init__(self, project: Project) -> None:
         self._stages: Mapping[str, _Stages] = {file.path: _stages_of(file) for file in project.files}
+        domain = (file.path for file in project.files if file.role == "domain")
+        self._domain_files = {path: f"{number:09}" for number, path in enumerate(domain)}
 
     def rank(self, finding: Finding) -> Rank:
         """Return a key that orders findings as Rasa would come across what they are about."""
+        stage, path, part, one, other = self._rank(finding)
+        # The files of a domain's folder are not taken in the order of their names.
+        return (stage, self._domain_files.get(path, path) if stage == DOMAIN else path, part, one, other)
+
+    def _rank(self, finding: Finding) -> Rank:
         check = CHECKS[finding.code]
         path = finding.location.path
         if check.code == "domain-empty":
@@ -220,7 +233,7 @@ def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Fi
         finding = findings[number]
         is_after = stop is not None and not (finding.code == stop[1] == "schema-violation" and rank[:3] == stop[0][:3])
         is_second = finding.code in EMPTYING and emptied is not None
-        skipped_domain = emptied is not None and rank[0] == DOMAIN and rank[2] == _CONTENT and rank > emptied
+        skipped_domain = emptied is not None and rank[0] == DOMAIN and rank > emptied
         if is_after or is_second or skipped_domain:
             is_shown = CHECKS[finding.code].own or finding.code in UNREADABLE
             (seen if is_shown else hidden).append(finding)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from turncheck.location import Location
@@ -19,11 +20,11 @@ from turncheck.validation.suggestions import suggestion
 from turncheck.validation.unquoted import check_unreadable_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from turncheck.finding import Finding
     from turncheck.project.files import ProjectFile
-    from turncheck.project.model import Project
+    from turncheck.project.model import Project, Synonym
     from turncheck.project.yaml_positions import YamlNode
     from turncheck.validation.facts import Facts
 
@@ -126,17 +127,26 @@ def check_importers(project: Project) -> Iterator[Finding]:
 
 
 def check_synonym_merging(project: Project) -> Iterator[Finding]:
-    """One text with two synonym values: the later one wins."""
-    values: dict[str, tuple[object, Location]] = {}
-    for synonym in project.nlu.synonyms:
-        known = values.get(synonym.synonym)
-        if known is not None and known[0] != synonym.value:
-            yield found(
-                "synonym-conflict",
-                f"'{synonym.synonym}' is a synonym for '{known[0]}' ({known[1]}) and for '{synonym.value}'.",
-                synonym.location,
-            )
-        values[synonym.synonym] = (synonym.value, synonym.location)
+    """One text with two synonym values: the later one wins, first in each file, then among the files."""
+    merged: dict[str, Synonym] = {}
+    for _, of_file in groupby(project.nlu.synonyms, key=lambda synonym: synonym.location.path):
+        own: dict[str, Synonym] = {}
+        for synonym in of_file:
+            yield from _overwriting(own, synonym)
+            own[synonym.synonym] = synonym
+        for synonym in own.values():
+            yield from _overwriting(merged, synonym)
+        merged |= own
+
+
+def _overwriting(values: Mapping[str, Synonym], synonym: Synonym) -> Iterator[Finding]:
+    known = values.get(synonym.synonym)
+    if known is not None and known.value != synonym.value:
+        yield found(
+            "synonym-conflict",
+            f"'{synonym.synonym}' is a synonym for '{known.value}' ({known.location}) and for '{synonym.value}'.",
+            synonym.location,
+        )
 
 
 def check_story_loading(facts: Facts) -> Iterator[Finding]:
@@ -174,10 +184,13 @@ def _ignored_conditions(facts: Facts) -> Iterator[Finding]:
 
 
 def check_intent_names(facts: Facts) -> Iterator[Finding]:
-    """Intents with more than one slash, which Rasa cannot take apart."""
+    """Intents with more than one slash, or with nothing before it, which Rasa cannot take apart."""
     for example in facts.project.nlu.examples:
         if example.intent and example.intent.count("/") > 1:
             yield _two_slashes(example.intent, example.location)
+        elif example.intent and example.intent.startswith("/"):
+            message = f"The name of the intent '{example.intent}' has nothing before its slash."
+            yield found("intent-name-invalid", message, example.location)
     for _, step in facts.user_steps():
         if step.intent and step.intent.count("/") > 1:
             yield _two_slashes(step.intent, step.location)
@@ -188,18 +201,23 @@ def _two_slashes(intent: str, place: Location) -> Finding:
 
 
 def check_empty_lists(project: Project) -> Iterator[Finding]:
-    """Keys of story steps with nothing behind them, where Rasa wants a list."""
+    """Keys of story steps with nothing behind them, where Rasa wants a list or a text."""
     for file in project.files:
         root = file.mapping if file.has_stories else None
         for key in ("stories", "rules"):
-            blocks = root.items.get(key) if root is not None else None
-            for block in blocks.items if isinstance(blocks, YamlSequence) else ():
-                if isinstance(block, YamlMapping):
-                    yield from _nothing_behind(block, ("condition",))
-                    steps = block.items.get("steps")
-                    for step in steps.items if isinstance(steps, YamlSequence) else ():
-                        if isinstance(step, YamlMapping):
-                            yield from _nothing_behind(step, ("slot_was_set", "entities", "or"))
+            for block in _mappings_in(root.items.get(key) if root is not None else None):
+                yield from _nothing_behind(block, ("condition",))
+                for step in _mappings_in(block.items.get("steps")):
+                    yield from _nothing_behind(step, ("slot_was_set", "entities", "or", "user"))
+                    for one in _mappings_in(step.items.get("or")):
+                        keys = ("entities", "user") if "intent" in one.items else ("slot_was_set",)
+                        yield from _nothing_behind(one, keys)
+
+
+def _mappings_in(node: YamlNode | None) -> Iterator[YamlMapping]:
+    return (
+        (item for item in node.items if isinstance(item, YamlMapping)) if isinstance(node, YamlSequence) else iter(())
+    )
 
 
 def _nothing_behind(node: YamlMapping, keys: Iterable[str]) -> Iterator[Finding]:
