@@ -52,6 +52,16 @@ def test_a_case_that_could_not_be_run_to_its_end_says_why_wherever_it_is_shown()
     assert "expected" not in shown + comment
 
 
+def test_cases_that_passed_with_a_warning_are_counted_wherever_a_person_looks() -> None:
+    warned = replace(case("calm", "utter_a"), reason="'action_a' failed: status 500")
+    head = report(cases=[warned, case("good", "utter_a")])
+    comparison = compare(head, Missing("first run"))
+    verdict = judge(head, comparison, head.settings)
+    told = "1 end-to-end case passed with a warning: 'action_a' failed: status 500"
+    assert f"Warning: {told}" in str(render_console(head, comparison, verdict, Links()).content)
+    assert told.partition("'")[0] in str(render_comment(head, comparison, verdict, Links()).content)
+
+
 def test_without_a_terminal_there_is_no_escape_and_no_wrapped_line() -> None:
     text = str(render_console(*pull_request(), LINKS).content)
 

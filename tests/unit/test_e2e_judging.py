@@ -565,6 +565,36 @@ def test_the_output_is_in_pytests_manner() -> None:
     ]
 
 
+CRASHED = CustomAction("action_a", "failed", "'action_a' failed, the action server answered with status 500")
+
+
+def test_a_case_that_passed_although_an_action_failed_says_so() -> None:
+    script = Script({"a": turn(bot("x"), custom_actions=(CRASHED,)), "b": turn(bot("x"))})
+    cases = [case("calm", said("a", step("slot_was_not_set", "x"))), case("good", said("b", step("bot", "x")))]
+    result = run(script, *cases)
+    assert [one.outcome for one in result.cases] == ["passed", "passed"]
+    assert [one.name for one in result.warned] == ["calm"]
+    assert e2e_text(result, 0.5).splitlines() == [
+        " warnings summary ".center(80, "="),
+        f"tests/cases.yml:3::calm - passed, although: {CRASHED.reason}",
+        " 2 passed, 1 warning in 0.50s ".center(80, "="),
+    ]
+    assert yaml.safe_load(results_yaml(cases, result))["test_results"][0]["reason"] == CRASHED.reason
+
+
+def test_a_warning_of_one_attempt_is_a_warning_of_the_case() -> None:
+    attempts = [turn(bot("x")), turn(bot("x"), custom_actions=(CRASHED,)), turn(bot("x"))]
+
+    (one,) = evaluate_cases(Script({"a": attempts}), [case("c", said("a", step("bot", "x")))], CaseRun(repeat=3)).cases
+    assert (one.outcome, one.warning) == ("passed", CRASHED.reason)
+
+
+def test_what_rasa_passes_over_in_its_log_is_a_warning() -> None:
+    script = Script({"a": turn(bot("x"), remarks=("'utter_x' failed: no such slot",))})
+    (one,) = run(script, case("c", said("a", step("bot", "x")))).cases
+    assert one.warning == "'utter_x' failed: no such slot"
+
+
 def test_colours_stand_around_the_difference_and_nothing_else_can_colour() -> None:
     script = Script({"a": turn(bot("\x1b[31mred"))})
     shown = e2e_text(run(script, case("bad", said("a", step("bot", "y")))), 0.0, colour=True)

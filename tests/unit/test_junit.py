@@ -120,6 +120,13 @@ def test_a_failed_gate_fails_and_one_that_is_not_judged_is_skipped() -> None:
     assert case_named(root, "max-regression: core.failed: 0").find("skipped") is not None
 
 
+def test_a_case_that_passed_with_a_warning_tells_it_in_its_output() -> None:
+    warned = msgspec.structs.replace(case("calm", "utter_a"), reason="'action_a' failed: <500>")
+    one = case_named(junit_of(report(cases=[warned])), "calm")
+    assert one.findtext("system-out") == "passed, although: 'action_a' failed: <500>"
+    assert one.find("failure") is None
+
+
 def test_errors_and_skipped_end_to_end_cases_are_told_apart() -> None:
     base = case("c", "a")
     broken = msgspec.structs.replace(base, name="broken", outcome="error", passed=False, reason="the server is down")

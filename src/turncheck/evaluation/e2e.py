@@ -153,7 +153,7 @@ def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun) -> 
     if run.repeat == 1:
         return outcomes[0]
     good = sum(outcome.result.passed for outcome in outcomes)
-    shown = next((outcome for outcome in outcomes if not outcome.result.passed), outcomes[0])
+    shown = min(outcomes, key=_telling)
     attempts = Attempt(passed=good, of=run.repeat)
     result = replace(shown.result, attempts=attempts)
     if 0 < good < run.repeat:
@@ -163,6 +163,13 @@ def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun) -> 
     for outcome in outcomes:
         exercised = exercised.with_all(outcome.exercised)
     return CaseOutcome(result, exercised)
+
+
+def _telling(outcome: CaseOutcome) -> int:
+    """Rank attempts: the first that failed, else the first in which something went wrong, stands for all."""
+    if not outcome.result.passed:
+        return 0
+    return 1 if outcome.result.warning is not None else 2
 
 
 def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: int = 0) -> CaseOutcome:

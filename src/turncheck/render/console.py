@@ -154,6 +154,10 @@ def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:
     if skipped:
         reason = text(skipped[0].reason or "no reason was given", 400)
         yield f"Not run: {count(len(skipped), 'end-to-end case')}: {reason}"
+    warned = report.e2e.warned if report.e2e else ()
+    if warned:
+        told = f"{count(len(warned), 'end-to-end case')} passed with a warning"
+        yield f"Warning: {told}: {text(warned[0].warning or '', 400)}"
     if report.nlu and report.nlu.on_training_sentences:
         trained = count(report.nlu.on_training_sentences, "test sentence")
         yield f"Warning: {trained} of {report.nlu.examples:,} were trained on"

@@ -36,7 +36,7 @@ def e2e_text(
     unreached = list(not_reached(coverage or {}, "case", _COVERED_KINDS))[1:]
     if unreached:
         lines += [_rule("coverage", "="), *unreached]
-    lines += _summary(result.cases)
+    lines += [*_warnings(result), *_summary(result.cases)]
     lines += [*(text(remark, 400) for remark in result.remarks), _counts(result, seconds)]
     return "\n".join(lines) + "\n"
 
@@ -92,6 +92,13 @@ def _accuracy(cases: Sequence[CaseResult]) -> Iterator[str]:
         yield f"{kind:32} {share}{left_out}"
 
 
+def _warnings(result: EndToEnd) -> Iterator[str]:
+    if result.warned:
+        yield _rule("warnings summary", "=")
+    for case in result.warned:
+        yield f"{text(_place(case))}::{text(case.name)} - passed, although: {text(case.warning or '', 600)}"
+
+
 def _summary(cases: Sequence[CaseResult]) -> Iterator[str]:
     shown = [case for case in cases if case.outcome != "passed"]
     if shown:
@@ -115,6 +122,7 @@ def _counts(result: EndToEnd, seconds: float) -> str:
         "passed": result.passed,
         "skipped": result.skipped,
         "error" if errors == 1 else "errors": errors,
+        "warning" if len(result.warned) == 1 else "warnings": len(result.warned),
     }
     counts = ", ".join(f"{count} {name}" for name, count in named.items() if count) or "no test cases"
     return _rule(f"{counts} in {seconds:.2f}s", "=")

@@ -149,6 +149,8 @@ class _Writer:
                 case.add_error_info(attribute(result.reason or told), _listed(result.difference), "error")
             case "skipped":
                 case.add_skipped_info(attribute(result.reason or "skipped"))
+            case "passed" if result.warning is not None:
+                case.stdout = element(f"passed, although: {result.warning}")
             case "passed":
                 pass
         return case

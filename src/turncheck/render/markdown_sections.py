@@ -69,6 +69,10 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Markdown]:
     if skipped_cases:
         told = trusted(f"⚠️ {count(len(skipped_cases), 'end-to-end case')} skipped: ")
         remarks.append(join([told, prose(skipped_cases[0].reason or "no reason was given", 200)]))
+    warned = report.e2e.warned if report.e2e else ()
+    if warned:
+        told = trusted(f"⚠️ {count(len(warned), 'end-to-end case')} passed with a warning: ")
+        remarks.append(join([told, prose(warned[0].warning or "", 300)]))
     return remarks
 
 

@@ -129,6 +129,11 @@ class CaseResult(Part, frozen=True, kw_only=True):
     actions: dict[str, str] = {}
     """How each custom action of the case was run: ``real``, ``stubbed`` or ``assumed``."""
 
+    @property
+    def warning(self) -> str | None:
+        """What went wrong in a case that passed nevertheless, such as an action that failed."""
+        return self.reason if self.outcome == "passed" else None
+
 
 class EndToEnd(Part, frozen=True, kw_only=True):
     """The end-to-end test cases."""
@@ -140,6 +145,11 @@ class EndToEnd(Part, frozen=True, kw_only=True):
     remarks: tuple[str, ...] = ()
     exercised: dict[str, tuple[str, ...]] = {}
     """What of the project the cases came by, by kind (``intents``, ``actions``, ``slots`` …), sorted."""
+
+    @property
+    def warned(self) -> tuple[CaseResult, ...]:
+        """The cases that passed although something went wrong in them."""
+        return tuple(case for case in self.cases if case.warning is not None)
 
 
 # --- batch suites ----------------------------------------------------------------------------------------------------
