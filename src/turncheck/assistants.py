@@ -146,7 +146,7 @@ def running_server(
     """
     named = project.endpoints.get("action_endpoint")
     if options.action_endpoint is None:
-        _ensure_endpoints_are_read(project)
+        _ensure_endpoints_are_read(project, screen)
     if options.action_server is None:
         yield choose_server(named, environment, url=options.action_endpoint, allowed_hosts=options.allowed_hosts)
         return
@@ -161,9 +161,12 @@ def running_server(
         yield server
 
 
-def _ensure_endpoints_are_read(project: Project) -> None:
-    """An ``endpoints.yml`` that cannot be read is something else than none."""
+def _ensure_endpoints_are_read(project: Project, screen: Screen) -> None:
+    """An ``endpoints.yml`` that cannot be read is something else than none; what nobody reads in it is said."""
     paths = {file.path for file in project.files if file.role == "endpoints"}
     for finding in project.findings:
-        if finding.severity == "error" and finding.location.path in paths:
+        if finding.location.path not in paths:
+            continue
+        if finding.severity == "error":
             raise UserError(finding.message.rstrip("."), location=finding.location, remedy=finding.hint or None)
+        screen.note(text(f"{finding.location}: {finding.severity}: {finding.message} {finding.hint}", 600))

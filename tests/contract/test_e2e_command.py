@@ -216,6 +216,11 @@ def test_what_cannot_be_done_ends_with_2_and_says_why(
         ("foo: [", "endpoints.yml:1"),
         ("action_endpoint: http://localhost:5055/webhook", "the endpoint 'action_endpoint' must be a mapping"),
         ("action_endpoint: {url: 'http://localhost:1/', params: 5}", "'params' of 'action_endpoint' must be a map"),
+        (
+            "action_endpoint:\n  ulr: http://localhost:1/",
+            "endpoints.yml:2:3: The 'action_endpoint' of 'endpoints",
+        ),
+        ("action_endpoint:\n  ulr: http://localhost:1/", "Did you mean 'url'?"),
     ],
 )
 def test_endpoints_that_cannot_be_read_are_no_missing_ones(
@@ -224,6 +229,13 @@ def test_endpoints_that_cannot_be_read_are_no_missing_ones(
     (project / "endpoints.yml").write_text(endpoints)
     assert run_command_line(["test", "e2e"]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_an_endpoint_that_nobody_reads_is_said(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "endpoints.yml").write_text("action_endpoints:\n  url: http://localhost:1/\n")
+    assert run_command_line(["test", "e2e"]) == 0
+    told = "endpoints.yml:1:1: warning: Nothing reads the key 'action_endpoints' of 'endpoints.yml'. Did you mean"
+    assert told in capsys.readouterr().err
 
 
 def test_results_are_written_into_the_project(

@@ -131,8 +131,9 @@ def write_project(folder: Path, *edits: tuple[str, str, str], **more: str) -> Pa
     """Write the project with some texts replaced: (file, old, new); ``old`` "" appends. ``more``: further files."""
     files = {**FILES, **more}
     for name, old, new in edits:
-        assert old in files[name], (name, old)
-        files[name] = files[name].replace(old, new, 1) if old else files[name] + new
+        before = files.get(name, "")
+        assert old in before, (name, old)
+        files[name] = before.replace(old, new, 1) if old else before + new
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -78,6 +78,8 @@ PLACES: dict[str, list[Edit]] = {
     "entity-unused": [(D, "entities:", HERE)],
     "action-overrides-default": [(D, "actions:", HERE)],
     "key-unknown": [("data/more.yml", "", f"rules: []\n{HERE}\n")],
+    "endpoint-unknown": [("endpoints.yml", "", HERE)],
+    "endpoint-url-missing": [("endpoints.yml", "", HERE)],
     "type-unexpected": [(D, "", f"{HERE}\n")],
     "file-without-data": [("data/more.yml", "", f"{HERE}\n")],
     "format-deprecated": [("data/more.json", "", HERE)],

@@ -94,6 +94,8 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
     "entity-unused": ([(D, "- size\n", "- size\n- color\n")], "domain.yml:9"),
     "action-overrides-default": ([(D, "- action_bake", "- action_bake\n- action_restart")], D),
     "key-unknown": ([(R, "", "stroies:\n- story: x\n")], "data/rules.yml:11"),
+    "endpoint-unknown": ([("endpoints.yml", "", "nlg:\n  url: http://a\ntracker-store: {}\n")], "endpoints.yml:3"),
+    "endpoint-url-missing": ([("endpoints.yml", "", "action_endpoint:\n  ulr: http://a\n")], "endpoints.yml:2"),
     "type-unexpected": ([(D, "actions:", 'session_config:\n  session_expiration_time: "60"\nactions:')], D),
     "importers-ignored": ([(C, "", "importers:\n- name: my.Importer\n")], C),
     "regex-invalid": ([(N, "", "- regex: number\n  examples: |\n    - [0-9{5}\n")], "data/nlu.yml:22"),

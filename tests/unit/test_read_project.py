@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turncheck.project.endpoints import KNOWN
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.yaml_positions import YamlMapping
 from turncheck.validation.pipeline import validate
@@ -151,6 +152,26 @@ def test_wrong_types_in_the_configuration_are_named(root: Path, config: str, pla
 def test_wrong_types_in_the_endpoints_are_named(root: Path, text: str) -> None:
     (root / "endpoints.yml").write_text(text, encoding="utf-8")
     assert [code for code, _, _ in codes(read_project(root))] == ["schema-violation"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("action_endpoints:\n  url: http://a\n", [("endpoint-unknown", "endpoints.yml:1:1", "warning")]),
+        ("nlg: {}\nAction-Endpoint:\n  url: http://a\n", [("endpoint-unknown", "endpoints.yml:2:1", "warning")]),
+        ("action_endpoint: {}\n", [("endpoint-url-missing", "endpoints.yml:1:1", "error")]),
+        ("action_endpoint:\n  url:\n", [("endpoint-url-missing", "endpoints.yml:1:1", "error")]),
+        ("action_endpoint:\n  token: a\n  uri: b\n", [("endpoint-url-missing", "endpoints.yml:3:3", "error")]),
+        ("action_endpoint:\n  url: b\n  heders: {}\n", [("endpoint-unknown", "endpoints.yml:3:3", "warning")]),
+        ("action_endpoint:\n", []),
+        ("action_endpoint:\n  actions_module: actions\n", []),
+        ("".join(f"{name}:\n  type: x\n" for name in KNOWN if name != "action_endpoint"), []),
+        ("concurrency: {}\nmcp_servers: {}\nmy_own: {}\n5: {}\n", []),
+    ],
+)
+def test_slips_of_the_pen_in_the_endpoints_are_named(root: Path, text: str, found: list[tuple[str, str, str]]) -> None:
+    (root / "endpoints.yml").write_text(text, encoding="utf-8")
+    assert codes(read_project(root)) == found
 
 
 # --- CALM ------------------------------------------------------------------------------------------------------------

@@ -1,11 +1,11 @@
-"""``config.yml`` and ``endpoints.yml`` → ``Config`` and ``Endpoint`` of the model."""
+"""``config.yml`` → ``Config`` of the model."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.finding import Finding
-from turncheck.project.model import Component, Config, Endpoint
+from turncheck.project.model import Component, Config
 from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
@@ -45,24 +45,6 @@ def config_from_file(file: ProjectFile) -> tuple[Config, tuple[Finding, ...]]:
         location=root.location,
     )
     return config, tuple(findings)
-
-
-def endpoints_from_file(file: ProjectFile) -> tuple[dict[str, Endpoint], tuple[Finding, ...]]:
-    """Read the endpoints as written; an entry that is no mapping is left out and noted."""
-    document = file.document
-    if document is None or document.root is None:
-        return {}, ()
-    root = document.root
-    if not isinstance(root, YamlMapping):
-        return {}, (_schema(root, "the endpoints must be a mapping"),)
-    endpoints = {}
-    findings = []
-    for key, node in root.items.items():
-        if isinstance(node, YamlMapping):
-            endpoints[str(key)] = Endpoint(str(key), node.data, root.key_location(key))
-        elif not _is_nothing(node):
-            findings.append(_schema(node, f"the endpoint '{key}' must be a mapping"))
-    return endpoints, tuple(findings)
 
 
 def smallest_max_history(config: Config) -> int | None:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Final
 from turncheck.finding import Finding
 from turncheck.location import Location
 from turncheck.project.calm import calm_reason, read_flows
-from turncheck.project.config import config_from_file, endpoints_from_file
+from turncheck.project.config import config_from_file
 from turncheck.project.domain import domain_from_files
+from turncheck.project.endpoints import endpoints_from_file
 from turncheck.project.files import ProjectFile, data_files, parse_file
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.model import Config, NluData, Project, Response, Story

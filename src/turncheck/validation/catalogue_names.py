@@ -273,6 +273,25 @@ UNUSED = (
         "stories:\n- story: greet",
     ),
     _check(
+        "endpoint-unknown",
+        "warning",
+        "A key of endpoints.yml is close to one that is read, and is read by nobody",
+        "Rasa passes over it in silence: the server is then not called, or without what the key says. Correct the"
+        " spelling.",
+        "action_endpoints:\n  url: http://localhost:5055/webhook",
+        "action_endpoint:\n  url: http://localhost:5055/webhook",
+        matters_always=True,
+    ),
+    _check(
+        "endpoint-url-missing",
+        "error",
+        "The action server of endpoints.yml has no address",
+        "It is then as if there were none, and custom actions are not run. Write its `url`.",
+        "action_endpoint:\n  ulr: http://localhost:5055/webhook",
+        "action_endpoint:\n  url: http://localhost:5055/webhook",
+        matters_always=True,
+    ),
+    _check(
         "type-unexpected",
         "warning",
         "A value has a type that cannot be meant",

@@ -1,0 +1,92 @@
+"""``endpoints.yml`` → ``Endpoint`` of the model.
+
+Rasa passes over a key that it does not know, and an endpoint without an address is none: a slip of the pen then looks
+like a missing server. Here it is said.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
+
+from turncheck.finding import Finding
+from turncheck.project.model import Endpoint
+from turncheck.project.yaml_positions import YamlMapping, YamlScalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from turncheck.project.files import ProjectFile
+    from turncheck.project.yaml_positions import YamlNode
+
+ACTIONS: Final = "action_endpoint"
+KNOWN: Final = (
+    *(ACTIONS, "nlg", "nlu", "models", "model", "tracker_store", "lock_store", "event_broker"),
+    *("vector_store", "model_groups", "privacy", "secrets_manager", "anonymization", "interaction_handling"),
+)
+"""The endpoints of Rasa 3.6, and behind them those of Rasa Pro, as far as known: it has more, and gets more."""
+_KEYS: Final = (
+    *("url", "params", "headers", "basic_auth", "token", "token_name", "cafile", "type", "enable_selective_domain"),
+    "actions_module",
+)
+"""What Rasa reads of ``action_endpoint``; ``actions_module`` is Rasa Pro's, which then needs no server."""
+_CLOSE: Final = 0.8
+_CLOSE_TO_URL: Final = 0.6
+
+
+def endpoints_from_file(file: ProjectFile) -> tuple[dict[str, Endpoint], tuple[Finding, ...]]:
+    """Read the endpoints as written; an entry that is no mapping is left out and noted.
+
+    A name that is close to one of Rasa's is noted (``endpoint-unknown``), and an action server without an address
+    (``endpoint-url-missing``).
+    """
+    document = file.document
+    if document is None or document.root is None:
+        return {}, ()
+    root = document.root
+    if not isinstance(root, YamlMapping):
+        return {}, (_schema(root, "the endpoints must be a mapping"),)
+    endpoints = {}
+    findings = [*_misspelt(root, KNOWN, f"'{file.path}'")]
+    for key, node in root.items.items():
+        if isinstance(node, YamlMapping):
+            endpoints[str(key)] = Endpoint(str(key), node.data, root.key_location(key))
+            findings += _action_server(root, node) if key == ACTIONS else ()
+        elif not _is_nothing(node):
+            findings.append(_schema(node, f"the endpoint '{key}' must be a mapping"))
+    return endpoints, tuple(findings)
+
+
+def _action_server(root: YamlMapping, node: YamlMapping) -> Iterator[Finding]:
+    if not node.data.get("url") and "actions_module" not in node.items:
+        meant = next((key for key in node.items if _near(key, ("url",), _CLOSE_TO_URL)), None)
+        place = root.key_location(ACTIONS) if meant is None else node.key_location(meant)
+        hint = "Write `url: http://localhost:5055/webhook` below it." if meant is None else "Did you mean 'url'?"
+        message = f"The '{ACTIONS}' of '{root.source.path}' has no 'url': no action server would be called."
+        yield Finding("endpoint-url-missing", "error", message, place, hint)
+        return
+    yield from _misspelt(node, _KEYS, f"'{ACTIONS}'")
+
+
+def _misspelt(node: YamlMapping, known: Iterable[str], what: str) -> Iterator[Finding]:
+    for key in node.items:
+        if near := _near(key, known, _CLOSE):
+            message = f"Nothing reads the key '{key}' of {what}."
+            yield Finding("endpoint-unknown", "warning", message, node.key_location(key), f"Did you mean '{near}'?")
+
+
+def _near(key: object, known: Iterable[str], close: float) -> str | None:
+    """Return the known name that an unknown one is close to."""
+    names = tuple(known)
+    if str(key) in names:
+        return None
+    return next(iter(get_close_matches(str(key)[:40].lower().replace("-", "_"), names, 1, close)), None)
+
+
+def _is_nothing(node: YamlNode) -> bool:
+    return isinstance(node, YamlScalar) and node.value is None
+
+
+def _schema(node: YamlNode, what: str) -> Finding:
+    hint = "See Rasa's documentation of the model configuration."
+    return Finding("schema-violation", "error", f"In '{node.source.path}' {what}.", node.location, hint)
