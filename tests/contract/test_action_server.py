@@ -321,7 +321,9 @@ def test_a_call_is_not_followed_to_a_host_that_is_not_allowed_nor_without_end(en
     )
 
 
-@pytest.mark.parametrize("target", ["http://[x", "http://h:port/", "file:///etc/passwd"])
+@pytest.mark.parametrize(
+    "target", ["http://[x", "http://h:port/", "file:///etc/passwd", f"http://{'a' * 70}.test/", "http://a..b/"]
+)
 def test_a_call_that_is_sent_on_to_no_address_failed(engine: EmbeddedEngine, target: str) -> None:
     with bad_servers.answering({"/webhook": (307, {"Location": target}, b"")}) as address:
         noted = noted_of(engine, address)
@@ -329,6 +331,24 @@ def test_a_call_that_is_sent_on_to_no_address_failed(engine: EmbeddedEngine, tar
         "failed",
         "'action_remember' failed, the action server sends it on to what is no address",
     )
+
+
+def test_a_call_that_is_sent_on_to_nobody_failed_and_the_server_is_still_there(engine: EmbeddedEngine) -> None:
+    target = "http://127.0.0.1:1/webhook?token=t"
+    with bad_servers.answering({"/webhook": (307, {"Location": target}, b"")}) as address:
+        noted = noted_of(engine, address)
+    place = target.partition("?")[0]
+    assert (noted.outcome, noted.reason) == (
+        "failed",
+        f"'action_remember' failed, the action server sends it on to {place}, which does not answer",
+    )
+
+
+def test_an_answer_that_cannot_be_unpacked_failed(engine: EmbeddedEngine) -> None:
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    with bad_servers.answering({"/webhook": (200, headers, b"not packed")}) as address:
+        noted = noted_of(engine, address)
+    assert noted.reason == "'action_remember' failed, the action server's answer cannot be unpacked"
 
 
 def test_an_answer_that_drips_ends_when_the_turns_time_is_over(engine: EmbeddedEngine) -> None:

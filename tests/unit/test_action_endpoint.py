@@ -68,7 +68,9 @@ def test_what_looks_like_loopback_is_not(host: str) -> None:
     assert not is_loopback(host)
 
 
-@pytest.mark.parametrize("url", ["ftp://a/", "webhook", "http://", "http://a:notaport/", "http://a:99999/"])
+@pytest.mark.parametrize(
+    "url", ["ftp://a/", "webhook", "http://", "http://a:notaport/", "http://a:99999/", "http://a..b/"]
+)
 def test_an_address_that_cannot_be_called_is_an_error_at_its_place(url: str) -> None:
     with pytest.raises(UserError, match="no address of an action server") as raised:
         choose_server(endpoint(url=url), {})

@@ -115,6 +115,7 @@ def _texts(parameters: Mapping[str, Any], key: str, endpoint: Endpoint) -> dict[
 def _checked(url: Any, location: Location | None) -> str:
     try:
         address = urlsplit(str(url))
+        (address.hostname or "").encode("idna")  # fails for a name that no network can ask for
         usable = address.scheme in {"http", "https"} and bool(address.hostname) and (address.port or 1) > 0
     except ValueError:
         usable = False

@@ -126,6 +126,10 @@ class HttpActionServer:
             raise CallFailedError("timed out", f"'{name}' gave no answer {over}") from error
         except requests.ConnectionError as error:
             raise self._without_answer(name, error) from error
+        except requests.exceptions.ContentDecodingError as error:
+            raise CallFailedError(
+                "failed", f"'{name}' failed, the action server's answer cannot be unpacked"
+            ) from error
         except (requests.exceptions.ChunkedEncodingError, HTTPError) as error:
             raise self._cut(name) from error
         except (requests.RequestException, OSError) as error:
@@ -134,22 +138,30 @@ class HttpActionServer:
 
     def _post(self, session: requests.Session, call: Mapping[str, Any], limit: float) -> requests.Response:
         """Send the call, and follow where the answer sends it on to, as Rasa's client does."""
+        import requests  # noqa: PLC0415 - only where a server is called
+
         method, url = "POST", self.endpoint.url
         params: Mapping[str, str] = self.endpoint.params
         auth = self.endpoint.basic_auth
         headers = {"Content-Type": "application/json", **self.endpoint.headers}
         for _ in range(_MOST_REDIRECTS):
-            response = session.request(
-                method,
-                url,
-                data=json.dumps(call).encode() if method == "POST" else None,
-                headers=headers,
-                params=params,
-                auth=auth,
-                timeout=limit,
-                allow_redirects=False,
-                stream=True,
-            )
+            try:
+                response = session.request(
+                    method,
+                    url,
+                    data=json.dumps(call).encode() if method == "POST" else None,
+                    headers=headers,
+                    params=params,
+                    auth=auth,
+                    timeout=limit,
+                    allow_redirects=False,
+                    stream=True,
+                )
+            except (requests.ConnectionError, requests.exceptions.InvalidURL) as error:
+                if url == self.endpoint.url or isinstance(error, requests.Timeout):
+                    raise
+                reason = f"the action server sends it on to {_place(url)}, which does not answer"
+                raise CallFailedError("failed", f"'{call['next_action']}' failed, {reason}") from error
             target = response.headers.get("Location")
             if response.status_code not in _REDIRECTS or not target:
                 return response
@@ -165,6 +177,7 @@ class HttpActionServer:
         try:
             url = urljoin(url, target)
             scheme, host, _ = _origin(url)
+            (host or "").encode("idna")  # fails for a name that no network can ask for
         except ValueError:
             scheme, host = "", None
         if scheme not in {"http", "https"} or not host:
@@ -219,14 +232,18 @@ class HttpActionServer:
     @property
     def place(self) -> str:
         """The address without login and query, which may hold secrets."""
-        address = urlsplit(self.endpoint.url)
-        port = f":{address.port}" if address.port else ""
-        return f"{address.scheme}://{address.hostname}{port}{address.path}"
+        return _place(self.endpoint.url)
 
     def _session(self) -> requests.Session:
         from turncheck.engines.timed_http import session  # noqa: PLC0415 - only where a server is called
 
         return session(ca_file=self.endpoint.cafile)
+
+
+def _place(url: str) -> str:
+    address = urlsplit(url)
+    port = f":{address.port}" if address.port else ""
+    return f"{address.scheme}://{address.hostname}{port}{address.path}"
 
 
 def _limited_body(response: requests.Response) -> bytes:
