@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.evaluation.imported_nlu import RESPONSES, Results, import_nlu
+from turncheck.evaluation.imported_shapes import (
+    EntityEntry,
+    IntentEntry,
+    ResponseEntry,
+    ensure_entries,
+    ensure_report,
+    read_json,
+)
 from turncheck.evaluation.imported_stories import import_core
 from turncheck.files import write_file
 from turncheck.project.reader import read_nlu, read_stories
@@ -18,6 +25,8 @@ from turncheck.report.model import EngineInfo, ProjectInfo, Report, Skipped, Sou
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from msgspec import Struct
 
     from turncheck.location import Location
     from turncheck.report.model import Core, Evaluation, Nlu
@@ -112,21 +121,25 @@ def _nlu(files: _Files, places: dict[tuple[str, str | None], Location]) -> Nlu |
     if _INTENTS not in named and not extractors and RESPONSES not in named:
         return None
     return import_nlu(
-        files.results(_INTENTS), files.results(RESPONSES), extractors, places=places, folder=files.folder.name
+        files.results(_INTENTS, IntentEntry),
+        files.results(RESPONSES, ResponseEntry),
+        extractors,
+        places=places,
+        folder=files.folder.name,
     )
 
 
 def _core(files: _Files, places: dict[str, Location]) -> Core | None:
-    report = files.json("story_report.json")
+    report = files.report("story_report.json")
     if report is None:
         return None
     return import_core(
-        _mapping(report, "story_report.json"),
+        report,
         failed=files.text("failed_test_stories.yml"),
         passed=files.text("successful_test_stories.yml"),
         warned=files.text("stories_with_warnings.yml"),
         places=places,
-        entities=files.results(_POLICY_ENTITIES),
+        entities=files.results(_POLICY_ENTITIES, None),
     )
 
 
@@ -157,13 +170,22 @@ class _Files:
         """Return what there are ``…_report.json`` of, sorted."""
         return sorted(path.name.removesuffix(_REPORT) for path in self.folder.glob(f"*{_REPORT}"))
 
-    def results(self, name: str) -> Results:
-        """Return the three files about one thing."""
-        report = self.json(f"{name}{_REPORT}")
+    def report(self, name: str) -> dict[str, Any] | None:
+        """Return the figures of a ``…_report.json``."""
+        found = self.text(name)
+        if found is None:
+            return None
+        path = str(self.folder / name)
+        figures: dict[str, Any] = read_json(found[1], path)
+        ensure_report(figures, path)
+        return figures
+
+    def results(self, name: str, shape: type[Struct] | None = EntityEntry) -> Results:
+        """Return the three files about one thing, whose entries have this shape."""
         return Results(
-            report=None if report is None else _mapping(report, f"{name}{_REPORT}"),
-            errors=self._entries(f"{name}_errors.json"),
-            successes=self._entries(f"{name}_successes.json"),
+            report=self.report(f"{name}{_REPORT}"),
+            errors=self._entries(f"{name}_errors.json", shape),
+            successes=self._entries(f"{name}_successes.json", shape),
         )
 
     def text(self, name: str) -> tuple[str, str] | None:
@@ -183,22 +205,11 @@ class _Files:
         except UnicodeDecodeError:
             raise UserError(f"{path} is no UTF-8 text") from None
 
-    def json(self, name: str) -> Any:
-        """Return the content of a file."""
+    def _entries(self, name: str, shape: type[Struct] | None) -> list[Any] | None:
         found = self.text(name)
-        try:
-            return None if found is None else json.loads(found[1])
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"{self.folder / name} is no JSON: {error}") from None
-
-    def _entries(self, name: str) -> list[Any] | None:
-        entries = self.json(name)
-        if entries is not None and not isinstance(entries, list):
-            raise UserError(f"{self.folder / name} is no list, as `rasa test` writes it")
+        if found is None:
+            return None
+        path = str(self.folder / name)
+        entries: list[Any] = read_json(found[1], path)
+        ensure_entries(entries, shape, path)
         return entries
-
-
-def _mapping(content: Any, name: str) -> dict[str, Any]:
-    if not isinstance(content, dict):
-        raise UserError(f"{name} is no report, as `rasa test` writes it")
-    return content

@@ -7,8 +7,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from turncheck.errors import UserError
 from turncheck.import_command import import_results
@@ -107,8 +112,12 @@ def test_without_successes_the_report_says_so(tmp_path: Path) -> None:
         ("intent_report.json", "{", "is no JSON"),
         ("intent_report.json", "[]", "is no report"),
         ("intent_errors.json", "{}", "is no list"),
-        ("intent_errors.json", '[{"txt": 1}]', "an entry without a text"),
-        ("DIETClassifier_errors.json", '[{"text": "a", "entities": [{"start": 1}]}]', "without place or type"),
+        ("intent_errors.json", '[{"txt": 1}]', "missing required field `text` - at"),
+        (
+            "DIETClassifier_errors.json",
+            '[{"text": "a", "entities": [{"start": 1}]}]',
+            "missing required field `end` - at",
+        ),
         ("failed_test_stories.yml", "stories: [", "cannot be read"),
         ("failed_test_stories.yml", "story: a", "no list of stories"),
         ("failed_test_stories.yml", "stories:\n- steps: []", "a story needs a name and steps"),
@@ -121,6 +130,69 @@ def test_a_broken_file_is_an_error_in_words(tmp_path: Path, name: str, content: 
     (tmp_path / name).write_text(content)
     with pytest.raises(UserError, match=told):
         import_results(tmp_path, tmp_path)
+
+
+# --- files that are like those of Rasa, and are not ------------------------------------------------------------------
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6)
+ANYTHING = SCALARS | st.lists(SCALARS, max_size=2) | st.dictionaries(st.text(max_size=6), SCALARS, max_size=2)
+
+
+def changed(draw: st.DrawFn, document: Any) -> Any:
+    """Put something else at one of the document's places, or leave it out."""
+    if isinstance(document, dict) and document and draw(st.integers(0, 4)):
+        key = draw(st.sampled_from(sorted(document)))
+        if draw(st.integers(0, 5)) == 0:
+            return {name: value for name, value in document.items() if name != key}
+        return {**document, key: changed(draw, document[key])}
+    if isinstance(document, list) and document and draw(st.integers(0, 4)):
+        place = draw(st.integers(0, min(len(document), 3) - 1))
+        return [*document[:place], changed(draw, document[place]), *document[place + 1 :]]
+    return draw(ANYTHING)
+
+
+@st.composite
+def mutated(draw: st.DrawFn, name: str, content: bytes) -> bytes:
+    """A file of Rasa's with something else within, cut off, or with other bytes."""
+    how = draw(st.sampled_from(["within", "within", "within", "cut", "bytes"]))
+    if how == "cut":
+        return content[: draw(st.integers(0, len(content)))]
+    if how == "bytes":
+        place = draw(st.integers(0, len(content)))
+        return content[:place] + draw(st.binary(max_size=3)) + content[place + draw(st.integers(0, 3)) :]
+    if name.endswith(".json"):
+        return json.dumps(changed(draw, json.loads(content))).encode()
+    return yaml.safe_dump(changed(draw, yaml.safe_load(content) or {}), allow_unicode=True).encode("utf-8", "replace")
+
+
+FUZZED = [
+    ORACLE / "nlu" / "lr_crf_travel" / "expected" / "results",
+    next(path for path in NLU if (path / "results" / "response_selection_report.json").exists()) / "results",
+    next(path for path in CORE if (path / "TEDPolicy_errors.json").exists()),
+    ORACLE / "core" / "memo_short_history" / "expected" / "main_successes",
+    ORACLE / "core" / "memo_short_history" / "expected" / "broken_wrong_action",
+]
+
+
+@pytest.mark.parametrize("folder", FUZZED, ids=lambda path: f"{path.parent.parent.name}-{path.name}")
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_a_file_with_anything_in_it_is_imported_or_an_error_in_words(folder: Path, data: st.DataObject) -> None:
+    files = {p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.suffix in {".json", ".yml"}}
+    name = data.draw(st.sampled_from(sorted(files)))
+    files[name] = data.draw(mutated(name, files[name]))
+    with TemporaryDirectory() as made:
+        for each, content in files.items():
+            Path(made, each).write_bytes(content)
+        told = "imported"
+        try:
+            report = import_results(Path(made), Path(made) / "none")
+            written = encode(report)
+            assert encode(decode(written)) == written
+        except UserError as error:
+            told = str(error)
+            assert "not a valid report" not in told, "what is read can be written"
+    assert told
 
 
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:

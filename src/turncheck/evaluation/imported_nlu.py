@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.embedded.nlu.tokenizers import locate_words
-from turncheck.errors import UserError
 from turncheck.evaluation.entities import EntityCase, score_spans
+from turncheck.evaluation.imported_shapes import figure
 from turncheck.evaluation.insights import find_insights
 from turncheck.location import Location
 from turncheck.project.whitespace_words import whitespace_words
@@ -86,8 +86,7 @@ def import_nlu(
         places: where the project has its sentences, by text and intent.
         folder: the folder of the files, where a sentence is said to be whose place is unknown.
 
-    Raises:
-        UserError: a file has another shape.
+    All have the shapes of :mod:`turncheck.evaluation.imported_shapes`.
     """
     sentences = _sentences(intents, responses, extractors)
     known = [(places.get((one.text, one.intent)) or places.get((one.text, None)), one) for one in sentences]
@@ -113,8 +112,8 @@ def import_nlu(
 
 def _remarks(intents: Results, extractors: Mapping[str, Results]) -> Iterable[str]:
     yield SOURCE
-    right = intents.report is not None and _figure(intents.report, "accuracy") > 0
-    wrong = intents.report is not None and _figure(intents.report, "accuracy") < 1
+    right = intents.report is not None and figure(intents.report, "accuracy") > 0
+    wrong = intents.report is not None and figure(intents.report, "accuracy") < 1
     if right and intents.successes is None:
         yield NO_SUCCESSES
     if wrong and intents.errors is None:
@@ -134,8 +133,6 @@ def _sentences(intents: Results, responses: Results, extractors: Mapping[str, Re
 
     def listed(entries: Iterable[Json], *, each_is_one: bool) -> Iterable[tuple[Json, list[_Sentence]]]:
         for entry in entries:
-            if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
-                raise UserError("a file of `rasa test nlu` holds an entry without a text")
             there = by_text.setdefault(entry["text"], [])
             if each_is_one or not there:
                 sentences.append(_Sentence(entry["text"]))
@@ -161,20 +158,17 @@ def _sentences(intents: Results, responses: Results, extractors: Mapping[str, Re
 
 
 def _span(shape: Json) -> EntitySpan:
-    try:
-        return EntitySpan(
-            start=int(shape["start"]),
-            end=int(shape["end"]),
-            entity=str(shape["entity"]),
-            value=shape.get("value"),
-            role=shape.get("role"),
-            group=shape.get("group"),
-            extractor=shape.get("extractor"),
-            confidence=shape.get("confidence_entity"),
-            extra={key: value for key, value in shape.items() if key not in _KNOWN} or None,
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise UserError("a file of `rasa test nlu` holds an entity without place or type") from None
+    return EntitySpan(
+        start=shape["start"],
+        end=shape["end"],
+        entity=shape["entity"],
+        value=shape.get("value"),
+        role=shape.get("role"),
+        group=shape.get("group"),
+        extractor=shape.get("extractor"),
+        confidence=shape.get("confidence_entity"),
+        extra={key: value for key, value in shape.items() if key not in _KNOWN} or None,
+    )
 
 
 def _prediction(one: _Sentence, location: Location) -> NluPrediction:
@@ -211,7 +205,7 @@ def _intent_scores(intents: Results) -> IntentScores | None:
     average = _average(intents.report)
     return IntentScores(
         report=dict(intents.report),
-        accuracy=_figure(intents.report, "accuracy"),
+        accuracy=figure(intents.report, "accuracy"),
         precision=average.precision,
         recall=average.recall,
         f1=average.f1,
@@ -225,7 +219,7 @@ def _response_scores(responses: Results) -> ResponseScores | None:
     average = _average(responses.report)
     return ResponseScores(
         report=dict(responses.report),
-        accuracy=_figure(responses.report, "accuracy"),
+        accuracy=figure(responses.report, "accuracy"),
         precision=average.precision,
         recall=average.recall,
         f1=average.f1,
@@ -260,9 +254,4 @@ def _confused(report: Mapping[str, Json]) -> tuple[Confusion, ...]:
 def _average(report: Mapping[str, Json]) -> SpanScores:
     """Return the three figures of the weighted average."""
     row = report.get("weighted avg")
-    return SpanScores(precision=_figure(row, "precision"), recall=_figure(row, "recall"), f1=_figure(row, "f1-score"))
-
-
-def _figure(row: Json, name: str) -> float:
-    value = row.get(name) if isinstance(row, dict) else None
-    return float(value) if isinstance(value, int | float) else 0.0
+    return SpanScores(precision=figure(row, "precision"), recall=figure(row, "recall"), f1=figure(row, "f1-score"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from turncheck.errors import UserError
+from turncheck.evaluation.imported_shapes import figure
 from turncheck.location import Location
 from turncheck.project.yaml_positions import YamlMapping, YamlSequence, parse_yaml
 from turncheck.project.yaml_source import YamlSource
@@ -53,7 +54,7 @@ def import_core(
     with_warning = {name for name, *_ in _stories(warned)} if warned else set()
     results = [_result(*story, places, passed=False, warned=False) for story in _stories(failed)]
     results += [_result(*story, places, passed=True, warned=story[0] in with_warning) for story in _stories(passed)]
-    averages = report.get("weighted avg") or {}
+    averages = report.get("weighted avg")
     conversations = report.get("conversation_accuracy") or {}
     remarks = ["Read from the files of `rasa test core`: policies and confidences are not in them."]
     remarks += [NO_SUCCESSES] if passed is None and conversations.get("correct") else []
@@ -65,21 +66,18 @@ def import_core(
     return Core(
         stories=tuple(results),
         report=dict(report),
-        accuracy=float(report.get("accuracy") or 0.0),
-        conversation_accuracy=float(conversations.get("accuracy") or 0.0),
-        precision=float(averages.get("precision") or 0.0),
-        recall=float(averages.get("recall") or 0.0),
-        f1=float(averages.get("f1-score") or 0.0),
+        accuracy=figure(report, "accuracy"),
+        conversation_accuracy=figure(conversations, "accuracy"),
+        precision=figure(averages, "precision"),
+        recall=figure(averages, "recall"),
+        f1=figure(averages, "f1-score"),
         remarks=tuple(remarks),
         policy_entities=_policy_entities(entities) if entities and (entities.report or entities.errors) else None,
     )
 
 
 def _policy_entities(found: Results) -> PolicyEntities:
-    errors = found.errors or []
-    if not all(isinstance(error, dict) for error in errors):
-        raise UserError("TEDPolicy_errors.json is no list of objects, as `rasa test core` writes it")
-    return PolicyEntities(report=dict(found.report or {}), errors=tuple(errors))
+    return PolicyEntities(report=dict(found.report or {}), errors=tuple(found.errors or ()))
 
 
 _Story = tuple[str, Location, list[WrittenStep]]

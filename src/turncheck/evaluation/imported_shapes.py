@@ -1,0 +1,121 @@
+"""The shapes of the JSON files of ``rasa test``, which are held against them when they are read.
+
+As Rasa 3.6 writes them (``tests/oracle``). Further keys may be there; what is there must have its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from turncheck.errors import UserError
+
+Json = Any
+
+
+class _Figures(msgspec.Struct, rename={"f1": "f1-score"}):
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+    support: float | None = None
+    confused_with: dict[str, int] | None = None
+
+
+class _Conversations(msgspec.Struct):
+    accuracy: float | None = None
+    correct: int | None = None
+    total: int | None = None
+
+
+class _StoryFigures(msgspec.Struct):
+    conversation_accuracy: _Conversations | None = None
+
+
+class _Prediction(msgspec.Struct):
+    name: str | None = None
+    confidence: float | None = None
+
+
+class IntentEntry(msgspec.Struct):
+    """An entry of ``intent_errors.json``."""
+
+    text: str
+    intent: str | None = None
+    intent_prediction: _Prediction | None = None
+
+
+class ResponseEntry(msgspec.Struct):
+    """An entry of ``response_selection_errors.json``."""
+
+    text: str
+    intent_response_key_target: str | None = None
+    intent_response_key_prediction: _Prediction | None = None
+
+
+class _Entity(msgspec.Struct):
+    start: int
+    end: int
+    entity: str
+    role: str | None = None
+    group: str | None = None
+    extractor: str | None = None
+    confidence_entity: float | None = None
+
+
+class EntityEntry(msgspec.Struct):
+    """An entry of ``<Extractor>_errors.json``."""
+
+    text: str
+    entities: list[_Entity] | None = None
+    predicted_entities: list[_Entity] | None = None
+
+
+def read_json(content: str, name: str) -> Json:
+    """Decode a file, strictly: no NaN, no half of a surrogate pair.
+
+    Raises:
+        UserError: it is no JSON.
+    """
+    try:
+        return msgspec.json.decode(content)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{name} is no JSON: {error}") from None
+
+
+def ensure_entries(found: Json, shape: type[msgspec.Struct] | None, name: str) -> None:
+    """Hold a list of entries against their shape; ``None``: any objects.
+
+    Raises:
+        UserError: it is none, or an entry has another shape.
+    """
+    if not isinstance(found, list):
+        raise UserError(f"{name} is no list, as `rasa test` writes it")
+    _ensure(found, list[shape] if shape else list[dict[str, Any]], name)  # type: ignore[valid-type]  # made here
+
+
+def ensure_report(found: Json, name: str) -> None:
+    """Hold a report, label to figures, against its shape.
+
+    Raises:
+        UserError: it is none, or a figure is no number.
+    """
+    if not isinstance(found, Mapping):
+        raise UserError(f"{name} is no report, as `rasa test` writes it")
+    _ensure(found, dict[str, _Figures | float | None], name)
+    if name.endswith("story_report.json"):
+        _ensure(found, _StoryFigures, name)
+
+
+def figure(row: Json, name: str) -> float:
+    """Return a figure of a report's row, 0 where it has none."""
+    value = row.get(name) if isinstance(row, dict) else None
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _ensure(found: Json, shape: Any, name: str) -> None:
+    try:
+        msgspec.convert(found, shape)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise UserError(f"{name} is not as `rasa test` writes it: {error}") from None
