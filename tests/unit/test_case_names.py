@@ -79,6 +79,10 @@ def test_a_name_that_the_domain_does_not_have_is_told(tmp_path: Path, case: str,
         ("action_balance: {events: [{event: slot, name: teir, value: 1}]}", "warning The domain has no slot 'teir'"),
         ("action_balance: {responses: [{response: utter_gret}]}", "warning The domain has no response 'utter_gret'"),
         (
+            "action_balance: {responses: [{response: null, txet: hi}]}",
+            "error 'txet' is no key of a message. Did you mean 'text'?",
+        ),
+        (
             "action_balance: {responses: [{response: utter_greet, nmae: Bo, place: x}]}",
             "warning 'nmae' is neither a key of messages nor a placeholder of 'utter_greet'. Did you mean 'name'?",
         ),

@@ -264,8 +264,8 @@ def _visible(character: str) -> str:
 
 def compared_lines(actual: str, expected: str) -> list[str]:
     """Return ``- actual`` and ``+ expected``; where they differ but a little, a ``?`` line under each shows where."""
-    likeness = difflib.SequenceMatcher(None, actual.partition(": ")[2], expected.partition(": ")[2]).ratio()
-    if likeness < NEAR:
+    matcher = difflib.SequenceMatcher(None, actual.partition(": ")[2], expected.partition(": ")[2])
+    if matcher.real_quick_ratio() < NEAR or matcher.ratio() < NEAR:  # by their lengths first: a message may be huge
         return [f"- {actual}", f"+ {expected}"]
     return [line.rstrip() for line in difflib.ndiff([actual], [expected])]
 

@@ -13,6 +13,7 @@ from turncheck.project.shapes import Anything, Either, Key, Kinds, ListOf, MapOf
 _TEXT: Final = Text(is_typed=True)
 _TEXT_OR_NOTHING: Final = Text(is_typed=True, or_nothing=True, what="a text, or nothing")
 _NAME: Final = Text(is_typed=True, may_be_empty=False, what="a name")
+_NAME_OR_NOTHING: Final = Text(is_typed=True, may_be_empty=False, or_nothing=True, what="a name, or nothing")
 _MAP: Final = MapOf(Anything(), or_nothing=True)
 _NUMBER: Final = Number(or_nothing=True)
 
@@ -36,7 +37,7 @@ _MESSAGE: Final = {
     **_DATA,
     "template": Key(Anything(), "Written by rasa-sdk; nobody reads it."),
 }
-_RESPONSE: Final = Key(_TEXT_OR_NOTHING, "A response of the domain; further keys fill its placeholders.", required=True)
+_RESPONSE: Final = Key(_NAME_OR_NOTHING, "A response of the domain; further keys fill its placeholders.", required=True)
 _NAMED: Final = {"response": _RESPONSE, **_MESSAGE}
 MESSAGE_KEYS: Final = tuple(_NAMED)
 RESPONSES: Final = ListOf(

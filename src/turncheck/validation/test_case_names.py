@@ -120,21 +120,26 @@ def _of_stub(stub: Stub, domain: DialogueDomain) -> Iterator[Finding]:
         if name:
             place = message_of.at("response")
             yield from _unknown(("response", name), "a stub", place, domain.domain.responses, "warning")
-            yield from _idle_values(message_of, domain)
+        yield from _idle_values(message_of, domain)
 
 
 def _idle_values(message: Returned, domain: DialogueDomain) -> Iterator[Finding]:
-    """Yield a finding for each value that the response named has no placeholder for."""
-    response = domain.domain.responses.get(message.content["response"])
-    if response is None:
+    """Yield a finding for each value that the response named has no placeholder for; without one nobody reads it."""
+    name = message.content.get("response")
+    response = domain.domain.responses.get(name or "")
+    if name and response is None:
         return
-    shown = {name for variation in response.variations for name in _placeholders(dict(variation.content))}
+    variations = response.variations if response is not None else ()
+    shown = {name for variation in variations for name in _placeholders(dict(variation.content))}
     for key in message.content:
         if key not in MESSAGE_KEYS and key not in shown:
             close = get_close_matches(key, (*MESSAGE_KEYS, *sorted(shown)), 1)
             hint = f"Did you mean '{close[0]}'?" if close else ""
-            told = f"'{key}' is neither a key of messages nor a placeholder of '{response.name}'."
-            yield Finding("e2e-doubtful", "warning", told, message.at(key), hint)
+            if response is None:
+                yield Finding("e2e-syntax", "error", f"'{key}' is no key of a message.", message.at(key), hint)
+            else:
+                told = f"'{key}' is neither a key of messages nor a placeholder of '{response.name}'."
+                yield Finding("e2e-doubtful", "warning", told, message.at(key), hint)
 
 
 def _placeholders(content: Any) -> Iterator[str]:
