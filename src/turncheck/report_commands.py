@@ -183,7 +183,7 @@ def _baseline_beside(path: Path) -> Baseline:
         return Missing("none was given")
     try:
         used = msgspec.json.decode(compared.read_bytes(), type=Comparison).baseline
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"{compared} is no comparison of turncheck: {error}") from None
     if used.status != "present":
         return Missing(used.reason)

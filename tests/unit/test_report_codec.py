@@ -104,6 +104,7 @@ def test_the_published_schema_is_made_from_the_types() -> None:
         (b"\xff\xfe", "not a report"),
         (b"{" * 100_000, "not a report"),
         (b'{"schema": ' + b"[" * 100_000, "not a report"),
+        (b'{"schema": "turncheck/report/v1", "tool": {"name": "\xff"}}', "not a valid report"),
         (b'{"schema": "turncheck/report/v2"}', "has the schema 'turncheck/report/v2'"),
         (b'{"schema": "turncheck/report/v1"}', "missing required field"),
         (changed(seed="1"), "Expected `int`, got `str`"),

@@ -40,7 +40,7 @@ def decode(content: bytes, *, name: str = "report") -> Report:
     _check_schema(content, name)
     try:
         report = _DECODER.decode(content)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(
             f"{name} is not a valid report: {error}", remedy=f"It must follow {SCHEMA} (docs/report.schema.json)."
         ) from None
