@@ -39,13 +39,13 @@ test-rasa: $(VENV)/.installed
 	$(BIN)/pytest -m rasa --durations=10
 
 pins: $(VENV)/.installed
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	$(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header \
 		--group test pyproject.toml -o requirements/test.txt >/dev/null
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	$(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header \
 		--group build pyproject.toml -o requirements/run.txt >/dev/null
 	$(BIN)/uv pip compile --quiet --python-version 3.10 --generate-hashes --no-header --no-annotate \
 		requirements/rasa.in -o requirements/rasa.txt >/dev/null
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-deps \
+	$(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header --no-annotate --no-deps \
 		requirements/vectors.in -o requirements/vectors.txt >/dev/null
 
 dist: $(VENV)/.installed

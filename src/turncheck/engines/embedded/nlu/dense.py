@@ -137,7 +137,7 @@ def _search(
     from sklearn.model_selection import GridSearchCV, cross_val_predict
     from sklearn.svm import SVC
 
-    folds = max(2, min(parameters["max_cross_validation_folds"], int(np.bincount(truth).min()) // 5))
+    folds = max(2, min(parameters["max_cross_validation_folds"], int(np.min(np.bincount(truth))) // 5))
     grid = {"C": parameters["C"], "gamma": parameters["gamma"], "kernel": parameters["kernels"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scikit-learn warns of every intent with fewer sentences than folds
@@ -147,7 +147,7 @@ def _search(
             ).fit(features, truth)
         except (ValueError, TypeError) as error:
             raise UserError(f"SklearnIntentClassifier could not be trained: {error}") from error
-        if np.bincount(truth).min() < folds:
+        if np.min(np.bincount(truth)) < folds:
             return search.best_estimator_, UNCALIBRATED
         held_out = cross_val_predict(search.best_estimator_, features, truth, cv=folds, method="decision_function")
     return search.best_estimator_, fit_factor(_scores(held_out), _scores(held_out).argmax(axis=1) == truth)
