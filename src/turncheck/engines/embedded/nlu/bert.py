@@ -101,8 +101,9 @@ class BertEncoder:
         """Layer normalization (Ba et al. 2016)."""
         centred = states - states.mean(axis=-1, keepdims=True)
         variance = np.square(centred).mean(axis=-1, keepdims=True)
-        normalized = centred / np.sqrt(variance + np.float32(self.epsilon)) * norm[0] + norm[1]
-        return normalized.astype(np.float32, copy=False)
+        scaled = centred / np.sqrt(variance + np.float32(self.epsilon)) * norm[0] + norm[1]
+        normalized: Floats = scaled.astype(np.float32, copy=False)
+        return normalized
 
 
 def _linear(states: Floats, matrix: tuple[Floats, Floats]) -> Floats:
