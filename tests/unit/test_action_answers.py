@@ -390,7 +390,10 @@ def test_all_that_an_answer_may_hold_is_taken(engine: EmbeddedEngine) -> None:
         ({"events": [{"event": "user", "parse_data": {"intent": 5}}]}, "events[0].parse_data.intent must be an object"),
         ({"events": [{"event": "entities", "entities": 5}]}, "events[0].entities must be a list of objects"),
         ({"events": [{"event": "reminder", "intent": "go"}]}, "events[0] needs the key 'date_time'"),
-        ({"events": [{"event": "followup", "name": 5}]}, "events[0].name must be a text, not a number"),
+        (
+            {"events": [{"event": "user", "parse_data": {"intent": {"name": None}}}]},
+            "events[0].parse_data.intent.name must be a text, not null",
+        ),
     ],
 )
 def test_what_makes_rasa_fail_the_action_fails_it_with_its_place(engine: EmbeddedEngine, answer: Any, why: str) -> None:
@@ -415,6 +418,29 @@ def test_what_makes_rasa_fail_the_action_fails_it_with_its_place(engine: Embedde
 def test_what_rasa_sends_is_sent(engine: EmbeddedEngine, response: dict[str, Any], messages: list[Any]) -> None:
     assert reason(engine, {"responses": [response]}) == ""
     assert list(said(engine, {"responses": [response]}).responses)[:-1] == messages
+
+
+def test_a_follow_up_action_that_is_none_is_passed_over_and_told(engine: EmbeddedEngine) -> None:
+    for name in ("nope", 5):
+        turn = said(engine, {"events": [{"event": "followup", "name": name}]})
+        assert turn.custom_actions[0].outcome == "ran"
+        assert turn.remarks == (f"the follow-up action '{name}' is not in the domain: it was passed over",)
+    assert said(engine, {"events": [{"event": "followup", "name": None}]}).remarks == ()
+
+
+@pytest.mark.parametrize(("asked", "fails"), [(["city"], True), ({}, True), (5, False), ("city", False)])
+def test_a_form_that_asks_for_what_is_no_slots_name_fails_as_in_rasa(
+    engine: EmbeddedEngine, asked: Any, *, fails: bool
+) -> None:
+    events = [
+        {"event": "slot", "name": "requested_slot", "value": asked},
+        {"event": "active_loop", "name": "order_form"},
+        {"event": "followup", "name": "action_listen"},
+    ]
+    conversation = engine.with_action_server(Answers({"events": events})).conversation()
+    conversation.say("/go")
+    turn = conversation.say("/order")
+    assert turn.remarks == (("'order_form' failed: the slot 'requested_slot' holds no slot's name",) if fails else ())
 
 
 def test_an_answer_that_is_nested_without_end_failed(engine: EmbeddedEngine) -> None:

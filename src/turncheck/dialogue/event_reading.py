@@ -83,6 +83,11 @@ class JsonObject:
         """Return the text, where there is one."""
         return None if self.items.get(key) is None else self.text(key)
 
+    def in_words(self, key: str) -> str | None:
+        """Return whatever stands under the key as a text: what Rasa compares with names, and with nothing else."""
+        value = self.items.get(key)
+        return None if value is None else str(value)
+
     def number_or_none(self, key: str) -> float | None:
         """Return the number, where there is one."""
         value: float | None = self.items.get(key)
@@ -229,9 +234,7 @@ def _reminder(shape: JsonObject, when: _When) -> Event:
 
 
 def _cancelled(shape: JsonObject, when: _When) -> Event:
-    return ReminderCancelled(
-        shape.text_or_none("name"), shape.text_or_none("intent"), shape.items.get("entities"), **when
-    )
+    return ReminderCancelled(shape.in_words("name"), shape.in_words("intent"), shape.items.get("entities"), **when)
 
 
 def _entities_added(shape: JsonObject, when: _When) -> Event:
@@ -255,14 +258,14 @@ _READERS: Final[dict[str, Callable[[JsonObject, _When], Event]]] = {
     "bot": _bot,
     "entities": _entities_added,
     "user_featurization": _featurization,
-    "agent": lambda s, w: AgentUttered(s.text_or_none("text"), s.items.get("data"), **w),
+    "agent": lambda s, w: AgentUttered(s.in_words("text"), s.items.get("data"), **w),
     "reset_slots": lambda _, w: AllSlotsReset(**w),
     "action_execution_rejected": _rejected,
     "active_loop": _loop,
     "form": _loop,
     "loop_interrupted": lambda s, w: LoopInterrupted(bool(s.items.get("is_interrupted", False)), **w),
     "form_validation": lambda s, w: LoopInterrupted(not s.items.get("validate", True), **w),
-    "followup": lambda s, w: FollowupAction(s.text_or_none("name"), **w),
+    "followup": lambda s, w: FollowupAction(s.in_words("name"), **w),
     "session_started": lambda _, w: SessionStarted(**w),
     "restart": lambda _, w: Restarted(**w),
     "rewind": lambda _, w: UserUtteranceReverted(**w),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.event_reading import JsonObject, ShapeError, from_json, kind_of
-from turncheck.dialogue.events import BotUttered, Event, ReminderScheduled
+from turncheck.dialogue.events import BotUttered, Event, ReminderScheduled, UserUttered
 from turncheck.engines.embedded.actions.messages import cannot_be_sent
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ def _event(shape: JsonObject) -> Event:
     event = replace(from_json(shape.items, shape.place), timestamp=None)
     if isinstance(event, ReminderScheduled) and event.date_time is None:
         raise ShapeError(f"{shape.place} needs the key 'date_time'")
+    if isinstance(event, UserUttered) and "name" in event.intent and event.intent_name is None:
+        raise ShapeError(f"{shape.place}.parse_data.intent.name must be a text, not null")
     if isinstance(event, BotUttered):
         check_message(event, shape.place)
     return event

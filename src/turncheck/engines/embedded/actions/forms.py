@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from turncheck.dialogue.defaults import ACTION_EXTRACT_SLOTS, ACTION_LISTEN, SLOT_REQUESTED
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
 from turncheck.dialogue.tracker import Tracker
-from turncheck.engines.embedded.actions.base import ActionRejectedError
+from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
 from turncheck.engines.embedded.actions.loops import LoopAction
 
 if TYPE_CHECKING:
@@ -63,9 +63,8 @@ class FormAction(LoopAction):
         return f"validate_{self.name}"
 
     def _requested_slot(self, tracker: Tracker) -> str | None:
-        """Return the slot that this form asked for; another form's does not count, nor what is no slot's name."""
-        requested = tracker.slots.get(SLOT_REQUESTED) if tracker.active_loop_name == self.name else None
-        return requested if isinstance(requested, str) else None
+        """Return the slot that this form asked for; another form's does not count."""
+        return tracker.slots.get(SLOT_REQUESTED) if tracker.active_loop_name == self.name else None
 
     def _validate_if_needed(self, context: ActionContext, tracker: Tracker) -> list[Event]:
         just_heard = tracker.latest_action_name == ACTION_LISTEN and not tracker.is_active_loop_interrupted
@@ -84,7 +83,10 @@ class FormAction(LoopAction):
 
     def _extracted(self, tracker: Tracker) -> dict[str, Any]:
         """Return the required slots (and the one asked for) that were set since the latest message."""
-        wanted = {*self._form.required_slots, self._requested_slot(tracker)}
+        requested = self._requested_slot(tracker)
+        if isinstance(requested, (list, dict)):  # an action may set it to anything; Rasa's form fails by these
+            raise ActionError(f"the slot '{SLOT_REQUESTED}' holds no slot's name")
+        wanted = {*self._form.required_slots, requested}
         latest = (tracker.latest_message.text, tracker.latest_message.intent_name)
         since: list[SlotSet] = []
         for event in reversed(tracker.events_since_restart()):
