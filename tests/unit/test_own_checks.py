@@ -296,6 +296,30 @@ stories:
     assert len(places(found, "test-entity-not-extractable")) == 1
 
 
+def test_one_word_in_a_test_story_is_no_leak_and_in_test_data_it_is(tmp_path: Path) -> None:
+    story = "stories:\n- story: x\n  steps:\n  - user: large\n    intent: order\n  - action: utter_greet\n"
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_stories.yml").write_text(story, encoding="utf-8")
+    (tmp_path / "tests" / "nlu.yml").write_text(
+        'version: "3.1"\nnlu:\n- intent: order\n  examples: |\n    - large\n', encoding="utf-8"
+    )
+    project = read(tmp_path, (N, "- bring me something", "- [large](size)\n    - bring me something"))
+    tests, _ = read_stories([tmp_path / "tests" / "test_stories.yml"], tmp_path)
+    nlu, _ = read_nlu([tmp_path / "tests" / "nlu.yml"], tmp_path)
+    found = validate(project, strict=True, tests=tests, test_examples=nlu.examples)
+    assert places(found, "test-sentence-in-training") == ["tests/nlu.yml:5:7"]
+
+
+@pytest.mark.parametrize(("others", "named"), [(8, 1), (9, 0)])
+def test_a_word_is_another_in_an_intent_of_many_examples_that_never_asks_for_it(
+    others: int, named: int, tmp_path: Path
+) -> None:
+    lines = "".join(f"    - chat number {number}\n" for number in range(others))
+    chat = f"- intent: chat\n  examples: |\n    - at large\n{lines}"
+    found = checked(tmp_path, (N, "", chat), (D, "- greet\n", "- greet\n- chat\n"))
+    assert len(places(found, "value-not-annotated")) == named
+
+
 def test_our_own_are_only_noted_where_rasa_is_to_be_replaced(tmp_path: Path) -> None:
     project = read(
         tmp_path, (N, "", "- regex: number\n  examples: |\n    - [0-9{5}\n"), (D, "- size\n", "- size\n- color\n")

@@ -88,7 +88,9 @@ EXAMPLES = (
         "value-not-annotated",
         "warning",
         "A value that is annotated elsewhere is left bare here",
-        "The extractor learns from this sentence that it is no entity. Annotate it, or leave it bare everywhere.",
+        "The extractor learns from this sentence that it is no entity. Annotate it, or leave it bare everywhere. Words that"
+        " are bare far more often than annotated are left out, and so are intents with ten examples or more and none that"
+        " holds the entity: there the word means something else.",
         "- a [large](size) pizza\n- make it large",
         "- a [large](size) pizza\n- make it [large](size)",
     ),
@@ -231,7 +233,8 @@ TESTS = (
         "test-sentence-in-training",
         "warning",
         "A test sentence is also a training sentence",
-        "Understanding it proves nothing. Word it differently.",
+        "Understanding it proves nothing. Word it differently. Answers of one word in test stories are left out, since"
+        " there is no other way to say them.",
         "- user: good morning to you   # also an example of greet",
         "- user: a very good morning",
     ),

@@ -98,7 +98,10 @@ def check_test_stories(project: Project, tests: Sequence[Story]) -> Iterator[Fin
 
 
 def check_test_sentences(project: Project, tests: Sequence[Story], examples: Sequence[Example]) -> Iterator[Finding]:
-    """Test sentences that are training sentences too, wherever they stand."""
+    """Test sentences that are training sentences too, wherever they stand.
+
+    Answers of one word in test stories ("yes", "large") are none of them: there is no other way to say them.
+    """
     known = {example.text: example for example in project.nlu.examples}
     for text, place in _test_sentences(tests, examples):
         twin = known.get(text)
@@ -134,7 +137,7 @@ def check_test_entities(project: Project, tests: Sequence[Story], examples: Sequ
 
 def _test_sentences(tests: Iterable[Story], examples: Iterable[Example]) -> Iterator[tuple[str, Location]]:
     for step in _user_steps(tests):
-        if step.text and not step.text.startswith("/"):
+        if step.text and not step.text.startswith("/") and len(step.text.split()) > 1:
             yield step.text, step.location
     for example in examples:
         yield example.text, example.location

@@ -25,6 +25,8 @@ _MUCH_LARGER: Final = 4
 _OVERLAP: Final = 0.5
 _BARE_LIMIT: Final = 3
 """A value that stands bare more often than this many times as often as annotated is a common word."""
+_TELLING: Final = 10
+"""An intent with so many examples and none that holds an entity does not ask for it: the word means another thing."""
 
 
 def check_repeated_in_intent(nlu: NluData) -> Iterator[Finding]:
@@ -152,6 +154,7 @@ def check_values(project: Project) -> Iterator[Finding]:
                         places.in_example(example, entity.start),
                     )
                 known[entity.entity] += 1
+    foreign = _intents_without(examples)
     bare: dict[tuple[str, ...], list[tuple[Example, int]]] = {}
     lengths = {words[0]: 0 for words in entities}
     for words in entities:
@@ -163,11 +166,27 @@ def check_values(project: Project) -> Iterator[Finding]:
         if len(occurrences) <= _BARE_LIMIT * entities[words].total():
             entity_name = entities[words].most_common(1)[0][0]
             for example, start in occurrences:
+                if entity_name in foreign.get(_base(example), ()):
+                    continue
                 yield found(
                     "value-not-annotated",
                     f"'{' '.join(words)}' is a '{entity_name}' elsewhere, and is left bare in '{example.text}'.",
                     places.in_example(example, start),
                 )
+
+
+def _intents_without(examples: Sequence[Example]) -> dict[str, set[str]]:
+    """By intent: the entities that none of its many examples holds."""
+    sizes = Counter(map(_base, examples))
+    held: dict[str, set[str]] = {}
+    for example in examples:
+        held.setdefault(_base(example), set()).update(entity.entity for entity in example.entities)
+    every = set().union(*held.values())
+    return {intent: every - held[intent] for intent, size in sizes.items() if size >= _TELLING}
+
+
+def _base(example: Example) -> str:
+    return (example.intent or "").partition("/")[0]
 
 
 def _bare_values(
