@@ -89,3 +89,25 @@ def test_passes_as_in_rasa(case: str, tmp_path: Path) -> None:
     validated = validate(read(tmp_path, PASSED[case]), drop_in=True)
     assert [finding for finding in validated.findings if finding.severity == "error"] == []
     assert validated.exit_code(fail_on_warnings=True) == 0
+
+
+def test_of_each_file_that_cannot_be_read_the_first_fault_is_an_error_and_the_others_are_notes(tmp_path: Path) -> None:
+    twice = "actions:\n- a\nactions:\n- b\n"
+    project = read(tmp_path, (D, "actions:\n", f"{twice}actions:\n"), (N, "", "nlu: []\n"))
+    findings = validate(project, drop_in=True).findings
+    assert [str(finding.location) for finding in findings if finding.severity == "error"] == [
+        "data/nlu.yml:20:1",
+        "domain.yml:40:1",
+    ]
+    assert [finding.message.partition(":")[0] for finding in findings if finding.severity == "info"] == [
+        "yaml-duplicate-key"
+    ]
+
+
+def test_a_skipped_data_file_defines_nothing_and_ends_nothing(tmp_path: Path) -> None:
+    newer = {
+        "data/x.yml": 'version: "9"\nresponses:\n  pizza_form:\n  - text: x\n  utter_greet:\n  - text: x\n',
+        "data/y.yml": 'version: "9"\nstories:\n- story: more\n  steps:\n  - slot_was_set:\n',
+    }
+    found = validate(read(tmp_path, **newer), drop_in=True).findings
+    assert [finding.code for finding in found] == ["version-too-high", "version-too-high"]

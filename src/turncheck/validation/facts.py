@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from turncheck.location import Location
+    from turncheck.project.files import ProjectFile
     from turncheck.project.model import Domain, Project, Step, Story
 
 UTTER = "utter_"
@@ -88,7 +89,8 @@ class Facts:
     @property
     def has_nlu_responses(self) -> bool:
         """Whether an NLU file defines responses."""
-        return any(file.has_nlu and file.mapping and file.mapping.items.get("responses") for file in self.project.files)
+        files = read_data_files(self.project)
+        return any(file.has_nlu and file.mapping and file.mapping.items.get("responses") for file in files)
 
     @property
     def domain(self) -> Domain:
@@ -176,3 +178,9 @@ def _opened(steps: Iterable[Step]) -> Iterator[Step]:
                 yield from alternative
         else:
             yield step
+
+
+def read_data_files(project: Project) -> list[ProjectFile]:
+    """The data files but for those whose version is too high, of which Rasa uses nothing."""
+    skipped = {finding.location.path for finding in project.findings if finding.code == "version-too-high"}
+    return [file for file in project.files if file.role == "data" and file.path not in skipped]

@@ -222,26 +222,30 @@ def _stages_of(file: ProjectFile) -> _Stages:
 def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
     """Split findings into those that Rasa gets to see and those that a fault before them hides.
 
-    Where it stops, the other files that cannot be read are shown all the same.
+    Where it stops, the other files that cannot be read are shown all the same, each with its first fault.
     """
     ranked = sorted(((order.rank(finding), number) for number, finding in enumerate(findings)))
     seen: list[Finding] = []
     hidden: list[Finding] = []
     stop: tuple[Rank, str] | None = None
     emptied: Rank | None = None
+    unread: set[str] = set()
     for rank, number in ranked:
         finding = findings[number]
         is_after = stop is not None and not (finding.code == stop[1] == "schema-violation" and rank[:3] == stop[0][:3])
         is_second = finding.code in EMPTYING and emptied is not None
         skipped_domain = emptied is not None and rank[0] == DOMAIN and rank > emptied
-        if is_after or is_second or skipped_domain:
-            is_shown = CHECKS[finding.code].own or finding.code in UNREADABLE
-            (seen if is_shown else hidden).append(finding)
-            continue
-        seen.append(finding)
-        if finding.code in STOPPING:
+        is_behind = is_after or is_second or skipped_domain
+        if is_behind:
+            is_unread_file = finding.code in UNREADABLE and finding.location.path not in unread
+            (seen if CHECKS[finding.code].own or is_unread_file else hidden).append(finding)
+        else:
+            seen.append(finding)
+        if finding.code in UNREADABLE:
+            unread.add(finding.location.path)
+        if not is_behind and finding.code in STOPPING:
             stop = stop or (rank, finding.code)
-        elif finding.code in EMPTYING:
+        elif not is_behind and finding.code in EMPTYING:
             emptied = rank
     return seen, hidden
 

@@ -14,6 +14,7 @@ from turncheck.project.versions import SUPPORTED, parse_version
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
 from turncheck.validation import schemas
 from turncheck.validation.domain_loading import check_domain_file
+from turncheck.validation.facts import read_data_files
 from turncheck.validation.findings import found
 from turncheck.validation.schema_rules import faults_of
 from turncheck.validation.suggestions import suggestion
@@ -202,7 +203,7 @@ def _two_slashes(intent: str, place: Location) -> Finding:
 
 def check_empty_lists(project: Project) -> Iterator[Finding]:
     """Keys of story steps with nothing behind them, where Rasa wants a list or a text."""
-    for file in project.files:
+    for file in read_data_files(project):
         root = file.mapping if file.has_stories else None
         for key in ("stories", "rules"):
             for block in _mappings_in(root.items.get(key) if root is not None else None):

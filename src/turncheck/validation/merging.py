@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
-from turncheck.validation.facts import UTTER
+from turncheck.validation.facts import UTTER, read_data_files
 from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def check_merging(project: Project, facts: Facts) -> Iterator[Finding]:
         if file.role == "domain":
             yield from _merge(domain, _defined(file))
     data: dict[str, dict[str, Location]] = {"responses": {}, "actions": {}, "e2e_actions": {}}
-    for file in project.files:
+    for file in read_data_files(project):
         if file.has_nlu:
             data["responses"].update(_defined(file).get("responses", {}))
     for intent, place in facts.retrieval_intents.items():
