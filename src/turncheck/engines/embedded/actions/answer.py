@@ -1,8 +1,8 @@
 """What an action server answers → typed messages and events, checked once, where it comes in.
 
 Nothing of a malformed answer is used. It is malformed where it makes Rasa 3.6 fail the action, or lose the message when
-it is to be sent; whatever Rasa takes is taken here with the same effect. The one thing that is stricter: a text that is none
-is malformed beside buttons, too, though one of Rasa's channels would hand it on.
+it is to be sent; whatever Rasa takes is taken here with the same effect. In one thing this is stricter: a text that is
+none is malformed beside buttons, too, where some of Rasa's channels would hand it on.
 """
 
 from __future__ import annotations
