@@ -66,6 +66,20 @@ def test_only_duplicates_of_the_file_merged_last_are_warned_about(
     assert len(hidden) == 1 - len(expected)
 
 
+@pytest.mark.parametrize(("text", "expected"), [("x: 1\n", ["greet"]), ("session_config: {}\n", [])])
+def test_a_file_without_a_key_of_a_domain_is_not_the_last_one(
+    text: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = folder(tmp_path, other="intents:\n- greet\n", third=text)
+    listing = os.listdir
+    order = ["main", "other", "third"]
+    monkeypatch.setattr(
+        os, "listdir", lambda path: sorted(listing(path), key=lambda name: _rank(order, name.partition(".")[0]))
+    )
+    merged = [one.message for one in data_validate(root) if one.code == "domain-merge-duplicate"]
+    assert [message.split("'")[1] for message in merged] == expected
+
+
 def _rank(order: list[str], name: str) -> int:
     return order.index(name) if name in order else len(order)
 

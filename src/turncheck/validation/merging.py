@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
 from turncheck.validation.facts import UTTER, read_data_files
 from turncheck.validation.findings import found
+from turncheck.validation.loading import is_domain_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,7 +64,7 @@ def forgotten_duplicates(project: Project) -> Iterator[Finding]:
     With each file that it merges Rasa notes the duplicates anew (``Domain.merge_domain_dicts``): only those of the last
     one are left when all are merged.
     """
-    files = [file for file in project.files if file.role == "domain" and _defined(file)]
+    files = [file for file in project.files if file.role == "domain" and is_domain_file(project, file)]
     domain: dict[str, dict[str, Location]] = {section: {} for section in _SECTIONS}
     for file in files[:-1]:
         yield from _merge(domain, _defined(file))
