@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 
 from turncheck import __version__
 from turncheck.engine_choice import given_rasa
-from turncheck.engines.base import CutShortError
+from turncheck.engines.base import INTERRUPTED, CutShortError
 from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
 from turncheck.files import write_all, write_file
+from turncheck.measured import as_far_as_it_goes, end_with, not_run
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.project.python_code import code_of_actions
 from turncheck.project.reader import read_stories
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.project.testfiles import TEST_STORY_PREFIX, find_test_stories
+from turncheck.render.not_run import not_run_text
 from turncheck.render.story_files import story_files
 from turncheck.render.story_text import story_text
-from turncheck.report.model import EngineInfo, ProjectInfo, Report, Source, Tool
+from turncheck.report.model import EngineInfo, ProjectInfo, Report, Skipped, Source, Tool
 from turncheck.story_download import download
 from turncheck.trainable import ensure_policies_accepted, ensure_trainable, read_given_project
 from turncheck.validation.coverage import coverage, reached_by_stories
@@ -76,14 +78,74 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
     Ends with 0 though stories fail, unless ``fail_on_prediction_errors``. Custom actions are never called.
 
     Raises:
-        UserError: nothing to read or to judge, no model, a file that cannot be written.
+        UserError: nothing to read or to judge, no model, a file that cannot be written. Where the engine gave up, all
+            that was finished is written before.
+        TrainingRefusedError: there was no model, and the project cannot be trained.
+        KeyboardInterrupt: somebody interrupted it; what was finished is written.
+    """
+    report, stopped = measure_core(options, screen, source)
+    write_core_files(report, output, screen)
+    tell_core(report)
+    if stopped is not None:
+        end_with(stopped)
+    return core_exit_code(report, options)
+
+
+def tell_core(report: Report) -> None:
+    """Print what was measured, or why nothing was."""
+    core = report.core
+    sys.stdout.write(not_run_text(report) if core is None else story_text(core, report.engine, report.coverage))
+
+
+def core_exit_code(report: Report, options: CoreTestOptions) -> int:
+    """Return 1 where a story failed and that is to fail the command, else 0."""
+    stories = report.core.stories if report.core is not None else ()
+    failed = any(not story.passed for story in stories if not story.duplicate)
+    return EXIT_FAILED if failed and options.fail_on_prediction_errors else EXIT_OK
+
+
+@dataclass(frozen=True, slots=True)
+class _CoreMeasurement:
+    core: Core
+    engine: EngineInfo
+
+
+def measure_core(
+    options: CoreTestOptions, screen: Screen, source: Source | None = None
+) -> tuple[Report, CutShortError | None]:
+    """Judge test stories, and return the report with what ended it before its end.
+
+    Raises:
+        UserError: nothing to read or to judge, no model, flags that do not fit together.
         TrainingRefusedError: there was no model, and the project cannot be trained.
     """
     stories = read_test_stories(options)
     project = read_given_project(options.project, options.domain, None, options.config, options.endpoints)
-    stopped: CutShortError | None = None
+    measured = as_far_as_it_goes(lambda: _measured(options, project, stories, screen))
+    finished, stopped = measured.finished, measured.stopped
+    core = finished.core if finished is not None else None
+    if core is not None and not core.stories:
+        raise UserError("there is nothing to test: the files hold no test stories", remedy="Name some with --stories.")
+    skipped = Skipped(evaluation="core", reason=not_run(stopped)) if stopped is not None and core is None else None
+    reached = reached_by_stories(_run(stories, core)) if core is not None else None
+    report = Report(
+        tool=Tool(name="turncheck", version=__version__),
+        project=ProjectInfo(name=project.name),
+        source=source or Source(),
+        seed=options.seed,
+        engine=finished.engine if finished is not None else None,
+        core=core,
+        coverage=coverage(project, reached, code_of_actions(project.root)) if reached is not None else {},
+        skipped=(skipped,) if skipped else (),
+        stopped=measured.reason,
+        timings=dict(screen.timings),
+    )
+    return report, stopped
+
+
+def _measured(options: CoreTestOptions, project: Project, stories: Sequence[Story], screen: Screen) -> _CoreMeasurement:
+    reads_texts = options.end_to_end or has_annotated_texts(stories)
     with given_rasa(options.rasa, project) as rasa:
-        reads_texts = options.end_to_end or has_annotated_texts(stories)
         if rasa is None:
             subject = _subject(options, project, screen, reads_texts=reads_texts)
         else:
@@ -101,28 +163,9 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
             if rasa is not None:
                 rasa.ensure_same_model(core)
         except CutShortError as error:
-            if error.finished is None:
-                raise
-            stopped, core = error, error.finished
-    if not core.stories:
-        raise UserError("there is nothing to test: the files hold no test stories", remedy="Name some with --stories.")
-    report = Report(
-        tool=Tool(name="turncheck", version=__version__),
-        project=ProjectInfo(name=project.name),
-        source=source or Source(),
-        seed=options.seed,
-        engine=subject.info,
-        core=core,
-        coverage=coverage(project, reached_by_stories(_run(stories, core)), code_of_actions(project.root)),
-        stopped=None if stopped is None else str(stopped),
-        timings=dict(screen.timings),
-    )
-    write_core_files(report, output, screen)
-    sys.stdout.write(story_text(core, subject.info, report.coverage))
-    if stopped is not None:
-        raise stopped
-    failed = any(not story.passed for story in core.stories if not story.duplicate)
-    return EXIT_FAILED if failed and options.fail_on_prediction_errors else EXIT_OK
+            done = _CoreMeasurement(error.finished, subject.info) if error.finished is not None else None
+            raise CutShortError(error, done) from error
+    return _CoreMeasurement(core, subject.info)
 
 
 def _run(stories: Sequence[Story], core: Core) -> list[Story]:
@@ -136,17 +179,17 @@ def _number(stories: Sequence[Story], limit: int | None) -> int:
 
 
 def write_core_files(report: Report, output: CoreOutput, screen: Screen) -> None:
-    """Write the files of ``rasa test core``, the pictures, the report where one is wanted."""
+    """Write the report where one is wanted, the files of ``rasa test core``, and the pictures where nobody waits."""
+    if output.json is not None:
+        from turncheck.report.codec import encode  # noqa: PLC0415 - where a report is wanted
+
+        write_file(output.json, encode(report))
     core = report.core
     if core is None:
         return
     files = story_files(core, errors=output.errors, warnings=output.warnings, successes=output.successes)
     write_all(output.folder, files)
-    if output.json is not None:
-        from turncheck.report.codec import encode  # noqa: PLC0415 - where a report is wanted
-
-        write_file(output.json, encode(report))
-    if output.plots:
+    if output.plots and report.stopped != INTERRUPTED:
         with screen.step("plots", "Drawing"):
             from turncheck.render.story_plots import story_plots  # noqa: PLC0415 - where it is wanted
 

@@ -15,9 +15,10 @@ from turncheck.assistants import AssistantOptions, read_assistant, running_assis
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engine_choice import given_rasa
 from turncheck.engines.base import CutShortError
-from turncheck.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.evaluation.e2e import DEFAULT_CHANNEL, INTERRUPTED, CaseRun, evaluate_cases
+from turncheck.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
+from turncheck.evaluation.e2e import DEFAULT_CHANNEL, CaseRun, evaluate_cases, none_run
 from turncheck.files import write_file
+from turncheck.measured import as_far_as_it_goes, end_with, not_run
 from turncheck.project.e2e_cases import DEFAULT_PATH, read_cases
 from turncheck.project.python_code import code_of_actions
 from turncheck.remote_models import fetch_model
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from turncheck.project.e2e_model import E2ECase, E2ECases
     from turncheck.project.model import Project
     from turncheck.rasa_engines import RasaEngines
-    from turncheck.report.model import CaseResult, EndToEnd
+    from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
     from turncheck.screen import Screen
     from turncheck.settings import Settings
 
@@ -65,10 +66,12 @@ def run_test_e2e(
     screen: Screen,
     output: TextIO,
 ) -> int:
-    """Run the cases: 0 if none failed, 1 if one did, 2 if all were skipped, 130 if it was interrupted.
+    """Run the cases: 0 if none failed, 1 if one did, 2 if all were skipped.
 
     Raises:
         UserError: cases that cannot be read, a path that is missing, nothing to run, an assistant that cannot be made.
+            Where the engine gave up, all that was finished is written before.
+        KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
     if options.rasa is not None and options.run.channel != DEFAULT_CHANNEL:
         raise UserError("--channel is for the embedded engine: a Rasa server is talked to by its channel 'rest'")
@@ -76,29 +79,32 @@ def run_test_e2e(
     read = read_cases(assistant.project, options.paths or (assistant.project / DEFAULT_PATH,))
     checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project), project.flows)
     _refuse_faulty(read, checked, screen)
-    stopped: CutShortError | None = None
-    with _talking_to(options.rasa, assistant, project, environment, screen) as (engine, rasa):
-        with screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"):
-            progress = Progress(output, len(read.cases))
-            try:
-                result = evaluate_cases(engine, read.cases, options.run, progress.finished)
-                if rasa is not None:
-                    rasa.ensure_same_model(result)
-            except CutShortError as error:
-                stopped, result = error, error.finished
-            progress.end()
-        covered = coverage(project, reached_by_conversations(result.exercised), code_of_actions(project.root))
-        report = Report(
-            tool=Tool(name="turncheck", version=__version__),
-            project=ProjectInfo(name=project.name),
-            source=Source(),
-            seed=assistant.seed,
-            engine=engine.info,
-            e2e=result,
-            coverage=covered,
-            stopped=None if stopped is None else str(stopped),
-            timings=dict(screen.timings),
-        )
+    progress = Progress(output, len(read.cases))
+
+    def measure() -> _E2EMeasurement:
+        with (
+            _talking_to(options.rasa, assistant, project, environment, screen) as (engine, rasa),
+            screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"),
+        ):
+            return _measured(engine, rasa, read.cases, options.run, progress)
+
+    measured = as_far_as_it_goes(measure)
+    finished, stopped = measured.finished, measured.stopped
+    if finished is not None:
+        result = finished.result
+    else:
+        result = none_run(read.cases, not_run(stopped) if stopped is not None else "")
+    report = Report(
+        tool=Tool(name="turncheck", version=__version__),
+        project=ProjectInfo(name=project.name),
+        source=Source(),
+        seed=assistant.seed,
+        engine=finished.engine if finished is not None else None,
+        e2e=result,
+        coverage=coverage(project, reached_by_conversations(result.exercised), code_of_actions(project.root)),
+        stopped=measured.reason,
+        timings=dict(screen.timings),
+    )
     seconds = screen.timings.get("e2e", 0.0)
     output.write(e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage))
     if options.results is not None:
@@ -108,13 +114,35 @@ def run_test_e2e(
     if options.json is not None:
         write_file(options.json, encode(report))
     if stopped is not None:
-        raise stopped
-    if INTERRUPTED in result.remarks:
-        return EXIT_INTERRUPTED
+        end_with(stopped)
     if not result.passed and not result.failed:
         screen.note("Nothing was tested: all cases were skipped.")
         return EXIT_NOT_DONE
     return EXIT_FAILED if result.failed else EXIT_OK
+
+
+@dataclass(frozen=True, slots=True)
+class _E2EMeasurement:
+    result: EndToEnd
+    engine: EngineInfo
+
+
+def _measured(
+    engine: ConversationEngine,
+    rasa: RasaEngines | None,
+    cases: Sequence[E2ECase],
+    run: CaseRun,
+    progress: Progress,
+) -> _E2EMeasurement:
+    try:
+        result = evaluate_cases(engine, cases, run, progress.finished)
+        if rasa is not None:
+            rasa.ensure_same_model(result)
+    except CutShortError as error:
+        raise CutShortError(error, _E2EMeasurement(error.finished, engine.info)) from error
+    finally:
+        progress.end()
+    return _E2EMeasurement(result, engine.info)
 
 
 @contextmanager

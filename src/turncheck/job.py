@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from turncheck.comparison.baseline import Present
+from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.engines.base import INTERRUPTED
 from turncheck.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.github.artifacts import BASELINE_NAME
-from turncheck.measure import INTERRUPTED, measure
+from turncheck.measure import measure
 from turncheck.outputs import render_outputs
 from turncheck.render.rendered import Rendered
 from turncheck.report.codec import encode
@@ -63,6 +64,8 @@ def run_job(inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: S
         UserError: the job could not be done at all.
     """
     report = measure(inputs, screen)
+    if report.stopped == INTERRUPTED:
+        return conclude(report, Missing("not looked for, since the run was interrupted"), links, inputs.rules)
     with screen.step("baseline", "Looking for the baseline"):
         baseline = find_baseline(report)
     return conclude(report, baseline, links, inputs.rules)

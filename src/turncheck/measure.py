@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from turncheck import __version__
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.engine_choice import chosen_engines
-from turncheck.engines.base import CutShortError, EngineError
+from turncheck.engines.base import INTERRUPTED
 from turncheck.errors import UserError
 from turncheck.given import read_given, read_tests
+from turncheck.measured import as_far_as_it_goes, not_run
 from turncheck.project.config import smallest_max_history
 from turncheck.project.e2e_cases import read_cases
 from turncheck.project.model import UserStep
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 
 
 Section = TypeVar("Section")
-INTERRUPTED: Final = "interrupted"
-"""Why a report has not all that was asked for, where a person or a cancelled job ended it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +79,30 @@ def measure(inputs: Inputs, screen: Screen) -> Report:
     with screen.step("reading", "Reading the project"):
         project = read_given(settings)
         tests = read_tests(settings)
-    with chosen_engines(settings, project, inputs.environment, inputs.hosts) as engines:
-        run = _Run(inputs, project, tests, engines, screen)
-        nlu, core, e2e = run.nlu(), run.core(), run.e2e()
-    validation = run.validation()
+    run: _Run | None = None
+    try:
+        with chosen_engines(settings, project, inputs.environment, inputs.hosts) as engines:
+            run = _Run(inputs, project, tests, engines, screen)
+            run.evaluate()
+        run.validate()
+    except KeyboardInterrupt:
+        if run is None:
+            raise
+        run.interrupt()
+    return _report(inputs, project, tests, run, screen)
+
+
+def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: Screen) -> Report:
+    settings, nlu, e2e = inputs.settings, run.nlu_measurement, run.e2e_section
     return Report(
         tool=Tool(name="turncheck", version=__version__),
         project=ProjectInfo(name=inputs.name or project.name, root=inputs.root),
         source=inputs.source,
         seed=settings.seed,
-        engine=engines.info(measured=nlu.engine if nlu else None),
-        validation=validation,
+        engine=run.engines.info(measured=nlu.engine if nlu else None),
+        validation=run.validation_section,
         nlu=nlu.section if nlu else None,
-        core=core,
+        core=run.core_section,
         e2e=e2e,
         coverage=_coverage(project, tests, e2e),
         settings=gate_settings(settings),
@@ -115,9 +125,42 @@ class _Run:
         self.tests = tests
         self.engines = engines
         self.screen = screen
+        self.nlu_measurement: NluMeasurement | None = None
+        self.core_section: Core | None = None
+        self.e2e_section: EndToEnd | None = None
+        self.validation_section: Validation | None = None
         self.skipped: dict[str, Skipped] = {}
         self.stopped: str | None = None
         self.case_findings: tuple[Finding, ...] = ()
+
+    def evaluate(self) -> None:
+        """Run what needs the engine.
+
+        Raises:
+            KeyboardInterrupt: somebody interrupted it, so that whoever stops the engine makes haste.
+        """
+        self.nlu_measurement = self.nlu()
+        self.core_section = self.core()
+        self.e2e_section = self.e2e()
+        if self.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
+
+    def validate(self) -> None:
+        """Run what needs the files alone."""
+        self.validation_section = self.validation()
+
+    def interrupt(self) -> None:
+        """Mark as not run what has no result yet."""
+        self.stopped = INTERRUPTED
+        sections: dict[Evaluation, object] = {
+            "validate": self.validation_section,
+            "nlu": self.nlu_measurement,
+            "core": self.core_section,
+            "e2e": self.e2e_section,
+        }
+        for name, section in sections.items():
+            if section is None and name not in self.skipped:
+                self._skip(name, f"not run: {INTERRUPTED}")
 
     def nlu(self) -> NluMeasurement | None:
         """Language understanding: held-out where there are test sentences, else by cross-validation."""
@@ -176,7 +219,6 @@ class _Run:
         """The end-to-end test cases, custom actions by the action server that the settings or the project name."""
         from turncheck.assistants import running_server  # noqa: PLC0415 - see `nlu`
         from turncheck.dialogue.domain import DialogueDomain  # noqa: PLC0415
-        from turncheck.evaluation.e2e import INTERRUPTED as NOT_FINISHED  # noqa: PLC0415
         from turncheck.evaluation.e2e import CaseRun, evaluate_cases  # noqa: PLC0415
         from turncheck.validation.test_case_names import check_cases  # noqa: PLC0415
 
@@ -201,10 +243,7 @@ class _Run:
                 return evaluate_cases(engine, read.cases, CaseRun(workers=workers))
 
         with self.screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"):
-            section = self._measured("e2e", all_cases)
-        if section is not None and NOT_FINISHED in section.remarks:
-            self.stopped = INTERRUPTED
-        return section
+            return self._measured("e2e", all_cases)
 
     def validation(self) -> Validation | None:
         """The data: what Rasa checks, and what it passes in silence."""
@@ -245,23 +284,21 @@ class _Run:
 
     def _measured(self, evaluation: Evaluation, measure_it: Callable[[], Section]) -> Section | None:
         """Return what was measured; where the engine gave up, what it had done until then: nothing runs after it."""
-        try:
+
+        def with_one_model() -> Section:
             section = measure_it()
             self.engines.ensure_same_model(section)
-            return section  # noqa: TRY300 - what follows are the other ways it ends
-        except EngineError as error:
-            self.stopped = str(error)
-            finished: Section | None = error.finished if isinstance(error, CutShortError) else None
-            if finished is None:
-                self._skip(evaluation, f"not run: {error.what}")
-            return finished
+            return section
+
+        try:
+            measured = as_far_as_it_goes(with_one_model)
         except UserError as error:
             self._skip(evaluation, _refused(error, evaluation))
             return None
-        except KeyboardInterrupt:
-            self.stopped = INTERRUPTED
-            self._skip(evaluation, f"not run: {INTERRUPTED}")
-            return None
+        self.stopped = measured.reason
+        if measured.finished is None and measured.stopped is not None:
+            self._skip(evaluation, not_run(measured.stopped))
+        return measured.finished
 
     def _why_not(self, evaluation: str) -> str | None:
         """The reasons that hold for any evaluation with an engine."""

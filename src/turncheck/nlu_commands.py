@@ -10,26 +10,28 @@ from typing import TYPE_CHECKING, Final
 from turncheck import __version__
 from turncheck.checkout import find_checkout
 from turncheck.engine_choice import given_rasa
-from turncheck.engines.base import CutShortError
+from turncheck.engines.base import INTERRUPTED
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
 from turncheck.evaluation.rasa_split import response_name, split_as_rasa
 from turncheck.files import write_all, write_file
+from turncheck.measured import as_far_as_it_goes, end_with, not_run
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.project.nlu_writer import write_nlu_yaml, write_responses_yaml
 from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, read_nlu, read_nlu_responses, read_project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.nlu_text import nlu_text
+from turncheck.render.not_run import not_run_text
 from turncheck.render.rasa_files import as_json, intent_errors, nlu_files
 from turncheck.render.rendered import Rendered
 from turncheck.report.codec import encode
-from turncheck.report.model import ProjectInfo, Report, Source, Tool
+from turncheck.report.model import ProjectInfo, Report, Skipped, Source, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from turncheck.engines.base import NluEngine
+    from turncheck.engines.base import CutShortError, NluEngine
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
@@ -96,7 +98,25 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
     cross-validation.
 
     Raises:
-        UserError: nothing to read, nothing to judge, a file that cannot be written.
+        UserError: nothing to read, nothing to judge, a file that cannot be written. Where the engine gave up, all that
+            was finished is written before.
+        KeyboardInterrupt: somebody interrupted it; what was finished is written.
+    """
+    report, stopped = measure_nlu(options, screen, source)
+    write_test_files(report, output, screen)
+    sys.stdout.write(nlu_text(report.nlu, report.engine) if report.nlu is not None else not_run_text(report))
+    if stopped is not None:
+        end_with(stopped)
+    return EXIT_OK
+
+
+def measure_nlu(
+    options: NluTestOptions, screen: Screen, source: Source | None = None
+) -> tuple[Report, CutShortError | None]:
+    """Judge NLU data, and return the report with what ended it before its end.
+
+    Raises:
+        UserError: nothing to read, nothing to judge, flags that do not fit together.
     """
     project, data = read_training_and_test(options, screen)
     reason = why_not_testable(
@@ -104,31 +124,29 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
     )
     if reason:
         raise UserError(f"there is nothing to test: {reason}", remedy="Name NLU data with --nlu.")
-    stopped: CutShortError | None = None
-    with given_rasa(options.rasa, project) as rasa:
-        try:
-            measured = _measured(project, data, options, rasa, screen)
+
+    def measure() -> NluMeasurement:
+        with given_rasa(options.rasa, project) as rasa:
+            measurement = _measured(project, data, options, rasa, screen)
             if rasa is not None:
-                rasa.ensure_same_model(measured)
-        except CutShortError as error:
-            if error.finished is None:
-                raise
-            stopped, measured = error, error.finished
+                rasa.ensure_same_model(measurement)
+        return measurement
+
+    measured = as_far_as_it_goes(measure)
+    finished, stopped = measured.finished, measured.stopped
+    skipped = Skipped(evaluation="nlu", reason=not_run(stopped)) if stopped is not None and finished is None else None
     report = Report(
         tool=Tool(name="turncheck", version=__version__),
         project=ProjectInfo(name=project.name),
         source=source or _source(options.project),
         seed=options.seed,
-        engine=measured.engine,
-        nlu=measured.section,
-        stopped=None if stopped is None else str(stopped),
+        engine=finished.engine if finished else None,
+        nlu=finished.section if finished else None,
+        skipped=(skipped,) if skipped else (),
+        stopped=measured.reason,
         timings=dict(screen.timings),
     )
-    write_test_files(report, measured, output, screen)
-    sys.stdout.write(nlu_text(measured.section, measured.engine))
-    if stopped is not None:
-        raise stopped
-    return EXIT_OK
+    return report, stopped
 
 
 def _measured(
@@ -257,18 +275,20 @@ def engine_for(project: Project, options: NluTestOptions, screen: Screen) -> Emb
         )
 
 
-def write_test_files(report: Report, measured: NluMeasurement, output: NluOutput, screen: Screen) -> None:
-    """Write the files of ``rasa test nlu``, the pictures, the report where one is wanted."""
-    nlu = measured.section
+def write_test_files(report: Report, output: NluOutput, screen: Screen) -> None:
+    """Write the report where one is wanted, the files of ``rasa test nlu``, and the pictures where nobody waits."""
+    if output.json is not None:
+        write_file(output.json, encode(report))
+    nlu = report.nlu
+    if nlu is None:
+        return
     files = nlu_files(nlu, successes=output.successes, errors=output.errors)
     write_all(output.folder, files)
     if output.report_folder is not None:
         write_all(output.report_folder, [file for file in files if file.name.endswith("_report.json")])
     if output.errors_file is not None:
         write_file(output.errors_file, as_json("errors.json", intent_errors(nlu)).encoded)
-    if output.json is not None:
-        write_file(output.json, encode(report))
-    if output.plots or output.histogram_file or output.confusion_file:
+    if report.stopped != INTERRUPTED and (output.plots or output.histogram_file or output.confusion_file):
         with screen.step("plots", "Drawing"):
             _draw(report, output)
     screen.note(

@@ -115,7 +115,8 @@ class RasaEngines:
         """Make sure that what was measured until now was measured with one model.
 
         Raises:
-            CutShortError: a server that runs without us has another model than in the beginning.
+            CutShortError: a server that runs without us has another model than in the beginning, or refuses to say
+                which; or somebody interrupted it.
         """
         if self._served is None or not isinstance(self.server, RasaClient):
             return
@@ -123,13 +124,15 @@ class RasaEngines:
             now = self.server.served()
         except CutError:  # it is gone, and has answered all that it was asked
             return
+        except (EngineError, KeyboardInterrupt) as error:
+            raise CutShortError(error, finished) from error
         if now != self._served:
-            error = EngineError(
+            changed = EngineError(
                 f"the Rasa server at {self.server.name} had another model in the end ({_named(now)})"
                 f" than in the beginning ({_named(self._served)}): what was measured is of both",
                 remedy="Measure again, with a server that keeps its model as long as it is asked.",
             )
-            raise CutShortError(error, finished)
+            raise CutShortError(changed, finished)
 
     def _client(self) -> RasaClient:
         """Return the server, the project's own model loaded.

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.e2e_command import Progress, results_yaml
-from turncheck.engines.base import CustomAction, Turn
+from turncheck.engines.base import CustomAction, CutShortError, Turn
 from turncheck.errors import UserError
 from turncheck.evaluation.e2e import CaseRun, evaluate_cases
 from turncheck.evaluation.e2e_assertions import judge_assertions
@@ -498,8 +498,11 @@ def test_interrupted_what_was_finished_is_kept_and_nobody_waits_for_the_rest() -
     fixtures: list[dict[str, Any]] = [{}, {"waits": True}, {}, {"last": True}]
     cases = [case(str(number), expected, slots=slots) for number, slots in enumerate(fixtures)]
     begin = time.monotonic()
-    result = evaluate_cases(Slow({"a": turn(bot("x"))}), cases, CaseRun(workers=2), interrupt)
+    with pytest.raises(CutShortError, match="interrupted") as raised:
+        evaluate_cases(Slow({"a": turn(bot("x"))}), cases, CaseRun(workers=2), interrupt)
     assert time.monotonic() - begin < 30
+    assert raised.value.interrupted
+    result = raised.value.finished
     assert [c.outcome for c in result.cases] == ["passed", "skipped", "passed", "passed"]
     assert result.remarks == ("not run: interrupted",)
 

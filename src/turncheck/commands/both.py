@@ -124,8 +124,11 @@ def _train_options(namespace: argparse.Namespace, data: list[Path] | None) -> Tr
 
 def _test_both(namespace: argparse.Namespace) -> int:
     """Judge the stories end to end, then the NLU data; what the project has not is left out, and said."""
-    from turncheck.core_commands import CoreOutput, CoreTestOptions, run_test_core  # noqa: PLC0415 - not for --help
-    from turncheck.errors import EXIT_OK, UserError  # noqa: PLC0415
+    from turncheck.both_command import run_test_both  # noqa: PLC0415 - not for --help
+    from turncheck.commands import nlu  # noqa: PLC0415 - see `add_test`
+    from turncheck.core_commands import CoreOutput, CoreTestOptions, run_test_core  # noqa: PLC0415
+    from turncheck.errors import UserError  # noqa: PLC0415
+    from turncheck.nlu_commands import config_files  # noqa: PLC0415
     from turncheck.project.reader import read_project  # noqa: PLC0415
     from turncheck.project.testfiles import find_test_stories  # noqa: PLC0415
 
@@ -138,7 +141,6 @@ def _test_both(namespace: argparse.Namespace) -> int:
         raise UserError(
             "there is nothing to test: neither test stories nor NLU data", remedy="See --stories and --nlu."
         )
-    code = EXIT_OK
     if has_stories:
         options = CoreTestOptions(
             project=namespace.project,
@@ -163,12 +165,11 @@ def _test_both(namespace: argparse.Namespace) -> int:
             warnings=not namespace.no_warnings,
             plots=not namespace.no_plot,
         )
-        code = run_test_core(options, output, screen)
-    else:
-        screen.note("No test stories: only the NLU data are tested.")
-    if not has_nlu:
-        screen.note("No NLU data: only the test stories are tested.")
-        return code
-    from turncheck.commands import nlu  # noqa: PLC0415 - see `add_test`
-
-    return max(code, nlu.test_nlu(namespace))
+        if not has_nlu:
+            screen.note("No NLU data: only the test stories are tested.")
+            return run_test_core(options, replace(output, json=namespace.json), screen)
+        if len(config_files(configs)) <= 1:
+            return run_test_both(options, output, *nlu.nlu_options(namespace), screen)
+        return max(run_test_core(options, output, screen), nlu.test_nlu(namespace))
+    screen.note("No test stories: only the NLU data are tested.")
+    return nlu.test_nlu(namespace)

@@ -109,18 +109,13 @@ def add_data_split(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def test_nlu(namespace: argparse.Namespace) -> int:
     """Run ``test nlu`` on parsed flags: a comparison where several configurations are named."""
-    from turncheck.nlu_commands import (  # noqa: PLC0415 - not for --help
-        DEFAULT_COMPARISON_FOLDER,
-        DEFAULT_FOLDER,
-        config_files,
-        run_test_nlu,
-    )
+    from turncheck.nlu_commands import DEFAULT_COMPARISON_FOLDER, config_files, run_test_nlu  # noqa: PLC0415 - see below
 
     screen = screen_of(namespace)
     configs = config_files(namespace.config or [])
-    options = _options(namespace, configs[0] if configs else None)
+    options, output = nlu_options(namespace)
     if len(configs) <= 1:
-        return run_test_nlu(options, _output(namespace, DEFAULT_FOLDER), screen)
+        return run_test_nlu(options, output, screen)
 
     from turncheck.nlu_comparison import run_compare_nlu  # noqa: PLC0415 - only for a comparison
 
@@ -133,6 +128,14 @@ def test_nlu(namespace: argparse.Namespace) -> int:
         percentages=namespace.percentages or (0, 25, 50, 75),
         cluster=namespace.cluster,
     )
+
+
+def nlu_options(namespace: argparse.Namespace) -> tuple[NluTestOptions, NluOutput]:
+    """Return what ``test nlu`` measures with one configuration, and what it writes."""
+    from turncheck.nlu_commands import DEFAULT_FOLDER, config_files  # noqa: PLC0415 - not for --help
+
+    configs = config_files(namespace.config or [])
+    return _options(namespace, configs[0] if configs else None), _output(namespace, DEFAULT_FOLDER)
 
 
 def _options(namespace: argparse.Namespace, config: Path | None) -> NluTestOptions:

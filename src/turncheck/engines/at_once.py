@@ -65,34 +65,45 @@ def ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question], at
     """Ask every question, ``at_once`` of them at a time; with 1 no thread is started.
 
     Raises:
-        CutShortError: the engine can answer no more: the first question without an answer says why. ``finished`` holds
-            the answers so far, ``None`` for the others.
+        CutShortError: the engine can answer no more: the first question without an answer says why. Or it was
+            interrupted. ``finished`` holds the answers so far, ``None`` for the others.
     """
     stopped = Event()
     errors: dict[int, EngineError] = {}
+    answers: list[Answer | None] = [None] * len(questions)
+    interrupt: KeyboardInterrupt | None = None
 
-    def one(number: int, question: Question) -> Answer | None:
+    def one(number: int, question: Question) -> None:
         # What was asked before is finished first: which error is told does not depend on who is faster.
         if stopped.is_set() or any(earlier < number for earlier in list(errors)):
-            return None
+            return
         try:
-            return ask(question)
+            answers[number] = ask(question)
         except EngineError as error:
             errors[number] = error
-            return None
 
+    tasks = [partial(one, number, question) for number, question in enumerate(questions)]
+    try:
+        _do_all(tasks, at_once)
+    except KeyboardInterrupt as error:
+        interrupt = error
+    finally:
+        stopped.set()  # what waits is not asked any more
+    kept = list(answers)  # a call that is under way is not waited for, nor listened to
+    if interrupt is not None or errors:
+        cause = interrupt or errors[min(errors)]
+        raise CutShortError(cause, kept if any(answer is not None for answer in kept) else None)
+    return [answer for answer in kept if answer is not None]
+
+
+def _do_all(tasks: Sequence[Callable[[], None]], at_once: int) -> None:
     if at_once <= 1:
-        answers = [one(number, question) for number, question in enumerate(questions)]
-    else:
-        workers = Workers(at_once)
-        try:
-            futures = [workers.submit(partial(one, number, question)) for number, question in enumerate(questions)]
-            answers = [workers.result(future) for future in futures]
-        except BaseException:
-            stopped.set()  # interrupted: what waits is not asked any more
-            raise
-        finally:
-            workers.close()
-    if errors:
-        raise CutShortError(errors[min(errors)], answers if any(answer is not None for answer in answers) else None)
-    return [answer for answer in answers if answer is not None]
+        for task in tasks:
+            task()
+        return
+    workers = Workers(at_once)
+    try:
+        for future in [workers.submit(task) for task in tasks]:
+            workers.result(future)
+    finally:
+        workers.close()

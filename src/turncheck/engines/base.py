@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from turncheck.errors import UserError
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from turncheck.report.model import EngineInfo
 
 
+INTERRUPTED: Final = "interrupted"
+"""Why something was not finished, where a person or a cancelled job ended it."""
+
+
 class EngineError(UserError):
     """The engine can answer no more (a server that is gone or refuses): the rest of a run is not run."""
 
@@ -26,14 +30,18 @@ class PassingError(EngineError):
 
 
 class CutShortError(EngineError):
-    """An engine could answer no more in the middle of something.
+    """An engine could answer no more in the middle of something, or somebody interrupted it.
 
     ``finished``: what was done before, in the shape of the result that would have been returned, or ``None``. Of
-    several answers those that are missing are ``None``.
+    several answers those that are missing are ``None``. ``interrupted``: a person or a cancelled job ended it.
     """
 
-    def __init__(self, cause: UserError, finished: Any = None) -> None:
-        super().__init__(cause.what, location=cause.location, remedy=cause.remedy)
+    def __init__(self, cause: UserError | KeyboardInterrupt, finished: Any = None) -> None:
+        if isinstance(cause, KeyboardInterrupt):
+            super().__init__(INTERRUPTED)
+        else:
+            super().__init__(cause.what, location=cause.location, remedy=cause.remedy)
+        self.interrupted = isinstance(cause, KeyboardInterrupt) or getattr(cause, "interrupted", False)
         self.finished = finished
 
 

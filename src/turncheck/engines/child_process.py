@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 STOP_SECONDS: Final = 10.0
+HURRIED_SECONDS: Final = 1.5
+"""Where something went wrong or somebody interrupted it: a cancelled job of GitHub's is killed after ten seconds."""
 LOG_LINES: Final = 30
 _PROCESSES: Final = Path("/proc")
 _LOG_BYTES: Final = 20_000
@@ -71,6 +73,8 @@ def split_command(what: str, command: str) -> list[str]:
 def running_child(what: str, words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Iterator[Child]:
     """Start a program in ``folder`` and yield it; at the end it is stopped, with the processes it started.
 
+    After an error or an interrupt it has less time to end by itself.
+
     ``environment`` is all that it gets.
 
     Raises:
@@ -89,18 +93,20 @@ def running_child(what: str, words: Sequence[str], folder: Path, environment: Ma
             )
         except (OSError, ValueError) as error:
             raise UserError(f"{what}'s command '{shlex.join(words)}' cannot be run: {error}") from error
+        seconds = HURRIED_SECONDS
         try:
             yield Child(what, process, log)
+            seconds = STOP_SECONDS
         finally:
-            _stop(process)
+            _stop(process, seconds)
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes], seconds: float) -> None:
     """End the process with all below it: servers with workers of their own leave none behind. Who cannot wait kills."""
     below = _descendants(process.pid)
     try:
         _signal(process, signal.SIGTERM)
-        process.wait(STOP_SECONDS)
+        process.wait(seconds)
     except subprocess.TimeoutExpired:
         pass
     finally:

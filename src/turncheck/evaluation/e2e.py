@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from turncheck.engines.at_once import Workers
-from turncheck.engines.base import CutShortError, EngineError, PassingError
+from turncheck.engines.base import INTERRUPTED, CutShortError, EngineError, PassingError
 from turncheck.errors import UserError
 from turncheck.evaluation.e2e_assertions import judge_assertions
 from turncheck.evaluation.e2e_coverage import Exercised
@@ -27,7 +27,7 @@ DEFAULT_TIMEOUT: Final = 60.0
 """Seconds a turn may take."""
 DEFAULT_CHANNEL: Final = "cmdline"
 NOT_RUN: Final = "not run: an earlier case failed (--fail-fast)"
-INTERRUPTED: Final = "not run: interrupted"
+NOT_FINISHED: Final = f"not run: {INTERRUPTED}"
 EXPECTS_NOTHING: Final = "the case expects nothing"
 _TOLD: Final = ("ran", "stubbed", "failed", "timed out")
 """What may become of an action with a reason that the case is to tell."""
@@ -61,14 +61,14 @@ def evaluate_cases(
 ) -> EndToEnd:
     """Run the cases; the results are in the cases' order, whatever the number of workers.
 
-    ``finished`` is told each result in that order, as soon as it is known. Interrupted, what was finished is kept and
-    the rest is marked as not run (:data:`INTERRUPTED` is then among the remarks).
+    ``finished`` is told each result in that order, as soon as it is known.
 
     Raises:
-        CutShortError: the engine failed in the middle; in ``finished`` the cases that it could not run are skipped.
+        CutShortError: the engine failed in the middle, or somebody interrupted it; in ``finished`` the cases that were
+            not run to their end are skipped.
     """
     outcomes: list[CaseOutcome] = []
-    remarks: tuple[str, ...] = ()
+    interrupt: KeyboardInterrupt | None = None
     lost: dict[int, EngineError] = {}
     workers = Workers(run.workers)
     tasks = (partial(_run_unless_lost, engine, case, run, lost, number) for number, case in enumerate(cases))
@@ -78,21 +78,28 @@ def evaluate_cases(
             outcomes.append(_outcome(case, future, run, outcomes, lost))
             if finished is not None:
                 finished(outcomes[-1].result)
-    except KeyboardInterrupt:
-        remarks = (INTERRUPTED,)
+    except KeyboardInterrupt as error:
+        interrupt = error
         outcomes += [
-            (future.done() and future.result()) or CaseOutcome(_skipped(case, INTERRUPTED), Exercised())
+            (future.done() and future.result()) or CaseOutcome(_skipped(case, NOT_FINISHED), Exercised())
             for case, future in list(zip(cases, futures, strict=True))[len(outcomes) :]
         ]
     finally:
         for future in futures:
             future.cancel()
         workers.close()
-    section = _section(outcomes, remarks)
-    told = [number for number in sorted(lost) if outcomes[number].result.reason not in {NOT_RUN, INTERRUPTED}]
+    section = _section(outcomes, (NOT_FINISHED,) if interrupt is not None else ())
+    if interrupt is not None:
+        raise CutShortError(interrupt, section)
+    told = [number for number in sorted(lost) if outcomes[number].result.reason != NOT_RUN]
     if told:
         raise CutShortError(lost[told[0]], section)
     return section
+
+
+def none_run(cases: Sequence[E2ECase], reason: str) -> EndToEnd:
+    """Return the section of cases none of which could be run."""
+    return _section([CaseOutcome(_skipped(case, reason), Exercised()) for case in cases], ())
 
 
 def _outcome(

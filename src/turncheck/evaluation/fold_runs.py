@@ -40,7 +40,8 @@ def run_folds(
     """Run all folds that judge something, in order; ``workers`` is as in :func:`evaluate_nlu`.
 
     Raises:
-        CutShortError: the engine failed; ``finished`` are the folds that were done, ``None`` without any.
+        CutShortError: the engine failed, or somebody interrupted it; ``finished`` are the folds that were done,
+            ``None`` without any.
     """
     folds = [fold for fold in range(plan.count) if plan.judged(fold)]
     if workers == 0:
@@ -51,7 +52,7 @@ def run_folds(
         for fold in folds:
             try:
                 runs.append(_run_fold(project, trainer, plan, fold))
-            except EngineError as error:
+            except (EngineError, KeyboardInterrupt) as error:
                 raise CutShortError(error, runs or None) from error
             if progress:
                 progress(len(runs), len(folds))
@@ -61,10 +62,13 @@ def run_folds(
 
     light = _for_workers(project)
     pool = Parallel(n_jobs=workers, return_as="generator")
-    for run in pool(delayed(_run_fold)(light, trainer, plan, fold) for fold in folds):
-        runs.append(run)
-        if progress:
-            progress(len(runs), len(folds))
+    try:
+        for run in pool(delayed(_run_fold)(light, trainer, plan, fold) for fold in folds):
+            runs.append(run)
+            if progress:
+                progress(len(runs), len(folds))
+    except KeyboardInterrupt as interrupt:
+        raise CutShortError(interrupt, runs or None) from interrupt
     return runs
 
 

@@ -108,7 +108,8 @@ def evaluate_held_out(
 
     Raises:
         ValueError: there are no test sentences.
-        CutShortError: the engine failed in the middle; ``finished`` is the measurement of what it had answered.
+        CutShortError: the engine failed in the middle, or somebody interrupted it; ``finished`` is the measurement of
+            what it had answered.
     """
     if reason := why_not_testable(project, test_data, folds=2):
         raise ValueError(reason)
@@ -159,7 +160,8 @@ def cross_validate(
 
     Raises:
         ValueError: there is nothing to judge.
-        CutShortError: the engine failed in the middle; ``finished`` is the measurement of the folds that were done.
+        CutShortError: the engine failed in the middle, or somebody interrupted it; ``finished`` is the measurement of
+            the folds that were done.
     """
     if reason := why_not_testable(project, None, folds=folds):
         raise ValueError(reason)

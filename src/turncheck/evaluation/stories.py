@@ -59,7 +59,8 @@ def evaluate_stories(
     marked as duplicates.
 
     Raises:
-        CutShortError: the engine failed in the middle; ``finished`` holds the stories that were judged.
+        CutShortError: the engine failed in the middle, or somebody interrupted it; ``finished`` holds the stories that
+            were judged.
     """
     trackers = trackers_of([story for story in stories if story.kind == "story"], ensemble.domain)
     chosen = trackers.stories[:max_stories]
@@ -67,8 +68,11 @@ def evaluate_stories(
     if max_stories is not None:
         duplicates = duplicates[: max(max_stories - len(chosen), 0)]
     everything = (*chosen, *duplicates)
-    understood = _understood(everything, ensemble, nlu) if end_to_end else None
-    tokens = _tokens(everything, understood, nlu)
+    try:
+        understood = _understood(everything, ensemble, nlu) if end_to_end else None
+        tokens = _tokens(everything, understood, nlu)
+    except CutShortError as error:
+        raise CutShortError(error) from error  # some sentences were read, and no story was judged
     done = _Count(len(everything), progress)
 
     # What was heard may differ where the stories do not, and several at a time do not wait for each other.

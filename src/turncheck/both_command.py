@@ -1,0 +1,86 @@
+"""Bare ``turncheck test``: the stories, then the NLU data, one report of both."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from turncheck.core_commands import core_exit_code, measure_core, tell_core, write_core_files
+from turncheck.engines.base import CutShortError
+from turncheck.errors import UserError
+from turncheck.files import write_file
+from turncheck.measured import end_with, not_run
+from turncheck.nlu_commands import measure_nlu, write_test_files
+from turncheck.render.nlu_text import nlu_text
+from turncheck.render.not_run import not_run_text
+from turncheck.report.codec import encode
+from turncheck.report.model import EngineInfo, Report, Skipped
+
+if TYPE_CHECKING:
+    from turncheck.core_commands import CoreOutput, CoreTestOptions
+    from turncheck.nlu_commands import NluOutput, NluTestOptions
+    from turncheck.screen import Screen
+
+
+def run_test_both(
+    core: CoreTestOptions, core_output: CoreOutput, nlu: NluTestOptions, nlu_output: NluOutput, screen: Screen
+) -> int:
+    """Judge test stories and NLU data, and write Rasa's files of both and the report, which ``nlu_output`` names.
+
+    Where the stories could not be judged to their end the NLU data are not judged any more; where the NLU data cannot
+    be judged, what was found of the stories is kept.
+
+    Raises:
+        UserError: what ended it, after all that was finished is written.
+        KeyboardInterrupt: somebody interrupted it; what was finished is written.
+    """
+    report, stopped = measure_core(core, screen)
+    write_core_files(report, core_output, screen)
+    tell_core(report)
+    if stopped is None:
+        report, stopped = _with_nlu(report, nlu, replace(nlu_output, json=None), screen)
+    else:
+        report = _without_nlu(report, stopped)
+        sys.stdout.write(not_run_text(structs.replace(report, skipped=report.skipped[-1:])))
+    if nlu_output.json is not None:
+        write_file(nlu_output.json, encode(report))
+    if stopped is not None:
+        end_with(stopped)
+    return core_exit_code(report, core)
+
+
+def _with_nlu(
+    report: Report, options: NluTestOptions, output: NluOutput, screen: Screen
+) -> tuple[Report, CutShortError | None]:
+    """Add to the report of the stories what the NLU data give."""
+    try:
+        nlu, stopped = measure_nlu(options, screen)
+    except UserError as error:
+        stopped = CutShortError(error)
+        return _without_nlu(report, stopped), stopped
+    write_test_files(nlu, output, screen)
+    sys.stdout.write(nlu_text(nlu.nlu, nlu.engine) if nlu.nlu is not None else not_run_text(nlu))
+    both = structs.replace(
+        nlu, engine=_of_both(report.engine, nlu.engine), core=report.core, coverage=report.coverage, seed=report.seed
+    )
+    return both, stopped
+
+
+def _without_nlu(report: Report, stopped: CutShortError) -> Report:
+    skipped = Skipped(evaluation="nlu", reason=not_run(stopped))
+    return structs.replace(report, skipped=(*report.skipped, skipped), stopped=str(stopped))
+
+
+def _of_both(one: EngineInfo | None, other: EngineInfo | None) -> EngineInfo | None:
+    """Return the engine with all that stood in for something, and all notes, each once."""
+    if one is None or other is None:
+        return one or other
+    return structs.replace(
+        one,
+        substitutions=tuple(dict.fromkeys((*one.substitutions, *other.substitutions))),
+        notes=tuple(dict.fromkeys((*one.notes, *other.notes))),
+        model=one.model or other.model,
+    )
