@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import socket
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,6 +145,56 @@ def test_a_server_that_is_not_there_is_named() -> None:
     with pytest.raises(ServerError, match=rf"{gone.url} cannot be reached \(connection refused\)") as raised:
         describe(client(gone))
     assert "Is it running" in str(raised.value)
+
+
+def listening(answer: Callable[[bytes], bytes]) -> tuple[int, list[bytes]]:
+    """A server that reads a line, as Rasa does; where there is none yet, it waits. What it was sent is in the list."""
+    server, received = socket.create_server(("127.0.0.1", 0)), list[bytes]()
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            threading.Thread(target=one, args=(connection,), daemon=True).start()
+
+    def one(connection: socket.socket) -> None:
+        with connection:
+            received.append(connection.recv(65536))
+            if reply := answer(received[-1]):
+                connection.sendall(reply)
+            else:
+                time.sleep(20)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return server.getsockname()[1], received
+
+
+def test_plain_http_that_never_answers_the_beginning_of_tls_is_told_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turncheck.engines.rasa_server.client.CONNECT_TIMEOUT", 0.3)
+    hello = b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n"
+    port, received = listening(lambda sent: hello if sent.startswith(b"HEAD / HTTP/1.1\r\n") else b"")
+    begin = time.monotonic()
+    access = Access(f"https://me:word@127.0.0.1:{port}", token="secret", jwt="a.b.c")
+    with pytest.raises(ServerError, match="speaks no TLS, but plain HTTP") as raised:
+        RasaClient(access, sleep=lambda _: None).version()
+    assert "http:// rather than https://" in str(raised.value)
+    assert time.monotonic() - begin < 5
+    plain = b"".join(sent for sent in received if sent.startswith(b"HEAD"))
+    assert plain, "it was asked"
+    assert [secret for secret in (b"secret", b"a.b.c", b"me:", b"Authorization") if secret in plain] == []
+
+
+@pytest.mark.parametrize("reply", [b"", b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"])
+def test_a_server_that_begins_no_tls_and_speaks_no_http_is_not_reached(
+    monkeypatch: pytest.MonkeyPatch, reply: bytes
+) -> None:
+    monkeypatch.setattr("turncheck.engines.rasa_server.client.CONNECT_TIMEOUT", 0.2)
+    monkeypatch.setattr("turncheck.engines.rasa_server.client._PROBE_SECONDS", 0.2)
+    port, _ = listening(lambda sent: reply if sent.startswith(b"HEAD") else b"")
+    with pytest.raises(SlowAnswerError, match=r"cannot be reached within 0\.2 seconds"):
+        RasaClient(Access(f"https://127.0.0.1:{port}"), sleep=lambda _: None).version()
 
 
 def test_a_wrong_token_is_named_and_never_shown(rasa: FakeRasa) -> None:

@@ -17,7 +17,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,7 +77,10 @@ class _WatchedHttp(HTTPConnection):
 
 class _WatchedHttps(HTTPSConnection):
     def connect(self) -> None:
-        super().connect()
+        try:
+            super().connect()
+        except TimeoutError as error:  # of the handshake: the connection is there
+            raise ConnectTimeoutError(self, "the other side begins no TLS") from error
         _watch(self.sock)
 
     def request(self, *arguments: Any, **options: Any) -> None:

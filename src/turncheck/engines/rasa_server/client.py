@@ -10,9 +10,10 @@ import threading
 import time
 from dataclasses import dataclass, field
 from functools import partial
+from http import HTTPStatus
 from json import loads
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import requests
 from urllib3.exceptions import HTTPError
@@ -34,6 +35,9 @@ Read = TypeVar("Read")
 
 TIMEOUT: Final = 60.0
 """Seconds for one answer."""
+CONNECT_TIMEOUT: Final = 5.0
+"""Seconds until a server that was never reached has to be there, and to speak TLS where its address says so."""
+_PROBE_SECONDS: Final = 3.0
 ATTEMPTS: Final = 3
 PAUSE: Final = 0.5
 """Seconds before the second attempt; doubled for each further one."""
@@ -204,10 +208,12 @@ class RasaClient:
         while True:
             try:
                 response = self._answer(method, path, json, params, until)
+            except requests.ConnectTimeout:
+                failure: ServerError = self._not_connected(path, until)
             except requests.Timeout:
                 seconds = self.access.timeout if until is None else until.seconds
                 what = f"does not answer {_shown(path)} within {seconds:g} seconds"
-                failure: ServerError = SlowAnswerError(f"the Rasa server at {self.name} {what}")
+                failure = SlowAnswerError(f"the Rasa server at {self.name} {what}")
             except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError, HTTPError) as error:
                 failure = self._unreachable(error, path)
             except requests.RequestException as error:  # an address that is none, an answer that cannot be decoded
@@ -240,7 +246,7 @@ class RasaClient:
                 self._base + path,
                 json=json,
                 params={**params, **token},
-                timeout=limit,
+                timeout=(limit if self._was_there else min(limit, CONNECT_TIMEOUT), limit),
                 allow_redirects=False,
                 stream=True,
             )
@@ -331,6 +337,33 @@ class RasaClient:
                 remedy="Does it still run? Its log may tell what happened.",
             )
         return self._failure(path, f"cannot be reached ({_kind(error)})", CutError)
+
+    def _not_connected(self, path: str, until: Deadline | None) -> ServerError:
+        """Say why no connection came about in time. A server that waits for HTTP never answers the beginning of TLS."""
+        if self._base.startswith("https://") and not self._was_there and self._speaks_plain_http():
+            return ServerError(
+                f"the server at {self.name} speaks no TLS, but plain HTTP ({_shown(path)})",
+                remedy="Write its address with http:// rather than https://.",
+            )
+        seconds = self.access.timeout if until is None else until.seconds
+        if not self._was_there:
+            seconds = min(seconds, CONNECT_TIMEOUT)
+        return SlowAnswerError(
+            f"the Rasa server at {self.name} cannot be reached within {seconds:g} seconds ({_shown(path)})",
+            remedy="Is it running, and is the address right?",
+        )
+
+    def _speaks_plain_http(self) -> bool:
+        """Ask for nothing, and show nothing: whoever listens has not proved who they are."""
+        address = urlsplit(self._base)
+        host = address.hostname or ""
+        place = f"http://{f'[{host}]' if ':' in host else host}:{address.port or 443}/"
+        try:
+            with within(_PROBE_SECONDS), session() as one:
+                status = one.head(place, timeout=_PROBE_SECONDS, allow_redirects=False).status_code
+        except (requests.RequestException, OSError):
+            return False
+        return status != HTTPStatus.BAD_REQUEST  # what speaks TLS may say so in plain HTTP
 
     def _untrusted(self, error: Exception, path: str) -> ServerError:
         if "CERTIFICATE_VERIFY_FAILED" not in str(error):
