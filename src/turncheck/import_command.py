@@ -15,7 +15,7 @@ from turncheck.evaluation.imported_shapes import (
     ensure_report,
     read_json,
 )
-from turncheck.evaluation.imported_stories import import_core
+from turncheck.evaluation.imported_stories import STORY_REPORT, import_core
 from turncheck.files import write_file
 from turncheck.project.reader import read_nlu, read_stories
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _REPORT: Final = "_report.json"
 _INTENTS: Final = "intent"
+_STORY_FILES: Final = ("failed_test_stories.yml", "successful_test_stories.yml", "stories_with_warnings.yml")
 _POLICY_ENTITIES: Final = "TEDPolicy"
 """Rasa writes its files whether or not the policy is there; what it found is no understanding of a pipeline's."""
 
@@ -116,6 +117,9 @@ def import_results(
 
 def _nlu(files: _Files, places: dict[tuple[str, str | None], Location]) -> Nlu | None:
     named = files.named_reports()
+    for found in files.named_entries():
+        if (missing := f"{found.rpartition('_')[0]}{_REPORT}").removesuffix(_REPORT) not in named:
+            raise _without_figures(files.folder, found, missing)
     extractors = {name: files.results(name) for name in named if name not in {_INTENTS, "story", _POLICY_ENTITIES}}
     extractors = {name: one for name, one in extractors.items() if not name.startswith(RESPONSES)}
     if _INTENTS not in named and not extractors and RESPONSES not in named:
@@ -130,16 +134,26 @@ def _nlu(files: _Files, places: dict[tuple[str, str | None], Location]) -> Nlu |
 
 
 def _core(files: _Files, places: dict[str, Location]) -> Core | None:
-    report = files.report("story_report.json")
+    report = files.report(STORY_REPORT)
+    failed, passed, warned = (files.text(name) for name in _STORY_FILES)
     if report is None:
+        for found in filter(None, (failed, passed, warned)):
+            raise _without_figures(files.folder, found[0], STORY_REPORT)
         return None
     return import_core(
         report,
-        failed=files.text("failed_test_stories.yml"),
-        passed=files.text("successful_test_stories.yml"),
-        warned=files.text("stories_with_warnings.yml"),
+        failed=failed,
+        passed=passed,
+        warned=warned,
         places=places,
         entities=files.results(_POLICY_ENTITIES, None),
+    )
+
+
+def _without_figures(folder: Path, found: str, missing: str) -> UserError:
+    return UserError(
+        f"{folder} holds {found} without {missing}, which `rasa test` writes beside it",
+        remedy="Name the folder with all files that `rasa test` wrote.",
     )
 
 
@@ -169,6 +183,11 @@ class _Files:
     def named_reports(self) -> list[str]:
         """Return what there are ``…_report.json`` of, sorted."""
         return sorted(path.name.removesuffix(_REPORT) for path in self.folder.glob(f"*{_REPORT}"))
+
+    def named_entries(self) -> list[str]:
+        """Return the names of the files that list sentences, sorted."""
+        names = {path.name for part in ("errors", "successes") for path in self.folder.glob(f"*_{part}.json")}
+        return sorted(name for name in names if not name.startswith(f"{_POLICY_ENTITIES}_"))
 
     def report(self, name: str) -> dict[str, Any] | None:
         """Return the figures of a ``…_report.json``."""

@@ -8,18 +8,27 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from turncheck.comparison.baseline import Present
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
 from turncheck.errors import UserError
 from turncheck.import_command import import_results
 from turncheck.render.rasa_files import nlu_files
 from turncheck.render.story_files import story_files
 from turncheck.report.codec import decode, encode
+from turncheck.report.model import GateSettings
+
+if TYPE_CHECKING:
+    from turncheck.comparison.model import Verdict
+    from turncheck.report.model import Report
 
 ORACLE = Path(__file__).parents[1] / "oracle"
 REPORTS = ORACLE.glob("nlu/*/expected/results/intent_report.json")
@@ -101,9 +110,129 @@ def test_without_successes_the_report_says_so(tmp_path: Path) -> None:
     nlu = import_results(tmp_path, tmp_path / "none").nlu
     assert nlu is not None
     assert nlu.intents is not None
-    assert nlu.intents.report["weighted avg"]["support"] > nlu.examples
+    assert nlu.intents.report["weighted avg"]["support"] == nlu.examples
+    assert nlu.unlisted == 19
     assert any("sentences whose intent is right are not listed" in remark for remark in nlu.remarks)
     assert all(scores.spans is None for scores in nlu.entities.values())
+
+
+# --- what is not listed is not green ---------------------------------------------------------------------------------
+
+STORIES = ORACLE / "core" / "memo_short_history" / "expected"
+
+
+def stories_of(folder: Path, tmp_path: Path, *without: str) -> Path:
+    made = tmp_path / "results"
+    shutil.copytree(folder, made)
+    for name in without:
+        (made / name).unlink(missing_ok=True)
+    return made
+
+
+def without_lists(tmp_path: Path, name: str, *parts: str) -> Path:
+    """What Rasa writes with --no-errors, or without --successes."""
+    made = tmp_path / name
+    shutil.copytree(ORACLE / "nlu" / "lr_crf_travel" / "expected" / "results", made)
+    for path in made.iterdir():
+        if any(path.name.endswith(f"_{part}.json") for part in parts):
+            path.unlink()
+    return made
+
+
+def judged(report: Report, base: Report | None = None, *rules: str) -> Verdict:
+    compared = compare(report, Present(base, way="file", commit="b" * 40)) if base else None
+    return judge(report, compared, GateSettings(max_regression=rules))
+
+
+def test_a_story_that_failed_and_is_not_named_has_failed(tmp_path: Path) -> None:
+    folder = stories_of(STORIES / "broken_wrong_action", tmp_path, "failed_test_stories.yml")
+    counted = json.loads((folder / "story_report.json").read_text())["conversation_accuracy"]
+    report = import_results(folder, tmp_path)
+    assert report.core is not None
+    unnamed = [story for story in report.core.stories if not story.named]
+    assert sum(not story.passed for story in unnamed) == counted["total"] - counted["correct"] > 0
+    assert len(report.core.stories) == counted["total"]
+    verdict = judged(report)
+    gate = next(gate for gate in verdict.gates if gate.name == "test-failures")
+    assert (verdict.outcome, gate.outcome) == ("failed", "failed")
+    assert "Rasa's files do not name it" in gate.failed_by[0].what
+
+
+def test_stories_that_passed_are_counted_without_their_names(tmp_path: Path) -> None:
+    figures = {"accuracy": 1.0, "conversation_accuracy": {"accuracy": 1.0, "correct": 3, "total": 3}}
+    (tmp_path / "story_report.json").write_text(json.dumps(figures))
+    (tmp_path / "failed_test_stories.yml").write_text("# None of the test stories failed - all good!")
+    report = import_results(tmp_path, tmp_path)
+    verdict = judged(report)
+    assert (verdict.outcome, verdict.summary) == ("passed", "3 of 3 stories passed")
+    failing = import_results(STORIES / "broken_wrong_action", tmp_path)
+    stories = compare(failing, Present(report, way="file")).stories
+    assert (len(stories.added_failing), stories.shared, stories.gone) == (4, 0, ())
+
+
+@pytest.mark.parametrize("content", ["", "null\n", "# cut"])
+def test_figures_that_contradict_the_list_are_an_error(tmp_path: Path, content: str) -> None:
+    folder = stories_of(STORIES / "broken_wrong_action", tmp_path)
+    (folder / "failed_test_stories.yml").write_text(content)
+    with pytest.raises(UserError, match=r"counts [1-9] failed stories, failed_test_stories.yml lists 0"):
+        import_results(folder, tmp_path)
+
+
+@pytest.mark.parametrize("figures", ['{"total": 1000000000}', '{"correct": -1, "total": 3}'])
+def test_no_file_can_claim_any_number_of_stories(tmp_path: Path, figures: str) -> None:
+    (tmp_path / "story_report.json").write_text(f'{{"conversation_accuracy": {figures}}}')
+    with pytest.raises(UserError, match="is not as `rasa test` writes it"):
+        import_results(tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "report"),
+    [
+        ("failed_test_stories.yml", "story_report.json"),
+        ("stories_with_warnings.yml", "story_report.json"),
+        ("intent_errors.json", "intent_report.json"),
+        ("DIETClassifier_successes.json", "DIETClassifier_report.json"),
+    ],
+)
+def test_a_list_without_its_figures_is_not_passed_over(tmp_path: Path, name: str, report: str) -> None:
+    (tmp_path / "RegexEntityExtractor_report.json").write_text("{}")
+    (tmp_path / name).write_text("[]")
+    with pytest.raises(UserError, match=f"holds {name} without {report}"):
+        import_results(tmp_path, tmp_path)
+
+
+def test_sentences_that_contradict_the_figures_are_an_error(tmp_path: Path) -> None:
+    folder = without_lists(tmp_path, "results")
+    (folder / "intent_errors.json").write_text("[]")
+    with pytest.raises(UserError, match=r"counts 1 wrong sentences, intent_errors.json lists 0"):
+        import_results(folder, tmp_path)
+
+
+@pytest.mark.parametrize("missing", [["errors"], ["successes"], ["errors", "successes"]])
+def test_a_drop_among_sentences_that_are_not_listed_fails_its_gate(tmp_path: Path, missing: list[str]) -> None:
+    folder = without_lists(tmp_path, "base", *missing)
+    base = import_results(folder, tmp_path)
+    assert base.nlu is not None
+    assert base.nlu.intents is not None
+    assert (base.nlu.examples, base.nlu.unlisted > 0) == (20, True)
+    worse = msgspec.structs.replace(base.nlu.intents, f1=base.nlu.intents.f1 / 2, accuracy=0.5)
+    head = msgspec.structs.replace(base, nlu=msgspec.structs.replace(base.nlu, intents=worse))
+    verdict = judged(head, base, "nlu.intents.f1: 0.01", "nlu.intents.accuracy: 0.01 significant")
+    outcomes = {gate.name: gate.outcome for gate in verdict.gates}
+    assert outcomes["max-regression: nlu.intents.f1: 0.01"] == "failed"
+    assert outcomes["max-regression: nlu.intents.accuracy: 0.01 significant"] == "not judged"
+    passed = judged(head, base)
+    assert "10 of 20 sentences understood" in passed.summary
+    assert any("does not list all" in warning for warning in compare(head, Present(base, way="file")).warnings)
+
+
+def test_exact_spans_are_not_judged_by_the_right_ones_alone(tmp_path: Path) -> None:
+    nlu = import_results(without_lists(tmp_path, "results", "errors"), tmp_path).nlu
+    assert nlu is not None
+    flawed = [name for name in nlu.entities if any(f"{name}: its wrong sentences" in one for one in nlu.remarks)]
+    assert flawed
+    assert all(nlu.entities[name].spans is None for name in flawed)
+    assert nlu.entity_spans is None
 
 
 @pytest.mark.parametrize(

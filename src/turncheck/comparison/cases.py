@@ -107,10 +107,10 @@ def _predictions(report: Report) -> tuple[NluPrediction, ...]:
 
 
 def story_cases(report: Report) -> list[Case]:
-    """Test stories. A duplicate is not a case of its own: what it is a copy of is."""
+    """Test stories, without duplicates (what they are copies of is a case) and passed ones without a name."""
     cases = []
     for story in report.core.stories if report.core else ():
-        if not story.duplicate:
+        if not story.duplicate and (story.named or not story.passed):
             wrong = next((step for step in story.steps if not step.passed), None)
             cases.append(
                 Case(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
@@ -26,7 +26,7 @@ from turncheck.comparison.changed_cases import (
     match_sentences,
 )
 from turncheck.comparison.explanations import Explainer, changed_items, collisions, training_difference
-from turncheck.comparison.metric_deltas import metric_deltas
+from turncheck.comparison.metric_deltas import has_unlisted, metric_deltas
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.model import (
     BaselineUsed,
@@ -40,6 +40,9 @@ from turncheck.comparison.model import (
 if TYPE_CHECKING:
     from turncheck.comparison.changed_cases import Matched
     from turncheck.report.model import Report
+
+
+UNLISTED: Final = "one side does not list all sentences that it judged: what changed is not known, nor if it is noise"
 
 
 def compare(report: Report, baseline: Baseline) -> Comparison:
@@ -127,6 +130,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         stories=changed_tests(stories),
         e2e=changed_tests(end_to_end),
         batch=changed_tests(batch),
+        unlisted=has_unlisted(base, head),
         new_findings=new_findings,
         gone_findings=gone_findings,
         intents=changed_names(base, head, "intents"),
@@ -153,11 +157,12 @@ def _differences(base: Report, head: Report) -> tuple[str, ...]:
         ("seed", str(base.seed), str(head.seed)),
         ("version of turncheck", base.tool.version, head.tool.version),
     ]
-    return tuple(
+    told = [
         f"another {what} on the base: {one}, now {other}"
         for what, one, other in facts
         if one and other and one != other
-    )
+    ]
+    return (*told, UNLISTED) if has_unlisted(base, head) else tuple(told)
 
 
 def _engine(report: Report) -> str:

@@ -47,10 +47,11 @@ def metric_deltas(
     if items:
         share = sum(item.covered for item in items) / len(items)
         after[COVERAGE_OF_CHANGES] = Metric(COVERAGE_OF_CHANGES, share, "higher", "score")
-    same = [pair for pair in intents.pairs if not {"edited", "renamed"} & set(pair.edits)]
-    pairs = _paired_predictions(base, head)
+    known = not has_unlisted(base, head)  # of lists with holes, what both sides have is no sample of what they judged
+    same = [pair for pair in intents.pairs if known and not {"edited", "renamed"} & set(pair.edits)]
+    pairs = _paired_predictions(base, head) if known else []
     tested = _tested(base, head, same, pairs)
-    same_intents = len(same) == len(intents.pairs) and not intents.added and not intents.removed
+    same_intents = known and len(same) == len(intents.pairs) and not intents.added and not intents.removed
     same_expectations = same_intents and {len(_predictions(base)), len(_predictions(head))} == {len(pairs)}
     counted = dict(_counted(tests))
     return tuple(
@@ -65,6 +66,11 @@ def metric_deltas(
         )
         for name, metric in {**before, **after}.items()
     )
+
+
+def has_unlisted(base: Report, head: Report) -> bool:
+    """Whether a side judged sentences that it does not list."""
+    return any(report.nlu is not None and report.nlu.unlisted > 0 for report in (base, head))
 
 
 _NOTHING: Final = Judged(None, None, None)

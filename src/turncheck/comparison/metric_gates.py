@@ -75,7 +75,7 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
     if delta.delta is None:
         return _judge_one_side(report, rule, delta, name)
     examples = comparison.examples
-    known = bool(examples.added or examples.removed or examples.edited)  # imported figures may come without sentences
+    known = not comparison.unlisted and bool(examples.added or examples.removed or examples.edited)
     if delta.judgement == "not judged" and not _is_counted(delta) and (rule.significant or known):
         reason = "no example was judged on both sides"
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)

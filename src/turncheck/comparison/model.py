@@ -227,6 +227,8 @@ class Comparison(_Part, frozen=True, kw_only=True):
     batch: ChangedCases = ChangedCases()
     new_findings: tuple[FindingChange, ...] = ()
     gone_findings: tuple[FindingChange, ...] = ()
+    unlisted: bool = False
+    """One side does not list all sentences that it judged: figures are compared as they stand."""
     intents: ChangedNames = ChangedNames()
     entity_types: ChangedNames = ChangedNames()
     collisions: tuple[Collision, ...] = ()

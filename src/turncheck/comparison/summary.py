@@ -47,9 +47,10 @@ def _tested(report: Report) -> str:
         cases = [case for suite in report.batch.suites for case in suite.cases]
         tested.append(f"{sum(case.passed for case in cases)} of {count(len(cases), 'batch case')}")
     passed_line = f"{' and '.join(tested)} passed" if tested else ""
-    if report.nlu and report.nlu.intents:
-        right = sum(example.correct for example in report.nlu.predictions)
-        understood = f"{right:,} of {count(report.nlu.examples, 'sentence')} understood"
+    if (nlu := report.nlu) and nlu.intents:
+        listed = sum(example.correct for example in nlu.predictions)
+        right = round(nlu.intents.accuracy * nlu.examples) if nlu.unlisted else listed
+        understood = f"{right:,} of {count(nlu.examples, 'sentence')} understood"
         return f"{passed_line}, {understood}" if passed_line else understood
     if not passed_line and report.validation and report.settings.evaluations == ("validate",):
         return f"{count(len(report.validation.findings), 'finding')} in the data, nothing else was asked for"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.embedded.nlu.tokenizers import locate_words
+from turncheck.errors import UserError
 from turncheck.evaluation.entities import EntityCase, score_spans
 from turncheck.evaluation.imported_shapes import figure
 from turncheck.evaluation.insights import find_insights
@@ -37,6 +38,7 @@ NO_SUCCESSES: Final = (
 )
 NO_ERRORS: Final = "The wrong sentences are not listed: `rasa test nlu` was called with --no-errors."
 RESPONSES: Final = "response_selection"
+_AVERAGES: Final = frozenset({"micro avg", "macro avg", "weighted avg", "no_entity"})
 _KNOWN: Final = {"start", "end", "entity", "value", "role", "group", "extractor", "confidence_entity"}
 
 
@@ -87,7 +89,12 @@ def import_nlu(
         folder: the folder of the files, where a sentence is said to be whose place is unknown.
 
     All have the shapes of :mod:`turncheck.evaluation.imported_shapes`.
+
+    Raises:
+        UserError: a file lists more or fewer sentences than the figures count.
     """
+    _ensure_counted("intent", intents)
+    _ensure_counted(RESPONSES, responses)
     sentences = _sentences(intents, responses, extractors)
     known = [(places.get((one.text, one.intent)) or places.get((one.text, None)), one) for one in sentences]
     if all(place is not None for place, _ in known):  # the order of the test data, which the files do not keep
@@ -95,16 +102,17 @@ def import_nlu(
     nowhere = Location(folder, 1)
     predictions = tuple(_prediction(one, place or nowhere) for place, one in known)
     cases = [EntityCase((), prediction.expected.entities, prediction.predicted.entities) for prediction in predictions]
-    complete = all(one.successes is not None for one in extractors.values())
+    complete = all(_lists_all(one) for one in extractors.values())
     return Nlu(
         mode="held-out",
         folds=None,
-        examples=len(predictions),
+        examples=max(len(predictions), _supported(intents)),
         intents=_intent_scores(intents),
         entities={name: _entity_scores(name, one, cases) for name, one in extractors.items()},
         entity_spans=score_spans(cases) if extractors and complete else None,
         response_selection=_response_scores(responses),
         predictions=predictions,
+        unlisted=max(0, _supported(intents) - len(intents.entries)),
         insights=find_insights(predictions, unseen=False),
         remarks=tuple(_remarks(intents, extractors)),
     )
@@ -119,8 +127,45 @@ def _remarks(intents: Results, extractors: Mapping[str, Results]) -> Iterable[st
     if wrong and intents.errors is None:
         yield NO_ERRORS
     for name, one in extractors.items():
+        if one.errors is None and not _flawless(one):
+            yield f"{name}: its wrong sentences are not listed: `rasa test nlu` was called with --no-errors."
         if one.successes is None:
             yield f"{name}: figures of exact spans need the file {name}_successes.json (--successes)."
+
+
+# --- what the files list, and what the figures count -----------------------------------------------------------------
+
+
+def _supported(results: Results) -> int:
+    """Return how many sentences the figures are about."""
+    return int(figure((results.report or {}).get("weighted avg"), "support"))
+
+
+def _ensure_counted(name: str, results: Results) -> None:
+    """Hold what is listed against the figures; both are of the sentences with such an expectation."""
+    number = _supported(results)
+    if not number:
+        return
+    right = round(figure(results.report, "accuracy") * number)
+    for part, listed, counted in (("errors", results.errors, number - right), ("successes", results.successes, right)):
+        if listed is not None and len(listed) != counted:
+            what = "wrong" if part == "errors" else "right"
+            raise UserError(
+                f"{name}_report.json counts {counted} {what} sentences, {name}_{part}.json lists {len(listed)}: the two"
+                " are not of one run, or the file was cut",
+                remedy="Empty the folder before `rasa test nlu` writes into it, and take all that it wrote.",
+            )
+
+
+def _flawless(results: Results) -> bool:
+    """Whether the figures say that nothing is wrong: Rasa writes no list of errors then."""
+    rows = [row for label, row in (results.report or {}).items() if isinstance(row, dict) and label not in _AVERAGES]
+    return all(figure(row, "f1-score") == 1 for row in rows)
+
+
+def _lists_all(results: Results) -> bool:
+    """Whether every sentence is listed that has an entity, annotated or found."""
+    return results.successes is not None and (results.errors is not None or _flawless(results))
 
 
 # --- sentences -------------------------------------------------------------------------------------------------------
@@ -229,7 +274,7 @@ def _response_scores(responses: Results) -> ResponseScores | None:
 def _entity_scores(name: str, results: Results, cases: Sequence[EntityCase]) -> EntityScores:
     report = results.report or {}
     spans: SpanScores | None = None
-    if results.successes is not None:
+    if _lists_all(results):
         spans = score_spans(cases, lambda case: case.predicted_by(name))
     average = _average(report)
     return EntityScores(

@@ -6,13 +6,17 @@ As Rasa 3.6 writes them (``tests/oracle``). Further keys may be there; what is t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Final
 
 import msgspec
 
 from turncheck.errors import UserError
 
 Json = Any
+
+MOST_STORIES: Final = 100_000
+"""No project has more test stories; a file from anywhere may say so, and each that failed is one of the report's."""
+_Count = Annotated[int, msgspec.Meta(ge=0, le=MOST_STORIES)]
 
 
 class _Figures(msgspec.Struct, rename={"f1": "f1-score"}):
@@ -25,8 +29,8 @@ class _Figures(msgspec.Struct, rename={"f1": "f1-score"}):
 
 class _Conversations(msgspec.Struct):
     accuracy: float | None = None
-    correct: int | None = None
-    total: int | None = None
+    correct: _Count | None = None
+    total: _Count | None = None
 
 
 class _StoryFigures(msgspec.Struct):

@@ -24,6 +24,9 @@ NO_SUCCESSES: Final = (
     "The stories that passed are not listed: `rasa test core` writes them with --successes. Their number is."
 )
 NO_ERRORS: Final = "The stories that failed are not listed: `rasa test core` was called with --no-errors."
+STORY_REPORT: Final = "story_report.json"
+UNNAMED: Final = "unknown: Rasa's files do not name it"
+"""What a story is called that is known by the figures alone."""
 _TITLE: Final = re.compile(r"(?P<name>.*) \((?P<path>[^()]*)\)", re.DOTALL)
 _PREDICTED: Final = re.compile(r"predicted: (?P<what>.*?)(?: after action_unlikely_intent)?")
 _UNLIKELY: Final = "action_unlikely_intent"
@@ -48,8 +51,10 @@ def import_core(
         places: where the project has its test stories, by their names.
         entities: what the policies found, ``TEDPolicy_report.json`` and its errors.
 
+    Stories that the figures count and no file lists are there all the same, under the name :data:`UNNAMED`.
+
     Raises:
-        UserError: a file has another shape.
+        UserError: a file has another shape, or the figures count other stories than it lists.
     """
     with_warning = {name for name, *_ in _stories(warned)} if warned else set()
     results = [_result(*story, places, passed=False, warned=False) for story in _stories(failed)]
@@ -64,7 +69,7 @@ def import_core(
     )
     remarks += [NO_ERRORS] if failed is None and conversations.get("correct") != conversations.get("total") else []
     return Core(
-        stories=tuple(results),
+        stories=(*results, *_unnamed(report, failed, passed, results)),
         report=dict(report),
         accuracy=figure(report, "accuracy"),
         conversation_accuracy=figure(conversations, "accuracy"),
@@ -78,6 +83,40 @@ def import_core(
 
 def _policy_entities(found: Results) -> PolicyEntities:
     return PolicyEntities(report=dict(found.report or {}), errors=tuple(found.errors or ()))
+
+
+def _unnamed(
+    report: Mapping[str, Any],
+    failed: tuple[str, str] | None,
+    passed: tuple[str, str] | None,
+    listed: Sequence[StoryResult],
+) -> list[StoryResult]:
+    """Return a result for each story that the figures count, where no file lists them.
+
+    Raises:
+        UserError: a file lists more or fewer stories than the figures count.
+    """
+    conversations = report.get("conversation_accuracy")
+    if not conversations:  # there were no stories
+        return []
+    right = int(figure(conversations, "correct"))
+    wrong = int(figure(conversations, "total")) - right
+    unnamed = []
+    for file, counted, is_passed in ((failed, wrong, False), (passed, right, True)):
+        number = sum(story.passed is is_passed for story in listed)
+        if file is None:
+            unnamed += [_counted(n, passed=is_passed) for n in range(1, counted + 1)]
+        elif number != counted:
+            what = f"{STORY_REPORT} counts {counted} {'passed' if is_passed else 'failed'} stories, {file[0]} lists"
+            raise UserError(
+                f"{what} {number}: the two are not of one run, or the file was cut",
+                remedy="Empty the folder before `rasa test core` writes into it, and take all that it wrote.",
+            )
+    return unnamed
+
+
+def _counted(number: int, *, passed: bool) -> StoryResult:
+    return StoryResult(name=f"{UNNAMED} ({number})", location=Location(STORY_REPORT, 1), passed=passed, named=False)
 
 
 _Story = tuple[str, Location, list[WrittenStep]]

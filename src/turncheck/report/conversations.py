@@ -50,7 +50,8 @@ class WrittenStep(Part, frozen=True, kw_only=True):
 class StoryResult(Part, frozen=True, kw_only=True):
     """A test story. ``duplicate``: Rasa would drop it silently, since an earlier one is the same.
 
-    ``written`` is the story with what was predicted instead, as Rasa writes it into its story files.
+    ``written`` is the story with what was predicted instead, as Rasa writes it into its story files. Not ``named`` are
+    those that imported files only count.
     """
 
     name: str
@@ -61,6 +62,7 @@ class StoryResult(Part, frozen=True, kw_only=True):
     steps: tuple[StoryStep, ...] = ()
     written: tuple[WrittenStep, ...] = ()
     duplicate: bool = False
+    named: bool = True
 
 
 class PolicyEntities(Part, frozen=True, kw_only=True):

@@ -225,6 +225,8 @@ class Nlu(Part, frozen=True, kw_only=True):
     training: tuple[TrainingSentence, ...] = ()
     predictions: tuple[NluPrediction, ...] = ()
     calibration_error: float | None = None
+    unlisted: int = 0
+    """How many sentences were judged whose intent ``predictions`` lack, since the imported files do not list them."""
     insights: Insights = Insights()
     remarks: tuple[str, ...] = ()
     """What a reader must know about how it was measured, a sentence each."""
