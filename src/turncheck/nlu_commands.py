@@ -26,6 +26,7 @@ from turncheck.render.rasa_files import as_json, intent_errors, nlu_files
 from turncheck.render.rendered import Rendered
 from turncheck.report.codec import encode
 from turncheck.report.model import ProjectInfo, Report, Skipped, Source, Tool
+from turncheck.screen import Screen, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.project.model import Example, NluData, Project, Response
     from turncheck.rasa_engines import RasaEngines
-    from turncheck.screen import Screen
     from turncheck.settings import Settings
 
 DEFAULT_FOLDER: Final = "results"
@@ -190,8 +190,8 @@ def _estimated(screen: Screen) -> Callable[[int, int], None]:
     begin = screen.clock()
 
     def tell(done: int, total: int) -> None:
-        minutes = (screen.clock() - begin) / done * (total - done) / 60
-        left = f": about {minutes:.0f} minutes are left" if done < total else ""
+        rest = (screen.clock() - begin) / done * (total - done)
+        left = f": about {duration(rest)} to go" if done < total else ""
         screen.note(f"{done} of {total} folds are done{left}")
 
     return tell

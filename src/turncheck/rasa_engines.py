@@ -25,6 +25,7 @@ from turncheck.errors import UserError
 from turncheck.model_choice import named_model
 from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.report.model import EngineInfo
+from turncheck.screen import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -108,8 +109,9 @@ class RasaEngines:
         seconds = self.server.training_seconds if isinstance(self.server, RasaProcess) else None
         many = f"Cross-validation with real Rasa trains {folds} models, one a fold"
         if seconds is None:
-            return f"{many}: about {folds} times as long as `rasa train nlu`. Test sentences (--nlu) would need none."
-        return f"{many}: up to about {folds * seconds / 60:.0f} minutes, since the whole model took {seconds:.0f} s."
+            long = f"about {folds} times as long as `rasa train nlu`, more exactly when the first is done"
+            return f"{many}: {long}. Test sentences (--nlu) would need none."
+        return f"{many}: up to about {duration(folds * seconds)}, since the whole model took {duration(seconds)}."
 
     def ensure_same_model(self, finished: object) -> None:
         """Make sure that what was measured until now was measured with one model.

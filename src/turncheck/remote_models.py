@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import BinaryIO
 
+    import requests
+
 MAX_MODEL_BYTES: Final = 2 << 30
 CONNECT_SECONDS: Final = 10
 READ_SECONDS: Final = 60
+_REMEDY: Final = "Is the address of --remote-storage right, and is somebody there?"
 BUCKET_VARIABLE: Final = "BUCKET_NAME"
 """As Rasa has it; credentials, region and endpoint are those that boto3 reads (``AWS_…``)."""
 
@@ -66,7 +69,21 @@ def _fetch_http(address: str, target: Path) -> None:
                         raise UserError(f"the model at {shown} has more than {MAX_MODEL_BYTES >> 30} GB")
                     file.write(chunk)
     except requests.RequestException as error:
-        raise UserError(f"the model at {shown} cannot be fetched: {str(error).replace(address, shown)}") from error
+        raise UserError(f"the model at {shown} cannot be fetched: {_why(error)}", remedy=_REMEDY) from error
+
+
+def _why(error: requests.RequestException) -> str:
+    import requests  # noqa: PLC0415 - only where something was fetched
+
+    from turncheck.engines.timed_http import was_refused  # noqa: PLC0415 - as above
+
+    if isinstance(error, requests.exceptions.SSLError):
+        return "its certificate is not trusted, or it speaks no TLS"
+    if isinstance(error, requests.Timeout):
+        return "there was no answer in time"
+    if isinstance(error, requests.ConnectionError):
+        return "nobody answers there" if was_refused(error) else "the connection was cut"
+    return f"it is no address, or no whole answer ({type(error).__name__})"
 
 
 def _fetch_s3(storage: str, name: str, environment: Mapping[str, str], target: Path) -> None:

@@ -11,7 +11,23 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_MINUTE = 60
+_LONG = 90
+"""Seconds that are told as minutes."""
 _CLEAR_LINE = "\r\x1b[2K"
+
+
+def duration(seconds: float) -> str:
+    """Return how long something takes, as one would say it.
+
+    >>> duration(0.4), duration(12.3), duration(89.9), duration(200)
+    ('a second', '12 seconds', '90 seconds', '3 minutes')
+    """
+    if round(seconds) <= 1:
+        return "a second"
+    if seconds < _LONG:
+        return f"{round(seconds)} seconds"
+    return f"{round(seconds / _MINUTE)} minutes"
 
 
 @dataclass(slots=True)

@@ -215,6 +215,7 @@ def test_what_cannot_be_done_ends_with_2_and_says_why(
     [
         ("foo: [", "endpoints.yml:1"),
         ("action_endpoint: http://localhost:5055/webhook", "the endpoint 'action_endpoint' must be a mapping"),
+        ("action_endpoint: http://localhost:5055/webhook", "Write `url: http://localhost:5055/webhook` below it."),
         ("action_endpoint: {url: 'http://localhost:1/', params: 5}", "'params' of 'action_endpoint' must be a map"),
         (
             "action_endpoint:\n  ulr: http://localhost:1/",

@@ -98,7 +98,7 @@ def test_what_is_missing_is_said(address: str, s3: dict[str, str], storage: Path
         ("no-such-folder", "m", "no storage of models"),
         ("https://a.example/", None, "which model"),
         ("aws", "m", "which bucket"),
-        ("http://127.0.0.1:1/", "m", "cannot be fetched"),
+        ("http://127.0.0.1:1/", "m", "the model at http://127.0.0.1:1/m cannot be fetched: nobody answers there"),
     ],
 )
 def test_what_cannot_be_is_an_error(into: Path, where: str, name: str | None, what: str) -> None:

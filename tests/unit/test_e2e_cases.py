@@ -141,6 +141,40 @@ def test_shared_fixtures_are_found_and_the_nearest_wins(tmp_path: Path) -> None:
     assert cases.cases[0].slots == {"a": "near"}
 
 
+def test_shared_fixtures_are_found_however_the_project_and_its_files_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = tmp_path / "bot" / "tests" / "deep"
+    below.mkdir(parents=True)
+    (tmp_path / "link").symlink_to("bot")
+    (below.parent / "conftest.yml").write_text("fixtures: [{shared: {a: 1}}]")
+    (below / "cases.yml").write_text(
+        "test_cases: [{test_case: x, fixtures: [shared], steps: [{user: a}, {bot: b}]}]", encoding="utf-8"
+    )
+    monkeypatch.chdir(below.parent)
+    for root, named in (
+        ("..", "deep"),
+        ("..", "../tests/deep/cases.yml"),
+        ("../../bot/../bot", "deep"),
+        ("../../link", "deep"),
+        ("..", "../../link/tests/deep"),
+    ):
+        cases = read_cases(Path(root), [Path(named)])
+        assert faults(cases) == [], (root, named)
+        assert cases.cases[0].slots == {"a": 1}
+
+
+def test_a_file_outside_the_project_has_the_fixtures_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "conftest.yml").write_text("fixtures: [{above: {a: 1}}]")
+    (tmp_path / "elsewhere" / "conftest.yml").write_text("fixtures: [{beside: {a: 2}}]")
+    text = "test_cases: [{test_case: x, fixtures: [FIXTURE], steps: [{user: a}, {bot: b}]}]"
+    for name, number in (("beside", 0), ("above", 1)):
+        (tmp_path / "elsewhere" / "cases.yml").write_text(text.replace("FIXTURE", name))
+        assert len(faults(read_cases(tmp_path / "bot", [tmp_path / "elsewhere" / "cases.yml"]))) == number
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [

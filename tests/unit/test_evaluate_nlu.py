@@ -36,6 +36,27 @@ def test_cross_validation_judges_every_sentence_once_by_an_engine_that_did_not_s
     assert spans.f1 == 1.0
 
 
+def test_a_message_that_says_its_intent_itself_has_no_tokens_to_score() -> None:
+    texts = {"greet you": 0, '/inform{"city": "Bonn"}': 7}
+    answers = {
+        text: Parse(
+            text,
+            PredictedIntent("inform", 1.0),
+            entities=(PredictedEntity(start, len(text), "city", "Bonn", "RegexMessageHandler"),) if start else (),
+        )
+        for text, start in texts.items()
+    }
+    annotated = example_of("inform", "in [Bonn]")
+    answers["in Bonn"] = Parse("in Bonn", PredictedIntent("inform", 1.0))
+    engine = ScriptedEngine(answers, ("CRFEntityExtractor",))
+    test_data = NluData(examples=(*(replace(annotated, text=text, entities=()) for text in texts), annotated))
+    nlu = evaluate_held_out(project_of(greetings_and_orders()), engine, test_data).section
+    assert {name: scores.tokens for name, scores in nlu.entities.items()} == {
+        "CRFEntityExtractor": 4,
+        "RegexMessageHandler": 4,
+    }
+
+
 def test_the_result_does_not_depend_on_the_number_of_workers() -> None:
     project = project_of(greetings_and_orders())
     one = evaluate_nlu(project, WordTrainer(), folds=3, workers=1)

@@ -6,6 +6,7 @@ does not. Shapes and rules: ``docs/e2e.md``.
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -96,14 +97,23 @@ def _read_file(folder: ProjectFolder, path: Path, *, must_have_cases: bool) -> E
     return FileReader(shared).read(root)
 
 
+def _folders_above(root: Path, path: Path) -> list[Path]:
+    """Return the folders from the project's root to that of the file; of a file outside the project that one alone.
+
+    However the two are named: with ``..`` in them, or one of them by a symbolic link.
+    """
+    for plain in (os.path.abspath, os.path.realpath):
+        own, top = Path(plain(path.parent)), Path(plain(root))
+        if own.is_relative_to(top):
+            parts = own.relative_to(top).parts
+            return [root.joinpath(*parts[:depth]) for depth in range(len(parts) + 1)]
+    return [path.parent]
+
+
 def _shared_fixtures(folder: ProjectFolder, path: Path) -> Named:
     """Return the fixtures of every ``conftest.yml`` from the project's root to the file's folder, the nearest last."""
     fixtures: Named = {}
-    absolute = path.absolute().parent
-    above = [absolute, *absolute.parents]
-    root = folder.root.absolute()
-    folders = above[: above.index(root) + 1] if root in above else [absolute]
-    for place in reversed(folders):
+    for place in _folders_above(folder.root, path):
         file = place / SHARED_FILE
         source = folder.read(file) if file.is_file() else None
         document = parse_yaml(source) if source else None

@@ -7,7 +7,7 @@ like a missing server. Here it is said.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from turncheck.finding import Finding
 from turncheck.project.model import Endpoint
@@ -30,6 +30,7 @@ _KEYS: Final = (
     "actions_module",
 )
 """What Rasa reads of ``action_endpoint``; ``actions_module`` is Rasa Pro's, which then needs no server."""
+_HINT: Final = "See Rasa's documentation of the model configuration."
 _CLOSE: Final = 0.8
 _CLOSE_TO_URL: Final = 0.6
 
@@ -53,7 +54,8 @@ def endpoints_from_file(file: ProjectFile) -> tuple[dict[str, Endpoint], tuple[F
             endpoints[str(key)] = Endpoint(str(key), node.data, root.key_location(key))
             findings += _action_server(root, node) if key == ACTIONS else ()
         elif not _is_nothing(node):
-            findings.append(_schema(node, f"the endpoint '{key}' must be a mapping"))
+            hint = f"Write `url: {node.value}` below it." if _is_address(node) else _HINT
+            findings.append(_schema(node, f"the endpoint '{key}' must be a mapping", hint))
     return endpoints, tuple(findings)
 
 
@@ -87,6 +89,9 @@ def _is_nothing(node: YamlNode) -> bool:
     return isinstance(node, YamlScalar) and node.value is None
 
 
-def _schema(node: YamlNode, what: str) -> Finding:
-    hint = "See Rasa's documentation of the model configuration."
+def _is_address(node: YamlNode) -> TypeGuard[YamlScalar]:
+    return isinstance(node, YamlScalar) and str(node.value).startswith(("http://", "https://"))
+
+
+def _schema(node: YamlNode, what: str, hint: str = _HINT) -> Finding:
     return Finding("schema-violation", "error", f"In '{node.source.path}' {what}.", node.location, hint)

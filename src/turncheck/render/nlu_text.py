@@ -61,10 +61,13 @@ def _figures(nlu: Nlu) -> Iterator[str]:
                 f"  suggested threshold {point.threshold:g}: answers {point.coverage:.1%} of the sentences, "
                 f"{point.precision:.1%} of them right"
             )
-            yield (
-                f"  against today: wrong answers avoided {understood.wrong_avoided}, "
-                f"right answers lost {understood.right_lost}"
-            )
+            wrong = _gone(understood.wrong_avoided, "wrong answers avoided", "more wrong answers")
+            right = _gone(understood.right_lost, "right answers lost", "more right answers")
+            yield f"  against today: {wrong}, {right}"
+
+
+def _gone(number: int, fewer: str, more: str) -> str:
+    return f"{fewer} {number}" if number >= 0 else f"{more} {-number}"
 
 
 def _table(title: str, figures: Mapping[str, float], folds: Mapping[str, Spread]) -> Iterator[str]:
