@@ -10,11 +10,11 @@ from turncheck.dialogue import states as s
 from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_RULE_SNIPPET, SHOULD_NOT_BE_SET
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
 from turncheck.dialogue.policy_states import RuleOnly, learnt
+from turncheck.dialogue.rule_table import RuleTable
 from turncheck.dialogue.rules import (
     Detour,
     RuleBook,
     RuleSettings,
-    RuleTable,
     built_in_sources,
     is_built_in,
     memorised,

@@ -6,11 +6,9 @@ rule: the default actions, a loop that goes on, and the way back from a detour o
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.dialogue import states as s
 from turncheck.dialogue.defaults import (
     ACTION_BACK,
     ACTION_DEFAULT_FALLBACK,
@@ -21,20 +19,19 @@ from turncheck.dialogue.defaults import (
     INTENT_BACK,
     INTENT_RESTART,
     INTENT_SESSION_START,
-    SHOULD_NOT_BE_SET,
 )
 from turncheck.dialogue.events import LoopInterrupted
 from turncheck.dialogue.policy_states import RuleOnly, by_intent, by_text
 from turncheck.dialogue.prediction import Prediction
-from turncheck.dialogue.states import NO_PART, Part, State, active_loop, previous_action
+from turncheck.dialogue.states import active_loop, previous_action
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.rule_table import RuleTable
+    from turncheck.dialogue.states import State
     from turncheck.dialogue.tracker import Tracker
-
-Outcome = TypeVar("Outcome")
 
 POLICY: Final = "RulePolicy"
 PRIORITY: Final = 4
@@ -79,75 +76,6 @@ class RuleSettings:
 
 
 _SHORTEST_REACH: Final = 100
-
-
-class RuleTable(Generic[Outcome]):
-    """What follows after which states, to be looked up backwards from now. ``key`` is the states as JSON."""
-
-    def __init__(self, outcomes: Mapping[str, Outcome]) -> None:
-        self.outcomes = dict(outcomes)
-        self._states = {key: _states_of(key) for key in self.outcomes}
-        self.longest = max(map(len, self._states.values()), default=0)
-        self._by_last: dict[tuple[str | None, str | None], list[str]] = {}
-        for key, states in self._states.items():
-            self._by_last.setdefault(_signature(states[-1]), []).append(key)
-
-    def states(self, key: str) -> Sequence[State]:
-        """Return the states of a key."""
-        return self._states[key]
-
-    def remove(self, key: str) -> None:
-        """Forget one."""
-        del self.outcomes[key]
-        self._by_last[_signature(self._states.pop(key)[-1])].remove(key)
-
-    def matching(self, states: Sequence[State]) -> Iterator[str]:
-        """Yield the keys that fit the dialogue, in the order in which they were learnt."""
-        action, intent = _signature(states[-1])
-        for signature in dict.fromkeys([(action, intent), (action, None), (None, None), (None, intent)]):
-            for key in self._by_last.get(signature, ()):
-                if _applies(self._states[key], states):
-                    yield key
-
-
-def _states_of(key: str) -> list[State]:
-    return [State({part: _part(content) for part, content in state.items()}) for state in json.loads(key)]
-
-
-def _part(content: Mapping[str, Any]) -> Part:
-    return Part({name: _frozen(value) for name, value in content.items()})
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _signature(state: State) -> tuple[str | None, str | None]:
-    return previous_action(state), state.get(s.USER, NO_PART).get(s.INTENT)
-
-
-def _applies(rule: Sequence[State], states: Sequence[State]) -> bool:
-    """Whether each state of the rule is contained in the dialogue's state as far back from now."""
-    for wanted, state in zip(reversed(rule), reversed(states), strict=False):
-        begins = not wanted.get(s.PREVIOUS_ACTION)
-        if begins != (not state.get(s.PREVIOUS_ACTION)):
-            return False
-        if not begins and not _contains(state, wanted):
-            return False
-    return True
-
-
-def _contains(state: State, wanted: State) -> bool:
-    for part, features in wanted.items():
-        actual = state.get(part, NO_PART)
-        for name, feature in features.items():
-            value = actual.get(name)
-            if feature == SHOULD_NOT_BE_SET:
-                if value and value != SHOULD_NOT_BE_SET:
-                    return False
-            elif feature and value != feature:
-                return False
-    return True
 
 
 def rule_key(states: Sequence[State]) -> str | None:

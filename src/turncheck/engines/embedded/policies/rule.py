@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.policy_states import RuleOnly
-from turncheck.dialogue.rules import POLICY, RuleBook, RuleSettings, RuleTable
+from turncheck.dialogue.rule_table import RuleTable
+from turncheck.dialogue.rules import POLICY, RuleBook, RuleSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
