@@ -164,6 +164,16 @@ def test_shared_fixtures_are_found_however_the_project_and_its_files_are_named(
         assert cases.cases[0].slots == {"a": 1}
 
 
+def test_a_key_of_the_shared_file_that_nobody_reads_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "conftest.yml").write_text("fixture: [{far: {a: 1}}]\n")
+    for name in ("a.yml", "b.yml"):
+        (tmp_path / name).write_text("test_cases: [{test_case: x, steps: [{user: a}, {bot: b}]}]")
+    cases = read_cases(tmp_path, [tmp_path])
+    assert [str(finding.location) for finding in cases.findings] == ["conftest.yml:1:1"]
+    assert cases.findings[0].message == "Nothing reads the key 'fixture' of 'conftest.yml'."
+    assert (cases.findings[0].severity, cases.findings[0].hint) == ("warning", "Did you mean 'fixtures'?")
+
+
 def test_a_file_outside_the_project_has_the_fixtures_beside_it(tmp_path: Path) -> None:
     (tmp_path / "bot").mkdir()
     (tmp_path / "elsewhere").mkdir()

@@ -20,7 +20,7 @@ from turncheck.project.folder import ProjectFolder
 from turncheck.project.yaml_positions import YamlMapping, parse_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 DEFAULT_PATH: Final = "tests/e2e_test_cases.yml"
 SHARED_FILE: Final = "conftest.yml"
@@ -120,5 +120,15 @@ def _shared_fixtures(folder: ProjectFolder, path: Path) -> Named:
         if document is not None and isinstance(document.root, YamlMapping):
             reader = FileReader({})
             fixtures |= reader.named(document.root, "fixtures")
-            folder.findings.extend(reader.findings)
+            found = (*reader.findings, *_unread(document.root))
+            folder.findings.extend(one for one in found if one not in folder.findings)  # it is read for many files
     return fixtures
+
+
+def _unread(shared: YamlMapping) -> Iterator[Finding]:
+    for key in shared.items:
+        if key not in FILE.keys:
+            close = get_close_matches(str(key), FILE.keys, 1)
+            hint = f"Did you mean '{close[0]}'?" if close else "Fixtures for several files stand under 'fixtures'."
+            message = f"Nothing reads the key '{key}' of '{shared.source.path}'."
+            yield Finding("e2e-doubtful", "warning", message, shared.key_location(key), hint)
