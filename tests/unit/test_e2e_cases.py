@@ -141,48 +141,102 @@ def test_shared_fixtures_are_found_and_the_nearest_wins(tmp_path: Path) -> None:
     assert cases.cases[0].slots == {"a": "near"}
 
 
-def test_shared_fixtures_are_found_however_the_project_and_its_files_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+USES_SHARED = "test_cases: [{test_case: x, fixtures: [shared], steps: [{user: a}, {bot: b}]}]"
+
+
+@pytest.fixture
+def sharing(tmp_path: Path) -> Path:
+    """A project whose cases, two folders below, use a fixture of the folder between."""
+    cases = tmp_path / "bot" / "tests" / "e2e" / "deep" / "cases.yml"
+    cases.parent.mkdir(parents=True)
+    cases.write_text(USES_SHARED)
+    (tmp_path / "bot" / "tests" / "e2e" / "conftest.yml").write_text("fixtures: [{shared: {a: 1}}]")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("place", "project", "cases"),
+    [
+        ("bot/tests", "..", "e2e"),
+        ("bot/tests", "..", "../tests/e2e/deep/cases.yml"),
+        ("bot/tests/e2e/deep", "../../..", "cases.yml"),
+        (".", "bot/../bot", "bot/tests/e2e"),
+        (".", "link", "bot/tests/e2e"),
+        (".", "bot", "link/tests/e2e"),
+        (".", "other", "bot/tests/e2e"),
+    ],
+)
+def test_shared_fixtures_are_found_however_the_project_is_named(
+    sharing: Path, monkeypatch: pytest.MonkeyPatch, place: str, project: str, cases: str
 ) -> None:
-    below = tmp_path / "bot" / "tests" / "deep"
-    below.mkdir(parents=True)
-    (tmp_path / "link").symlink_to("bot")
-    (below.parent / "conftest.yml").write_text("fixtures: [{shared: {a: 1}}]")
-    (below / "cases.yml").write_text(
-        "test_cases: [{test_case: x, fixtures: [shared], steps: [{user: a}, {bot: b}]}]", encoding="utf-8"
-    )
-    monkeypatch.chdir(below.parent)
-    for root, named in (
-        ("..", "deep"),
-        ("..", "../tests/deep/cases.yml"),
-        ("../../bot/../bot", "deep"),
-        ("../../link", "deep"),
-        ("..", "../../link/tests/deep"),
-    ):
-        cases = read_cases(Path(root), [Path(named)])
-        assert faults(cases) == [], (root, named)
-        assert cases.cases[0].slots == {"a": 1}
+    (sharing / "link").symlink_to("bot")
+    (sharing / "other").mkdir()
+    monkeypatch.chdir(sharing / place)
+    read = read_cases(Path(project), [Path(cases)])
+    assert faults(read) == []
+    assert read.cases[0].slots == {"a": 1}
 
 
-def test_a_key_of_the_shared_file_that_nobody_reads_is_told_once(tmp_path: Path) -> None:
-    (tmp_path / "conftest.yml").write_text("fixture: [{far: {a: 1}}]\n")
-    for name in ("a.yml", "b.yml"):
-        (tmp_path / name).write_text("test_cases: [{test_case: x, steps: [{user: a}, {bot: b}]}]")
-    cases = read_cases(tmp_path, [tmp_path])
-    assert [str(finding.location) for finding in cases.findings] == ["conftest.yml:1:1"]
-    assert cases.findings[0].message == "Nothing reads the key 'fixture' of 'conftest.yml'."
-    assert (cases.findings[0].severity, cases.findings[0].hint) == ("warning", "Did you mean 'fixtures'?")
+def test_nothing_above_the_project_is_shared(sharing: Path) -> None:
+    read = read_cases(sharing / "bot" / "tests" / "e2e" / "deep", [sharing / "bot" / "tests" / "e2e" / "deep"])
+    assert "There is no entry 'shared'" in faults(read)[0]
 
 
-def test_a_file_outside_the_project_has_the_fixtures_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "bot").mkdir()
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "conftest.yml").write_text("fixtures: [{above: {a: 1}}]")
-    (tmp_path / "elsewhere" / "conftest.yml").write_text("fixtures: [{beside: {a: 2}}]")
-    text = "test_cases: [{test_case: x, fixtures: [FIXTURE], steps: [{user: a}, {bot: b}]}]"
-    for name, number in (("beside", 0), ("above", 1)):
-        (tmp_path / "elsewhere" / "cases.yml").write_text(text.replace("FIXTURE", name))
-        assert len(faults(read_cases(tmp_path / "bot", [tmp_path / "elsewhere" / "cases.yml"]))) == number
+def test_files_outside_the_project_share_with_each_other(tmp_path: Path) -> None:
+    (tmp_path / "bots" / "bot").mkdir(parents=True)
+    (tmp_path / "bots" / "elsewhere" / "deep").mkdir(parents=True)
+    for place, name in ((".", "above"), ("bots", "both"), ("bots/elsewhere", "own"), ("bots/bot", "project")):
+        (tmp_path / place / "conftest.yml").write_text(f"fixtures: [{{{name}: {{a: 1}}}}]")
+    cases = tmp_path / "bots" / "elsewhere" / "deep" / "cases.yml"
+    for name, is_found in (("own", True), ("both", True), ("above", False), ("project", False)):
+        cases.write_text(USES_SHARED.replace("shared", name))
+        assert (faults(read_cases(tmp_path / "bots" / "bot", [cases])) == []) is is_found, name
+
+
+def test_a_shared_file_leads_nowhere_else(sharing: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.yml").write_text("fixtures: [{shared: {a: 1}}]")
+    (sharing / "bot" / "tests" / "conftest.yml").symlink_to(tmp_path / "secret.yml")
+    (fault,) = read_cases(sharing / "bot", [sharing / "bot" / "tests"]).findings
+    assert fault.code == "file-outside-project"
+
+
+@pytest.mark.parametrize(
+    ("shared", "fault"),
+    [
+        ("fixtures: [{shared: {a: 1}}]\nfixture: 3", "conftest.yml:2 'fixture' is no key of conftest.yml. Allowed: "),
+        (
+            "fixtures: [{shared: {a: 1}}]\nmetadata: []",
+            "conftest.yml:2 'metadata' is no key of conftest.yml. Allowed: ",
+        ),
+        ("fixtures: [{shared: {a: 1}}, {other: 1}]", "conftest.yml:1 "),
+        ("- fixtures: []", "conftest.yml:1 the file must be a map."),
+        ("fixtures: [", "conftest.yml:1 "),
+    ],
+)
+def test_a_mistake_in_a_shared_file_is_told_once_with_its_line(tmp_path: Path, shared: str, fault: str) -> None:
+    (tmp_path / "conftest.yml").write_text(shared)
+    for name in ("one.yml", "two.yml"):
+        (tmp_path / name).write_text(USES_SHARED)
+    found = [f for f in read_cases(tmp_path, [tmp_path]).findings if f.location.path == "conftest.yml"]
+    (one,) = [f"{f.location.path}:{f.location.line} {f.message} {f.hint}" for f in found if f.severity == "error"]
+    assert one.startswith(fault)
+
+
+@pytest.mark.parametrize("shared", ["", "llm_judge: {llm: {model: x}}", "version: 1\nfixtures: null"])
+def test_a_shared_file_need_not_hold_fixtures(tmp_path: Path, shared: str) -> None:
+    (tmp_path / "conftest.yml").write_text(shared)
+    assert faults(read(tmp_path, "test_cases: [{test_case: x, steps: [{user: a}, {bot: b}]}]")) == []
+
+
+def test_hidden_files_of_a_folder_are_not_read_unless_named(tmp_path: Path) -> None:
+    (tmp_path / "tests" / ".trash").mkdir(parents=True)
+    names = ("a.yml", ".b.yml", ".trash/c.yml")
+    for name in names:
+        (tmp_path / "tests" / name).write_text("test_cases: [{test_case: x, steps: [{user: a}, {bot: b}]}]")
+    (tmp_path / "tests" / ".#a.yml").symlink_to("nobody@nowhere.1")
+    read = read_cases(tmp_path, [tmp_path / "tests"])
+    assert (read.files, read.findings) == (("tests/a.yml",), ())
+    assert [case.key for case in read_cases(tmp_path, [tmp_path / "tests" / ".b.yml"]).cases] == ["tests/.b.yml::x"]
 
 
 @pytest.mark.parametrize(

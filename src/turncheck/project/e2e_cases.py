@@ -6,7 +6,6 @@ does not. Shapes and rules: ``docs/e2e.md``.
 
 from __future__ import annotations
 
-import os
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,25 +13,27 @@ from typing import TYPE_CHECKING, Final
 from turncheck.finding import Finding
 from turncheck.location import Location
 from turncheck.project.e2e_model import E2ECase, E2ECases, Stub
-from turncheck.project.e2e_reader import FileReader, Named
+from turncheck.project.e2e_reader import FileReader
 from turncheck.project.e2e_shapes import FILE
+from turncheck.project.e2e_shared import SHARED_FILE, SharedFixtures
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.yaml_positions import YamlMapping, parse_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 DEFAULT_PATH: Final = "tests/e2e_test_cases.yml"
-SHARED_FILE: Final = "conftest.yml"
 
 
 def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
     """Read the cases of these files and of the files below these folders.
 
     ``path::name`` names one case of a file. In a folder, files without ``test_cases`` are passed by (results of earlier
-    runs, ``conftest.yml``); a file that is named must have them. A path that is missing is an error.
+    runs, ``conftest.yml``), and so are hidden files and folders, as Rasa does; a file that is named must have cases. A
+    path that is missing is an error.
     """
     folder = ProjectFolder(root)
+    shared = SharedFixtures(folder)
     wanted: dict[str, set[str]] = {}
     cases: list[E2ECase] = []
     stubs: list[Stub] = []
@@ -43,13 +44,15 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
         if not file.exists():
             findings.append(_missing(folder, file))
             continue
-        for found, _ in folder.yaml_files([file]):
+        for found, _ in folder.yaml_files([file], skip=_is_hidden):
+            if file.is_dir() and (_is_hidden(found) or found.name == SHARED_FILE):
+                continue
             shown = folder.name(found)
             if name is not None:
                 wanted.setdefault(shown, set()).add(name)
             if shown in files:
                 continue
-            read = _read_file(folder, found, must_have_cases=not file.is_dir())
+            read = _read_file(folder, found, shared, must_have_cases=not file.is_dir())
             files.append(shown)
             cases += read.cases
             stubs += read.stubs
@@ -69,6 +72,10 @@ def _split_name(path: Path | str) -> tuple[Path, str | None]:
     return Path(file), name if colons else None
 
 
+def _is_hidden(path: Path) -> bool:
+    return path.name.startswith(".")
+
+
 def _missing(folder: ProjectFolder, path: Path) -> Finding:
     return Finding("e2e-not-found", "error", f"There are no test cases at '{folder.name(path)}'.", Location(str(path)))
 
@@ -79,7 +86,7 @@ def _no_such_case(path: str, name: str, there: Sequence[str]) -> Finding:
     return Finding("e2e-not-found", "error", f"'{path}' has no test case '{name}'.", Location(path), hint)
 
 
-def _read_file(folder: ProjectFolder, path: Path, *, must_have_cases: bool) -> E2ECases:
+def _read_file(folder: ProjectFolder, path: Path, shared: SharedFixtures, *, must_have_cases: bool) -> E2ECases:
     source = folder.read(path)
     if source is None:
         return E2ECases()
@@ -93,42 +100,4 @@ def _read_file(folder: ProjectFolder, path: Path, *, must_have_cases: bool) -> E
         hint = f"The keys are: {', '.join(FILE.keys)}."
         fault = Finding("e2e-syntax", "error", message, root.location, hint)
         return E2ECases(findings=(fault,) if must_have_cases else ())
-    shared = _shared_fixtures(folder, path)
-    return FileReader(shared).read(root)
-
-
-def _folders_above(root: Path, path: Path) -> list[Path]:
-    """Return the folders from the project's root to that of the file; of a file outside the project that one alone.
-
-    However the two are named: with ``..`` in them, or one of them by a symbolic link.
-    """
-    for plain in (os.path.abspath, os.path.realpath):
-        own, top = Path(plain(path.parent)), Path(plain(root))
-        if own.is_relative_to(top):
-            parts = own.relative_to(top).parts
-            return [root.joinpath(*parts[:depth]) for depth in range(len(parts) + 1)]
-    return [path.parent]
-
-
-def _shared_fixtures(folder: ProjectFolder, path: Path) -> Named:
-    """Return the fixtures of every ``conftest.yml`` from the project's root to the file's folder, the nearest last."""
-    fixtures: Named = {}
-    for place in _folders_above(folder.root, path):
-        file = place / SHARED_FILE
-        source = folder.read(file) if file.is_file() else None
-        document = parse_yaml(source) if source else None
-        if document is not None and isinstance(document.root, YamlMapping):
-            reader = FileReader({})
-            fixtures |= reader.named(document.root, "fixtures")
-            found = (*reader.findings, *_unread(document.root))
-            folder.findings.extend(one for one in found if one not in folder.findings)  # it is read for many files
-    return fixtures
-
-
-def _unread(shared: YamlMapping) -> Iterator[Finding]:
-    for key in shared.items:
-        if key not in FILE.keys:
-            close = get_close_matches(str(key), FILE.keys, 1)
-            hint = f"Did you mean '{close[0]}'?" if close else "Fixtures for several files stand under 'fixtures'."
-            message = f"Nothing reads the key '{key}' of '{shared.source.path}'."
-            yield Finding("e2e-doubtful", "warning", message, shared.key_location(key), hint)
+    return FileReader(shared.of(path)).read(root)

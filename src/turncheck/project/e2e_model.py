@@ -104,8 +104,19 @@ class CaseTurn:
 
 
 @dataclass(frozen=True, slots=True)
+class FilledSlot:
+    """A slot that a fixture fills, and where that is written."""
+
+    fixture: str
+    slot: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
 class E2ECase:
     """A test case. ``slots`` are those of its fixtures, together; ``source`` its steps as plain data.
+
+    ``filled``: which fixture fills which slot, those too that a later one fills otherwise.
 
     ``stubs`` by action: ``{"events": […], "responses": […]}``; ``None`` where the file stubs nothing.
     """
@@ -115,6 +126,7 @@ class E2ECase:
     turns: tuple[CaseTurn, ...]
     fixtures: tuple[str, ...] = ()
     slots: Mapping[str, Any] = field(default_factory=dict)
+    filled: tuple[FilledSlot, ...] = ()
     stubs: Mapping[str, Mapping[str, Any]] | None = None
     source: Sequence[Any] = ()
 

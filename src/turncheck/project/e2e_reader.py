@@ -7,8 +7,18 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.finding import Finding, Severity
-from turncheck.project.e2e_model import STEP_KINDS, Assertion, CaseTurn, E2ECase, E2ECases, Expectation, Returned, Stub
-from turncheck.project.e2e_shapes import CASE, FILE, NAMED, STEP, STUBS, USER
+from turncheck.project.e2e_model import (
+    STEP_KINDS,
+    Assertion,
+    CaseTurn,
+    E2ECase,
+    E2ECases,
+    Expectation,
+    FilledSlot,
+    Returned,
+    Stub,
+)
+from turncheck.project.e2e_shapes import CASE, FILE, NAMED, SHARED, STEP, STUBS, USER
 from turncheck.project.shapes import Anything, Fault, Key, ListOf, Record, Shape, is_nothing, read, text_of
 from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlSequence
 
@@ -21,7 +31,16 @@ _KEYS: Final = Record(FILE.what, {name: Key(Anything(), required=key.required) f
 """A file by its keys alone: what stands under them is held against its own shape."""
 _CASES: Final = ListOf(Anything(), or_nothing=True)
 
-Named = dict[str, dict[str, Any]]
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a fixture or metadata holds, by name, and where each of it is written."""
+
+    content: Mapping[str, Any]
+    places: Mapping[str, Location]
+
+
+Named = dict[str, Values]
 """Fixtures or metadata: by their names, what they hold."""
 
 
@@ -50,6 +69,11 @@ class FileReader:
         if any(finding.severity == "error" for finding in self.findings):
             self.findings = [finding for finding in self.findings if finding.severity == "error"]
         return E2ECases(tuple(cases), tuple(stubs or ()), tuple(self.findings), (root.source.path,))
+
+    def read_shared(self, root: YamlNode) -> Named:
+        """Read the fixtures of a ``conftest.yml``."""
+        self._held(root, SHARED, "the file")
+        return self.named(root, "fixtures") if isinstance(root, YamlMapping) else {}
 
     # --- faults -------------------------------------------------------------------------------------------------------
 
@@ -99,11 +123,10 @@ class FileReader:
         found: Named = {}
         for entry in _items(node):
             name = _only_key(entry)
-            content = entry.data if isinstance(entry, YamlMapping) else {}
             if name in found:
                 self._fault(f"'{name}' stands twice under '{key}'.", entry.location)
-            elif name is not None:
-                found[name] = _merged(next(iter(content.values())))
+            elif name is not None and isinstance(entry, YamlMapping):
+                found[name] = _merged(next(iter(entry.items.values())))
         return found
 
     def _stubs(self, root: YamlMapping) -> list[Stub] | None:
@@ -138,7 +161,10 @@ class FileReader:
             location=node.location,
             turns=self._turns(steps, metadata, case_metadata),
             fixtures=tuple(used),
-            slots={slot: value for fixture in used for slot, value in fixtures[fixture].items()},
+            slots={slot: value for fixture in used for slot, value in fixtures[fixture].content.items()},
+            filled=tuple(
+                FilledSlot(fixture, slot, place) for fixture in used for slot, place in fixtures[fixture].places.items()
+            ),
             stubs=None if stubs is None else _stubs_of(name, stubs),
             source=[step.data for step in steps],
         )
@@ -164,7 +190,9 @@ class FileReader:
         return names
 
     def _metadata(self, node: YamlMapping, known: Named) -> dict[str, Any]:
-        return {key: value for name in self._names(node, "metadata", known) for key, value in known[name].items()}
+        return {
+            key: value for name in self._names(node, "metadata", known) for key, value in known[name].content.items()
+        }
 
     def _turns(
         self, steps: Sequence[YamlNode], metadata: Named, case_metadata: Mapping[str, Any]
@@ -261,9 +289,15 @@ def _stubs_of(case: str, stubs: Sequence[Stub]) -> dict[str, Any]:
     }
 
 
-def _merged(content: Any) -> dict[str, Any]:
-    maps = content if isinstance(content, list) else [content]
-    return {str(key): value for one in maps for key, value in (one or {}).items()}
+def _merged(node: YamlNode) -> Values:
+    """Read a map, or a list of maps, in which the last one wins."""
+    content: dict[str, Any] = {}
+    places: dict[str, Location] = {}
+    for one in _items(node) or (node,):
+        if isinstance(one, YamlMapping):
+            content |= {str(key): below.data for key, below in one.items.items()}
+            places |= {str(key): one.key_location(key) for key in one.items}
+    return Values(content, places)
 
 
 def _items(node: YamlNode | None) -> Sequence[YamlNode]:

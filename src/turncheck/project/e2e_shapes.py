@@ -163,6 +163,17 @@ FILE: Final = Record(
     description="Files for `turncheck test e2e`, as Rasa Pro users write them.",
 )
 
+SHARED: Final = Record(
+    "conftest.yml",
+    {
+        "version": Key(Anything(), "Ignored."),
+        "fixtures": Key(Anything(), "As in a file of test cases, and held against the same shape."),
+        "llm_judge": Key(Anything(), "Rasa Pro's: the model that judges answers."),
+        "llm_e2e_test_conversion": Key(Anything(), "Rasa Pro's: the model that makes cases of conversations."),
+    },
+    may_be_empty=True,
+)
+
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of these files, as it is committed under ``docs/``."""

@@ -49,7 +49,7 @@ def _all(read: E2ECases, domain: DialogueDomain, flows: Collection[str]) -> list
             findings += _of_steps(turn, domain)
             for assertion in turn.assertions:
                 findings += _of_assertion(assertion, domain, flows)
-    return findings
+    return list(dict.fromkeys(findings))  # a fixture of several cases is told once
 
 
 def _unknown(
@@ -65,12 +65,13 @@ def _unknown(
 
 
 def _of_fixtures(case: E2ECase, domain: DialogueDomain) -> Iterator[Finding]:
-    for slot in case.slots:
-        if slot != MOCKED_TIME:
-            yield from _unknown(("slot", slot), f"a fixture of '{case.name}'", case.location, domain.slots)
-        elif slot not in domain.slots:
+    for filled in case.filled:
+        if filled.slot != MOCKED_TIME:
+            where = f"the fixture '{filled.fixture}'"
+            yield from _unknown(("slot", filled.slot), where, filled.location, domain.slots)
+        elif filled.slot not in domain.slots:
             message = f"'{MOCKED_TIME}' has no effect: custom actions have the clock of their server."
-            yield Finding("e2e-doubtful", "warning", message, case.location)
+            yield Finding("e2e-doubtful", "warning", message, filled.location)
 
 
 def _of_steps(turn: CaseTurn, domain: DialogueDomain) -> Iterator[Finding]:
