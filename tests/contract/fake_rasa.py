@@ -72,7 +72,7 @@ class FakeRasa:
             case "POST", ["model", "parse"]:
                 return 200, parsed(body["text"])
             case "POST", ["model", "predict"]:
-                return 200, predicted(body) if self.core else None
+                return self.predict(body)
             case "POST", ["webhooks", "rest", "webhook"]:
                 return 200, self.talk(body)
             case "GET", ["conversations", sender, "tracker"]:
@@ -82,6 +82,12 @@ class FakeRasa:
                 return 200, self.state(sender)
             case _:
                 return 404, failure(404, "not found")
+
+    def predict(self, events: list[Json]) -> tuple[int, Json]:
+        """Check the events, then predict."""
+        if not all(map(is_accepted, events)):
+            return 400, failure(400, "Failed to validate the events format.")
+        return 200, predicted(events) if self.core else None
 
     def started(self) -> list[Json]:
         """The start of a session, with what a custom action says in it."""
@@ -145,10 +151,17 @@ def parsed(text: str) -> Json:
     return {"text": text, "intent": intent, "entities": [], "intent_ranking": [intent], "text_tokens": []}
 
 
+def is_accepted(event: Json) -> bool:
+    """What Rasa's check of a user event asks for: a name is a text where there is one, an entity has a value."""
+    understood = event.get("parse_data", {})
+    named = isinstance(understood.get("intent", {}).get("name", ""), str)
+    return named and all({"entity", "value"} <= entity.keys() for entity in understood.get("entities", ()))
+
+
 def predicted(events: list[Json]) -> Json:
     """Utter the response of the intent, then listen."""
     last: Json = events[-1] if events else {"event": "none"}
-    intent = last["parse_data"]["intent"]["name"] if last["event"] == "user" else None
+    intent = last["parse_data"]["intent"].get("name") if last["event"] == "user" else None
     action = f"utter_{intent}" if intent else "action_listen"
     scores = [{"action": "action_back", "score": 0.0}, {"action": action, "score": 1.0}]
     return {"scores": scores, "policy": "RulePolicy", "confidence": 1.0, "tracker": {}}

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_rasa import FakeRasa, parsed, predicted, serving
+from fake_rasa import FakeRasa, is_accepted, parsed, predicted, serving
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.event_reading import from_json
+from turncheck.dialogue.events import UserUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.base import CutShortError, EngineError, PassingError
 from turncheck.engines.rasa_server.answers import read_parse, read_prediction
@@ -235,6 +236,21 @@ def test_a_model_without_policies_is_named(rasa: FakeRasa) -> None:
     domain = DialogueDomain.of(read_project(ORACLE / "conversations" / "form_dynamic_slots" / "project"))
     with pytest.raises(ServerError, match="its model knows no dialogue"):
         RasaPolicies(client(rasa), domain).next(Tracker(domain, "x"))
+
+
+def test_a_message_without_an_intent_and_an_entity_without_a_value_are_sent_as_accepted(
+    rasa: FakeRasa,
+) -> None:
+    domain = DialogueDomain.of(read_project(ORACLE / "conversations" / "form_dynamic_slots" / "project"))
+    texts = UserUttered(text="good bye my friend", intent={"name": None})
+    entities = UserUttered(intent={"name": "greet", "full_retrieval_intent_name": None}, entities=({"entity": "city"},))
+    for said, action in ((texts, "action_listen"), (entities, "utter_greet")):
+        tracker = Tracker(domain, "x")
+        tracker.append(said)
+        assert RasaPolicies(client(rasa), domain).next(tracker).action == action
+    assert "name" in texts.to_json()["parse_data"]["intent"], "this shape is what the fake, as the real one, refuses"
+    assert not is_accepted(texts.to_json())
+    assert not is_accepted(entities.to_json())
 
 
 def test_a_server_without_its_api_is_named(rasa: FakeRasa) -> None:

@@ -70,6 +70,23 @@ policies:
 - name: RulePolicy
 """
 """Of the pizzeria. DIET has few epochs: the entities it finds wrong, ours must find wrong too."""
+ODD_STORIES = """
+  - story: a message with its text alone
+    steps:
+      - intent: order_pizza
+      - action: order_form
+      - user: |
+          one more [diavola](pizza)
+      - action: utter_order_placed
+  - story: an entity without its value
+    steps:
+      - intent: inform
+        entities:
+          - pizza
+          - size: null
+      - action: order_form
+"""
+"""Of the pizzeria, beside its own: what the server's check of its input refuses in the shape of Rasa's own stories."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +126,8 @@ def pizzeria(rasa: str, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     folder = tmp_path_factory.mktemp("pizzeria") / "bot"
     shutil.copytree(ROOT / "examples" / "pizzeria", folder)
     (folder / "config.yml").write_text(TRAINED_MODEL)
+    with (folder / "tests" / "test_stories.yml").open("a") as file:
+        file.write(ODD_STORIES)
     results = folder.parent / "results"
     call(rasa, folder, "train", "--augmentation", "0", "--fixed-model-name", "pizzeria")
     shared = ("--model", "models/pizzeria.tar.gz", "--successes", "--no-plot", "--out", str(results))

@@ -105,6 +105,9 @@ def test_a_case_is_named_behind_two_colons(tmp_path: Path) -> None:
     (tmp_path / "cases.yml").write_text(WHOLE)
     cases = read_cases(tmp_path, [Path(f"{tmp_path}/cases.yml::other")])
     assert [case.name for case in cases.cases] == ["other"]
+    for whole in (f"{tmp_path}/cases.yml", str(tmp_path)):
+        for paths in ([whole, f"{tmp_path}/cases.yml::other"], [f"{tmp_path}/./cases.yml::other", whole]):
+            assert read_cases(tmp_path, paths).cases == read_cases(tmp_path, [whole]).cases
     unknown = read_cases(tmp_path, [Path(f"{tmp_path}/cases.yml::otter")])
     assert "has no test case 'otter'. Did you mean 'other'?" in faults(unknown)[0]
 

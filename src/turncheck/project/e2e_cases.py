@@ -28,13 +28,14 @@ DEFAULT_PATH: Final = "tests/e2e_test_cases.yml"
 def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
     """Read the cases of these files and of the files below these folders.
 
-    ``path::name`` names one case of a file. In a folder, files without ``test_cases`` are passed by (results of earlier
-    runs, ``conftest.yml``), and so are hidden files and folders, as Rasa does; a file that is named must have cases. A
-    path that is missing is an error.
+    ``path::name`` names one case of a file; a file that is named as a whole, too, is read whole. In a folder, files
+    without ``test_cases`` are passed by (results of earlier runs, ``conftest.yml``), so are hidden files and folders as
+    in Rasa; a file that is named must have cases. A path that is missing is an error.
     """
     folder = ProjectFolder(root)
     shared = SharedFixtures(folder)
     wanted: dict[str, set[str]] = {}
+    whole: set[str] = set()
     cases: list[E2ECase] = []
     stubs: list[Stub] = []
     findings: list[Finding] = []
@@ -48,7 +49,9 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
             if file.is_dir() and (_is_hidden(found) or found.name == SHARED_FILE):
                 continue
             shown = folder.name(found)
-            if name is not None:
+            if name is None:
+                whole.add(shown)
+            else:
                 wanted.setdefault(shown, set()).add(name)
             if shown in files:
                 continue
@@ -63,7 +66,8 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
         there = [case.name for case in cases if case.location.path == shown]
         if shown not in faulty:  # a case with a fault is not among those that could be read
             findings += [_no_such_case(shown, name, there) for name in sorted(names.difference(there))]
-        cases = [case for case in cases if case.location.path != shown or case.name in names]
+        if shown not in whole:
+            cases = [case for case in cases if case.location.path != shown or case.name in names]
     return E2ECases(tuple(cases), tuple(stubs), tuple(findings), tuple(files))
 
 

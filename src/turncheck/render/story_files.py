@@ -89,13 +89,14 @@ def _lines(step: dict[str, Any]) -> list[str]:
     """Write a step. Nearly all are one key with a name, or a slot with a value; only others are worth a YAML dump."""
     if len(step) == 1:
         key, value = next(iter(step.items()))
-        if isinstance(value, str | None):
+        if isinstance(value, str | None) and key != "user":
             return [f"- {key}: {_scalar(value)}"]
         if key == "slot_was_set" and len(value) == 1 and len(value[0]) == 1:
             slot, filled = next(iter(value[0].items()))
             if isinstance(filled, str | bool | int | float | None):
                 return [f"- {key}:", f"  - {_scalar(slot)}: {_scalar(filled)}"]
-    return _dumped([step]).split("\n")
+    said = step.get("user")
+    return _dumped([{**step, "user": _Block(said)} if isinstance(said, str) else step]).split("\n")
 
 
 @lru_cache(maxsize=4096, typed=True)
@@ -113,6 +114,12 @@ def _entity_line(step: dict[str, Any], index: int) -> int:
     """Return the line of an entity: it stands below the intent and the line ``entities:``."""
     before = [key for key in step if key != "user"].index("entities") + 1
     return before + sum(_dumped([entity]).count("\n") + 1 for entity in step["entities"][:index])
+
+
+class _Block(str):
+    """What a user said: Rasa writes it below its key."""
+
+    __slots__ = ()
 
 
 class _Dumper(yaml.SafeDumper):
@@ -137,7 +144,12 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
+def _block(dumper: yaml.SafeDumper, value: _Block) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|")
+
+
 _Dumper.add_representer(str, _text)
+_Dumper.add_representer(_Block, _block)
 
 
 def _dumped(value: Any) -> str:

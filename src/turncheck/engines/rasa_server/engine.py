@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.dialogue.events import UserUttered
 from turncheck.engines.at_once import ask_all
 from turncheck.engines.embedded.policies.decision import Decision
 from turncheck.engines.rasa_server.client import ServerError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.events import Event
     from turncheck.dialogue.tracker import Tracker
     from turncheck.engines.base import Parse
     from turncheck.engines.rasa_server.client import RasaClient
@@ -54,6 +56,20 @@ class RasaNlu:
         return ask_all(self.client.parse, texts, self.client.at_once)
 
 
+def sendable(event: Event) -> dict[str, Any]:
+    """Return an event as the server's check of its input accepts it.
+
+    That one refuses an intent whose name is ``null`` and an entity without a value, though Rasa's own stories have both
+    (``user:`` without ``intent:``, ``city: null``). An intent without a name and a value of ``null`` mean the same.
+    """
+    shape = event.to_json()
+    if isinstance(event, UserUttered):
+        parsed = shape["parse_data"]
+        parsed["intent"] = {key: value for key, value in parsed["intent"].items() if key != "name" or value is not None}
+        parsed["entities"] = [{"value": None, **entity} for entity in parsed["entities"]]
+    return shape
+
+
 @dataclass(frozen=True, slots=True)
 class RasaPolicies:
     """The next action by ``/model/predict``, from the events so far; what stands in for an ensemble of policies."""
@@ -67,7 +83,7 @@ class RasaPolicies:
         Raises:
             ServerError: it cannot tell.
         """
-        answer = self.client.predict([event.to_json() for event in tracker.events])
+        answer = self.client.predict([sendable(event) for event in tracker.events])
         if answer is None:
             raise ServerError(
                 "the Rasa server predicts nothing: its model knows no dialogue",
