@@ -85,7 +85,11 @@ class RasaEngines:
     def assistant(self, server: ActionServer) -> RasaConversations:  # noqa: ARG002 - Rasa calls it by its endpoints
         """Return the assistant."""
         return RasaConversations(
-            self._client(), self.info(), has_flows=self.project.calm is not None, stub_server=self.stub_server
+            self._client(),
+            self.info(),
+            has_flows=self.project.calm is not None,
+            stub_server=self.stub_server,
+            actions=self.project.domain.actions.keys(),
         )
 
     def info(self, *, measured: EngineInfo | None = None) -> EngineInfo:

@@ -22,6 +22,7 @@ from turncheck.engines.rasa_server.answers import read_parse, read_prediction
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError, SlowAnswerError
 from turncheck.engines.rasa_server.conversation import RasaConversation, RasaConversations
 from turncheck.engines.rasa_server.engine import RasaNlu, RasaPolicies, describe
+from turncheck.evaluation.e2e_coverage import Exercised
 from turncheck.project.reader import read_project
 from turncheck.report.model import EngineInfo
 
@@ -283,6 +284,16 @@ def test_a_conversation_tells_each_turn_its_own_events(rasa: FakeRasa) -> None:
         "(utter_order)",
     ]
     assert all(not {"timestamp", "message_id"} & set(event) for turn in (opening, first) for event in turn.events)
+
+
+def test_validations_that_a_server_keeps_to_itself_have_run_with_their_form(rasa: FakeRasa) -> None:
+    actions = ("validate_utter_order", "validate_other", "action_validate_slot_mappings")
+    conversation = RasaConversations(client(rasa), INFO, actions=actions).conversation()
+    assert conversation.open().unseen_actions == ()
+    assert conversation.say("greet me").unseen_actions == ("action_validate_slot_mappings",)
+    turn = conversation.say("order this")
+    assert turn.unseen_actions == ("action_validate_slot_mappings", "validate_utter_order")
+    assert "validate_utter_order" in Exercised().with_turn(turn).actions
 
 
 def test_conversations_do_not_share_a_name(rasa: FakeRasa) -> None:

@@ -173,6 +173,7 @@ class Turn:
     ``None`` for the opening of a conversation. ``stopped`` says why the turn ended without the assistant listening
     again, where it did; ``timed_out`` whether that was for want of time. ``remarks`` are about what went wrong beside
     custom actions and was passed over, as Rasa does: a response that could not be filled, an unknown follow-up action.
+    ``unseen_actions`` are custom actions that must have run by what the events say, where nothing tells of themselves.
     """
 
     user: str | None
@@ -184,6 +185,7 @@ class Turn:
     stopped: str | None = None
     timed_out: bool = False
     remarks: tuple[str, ...] = ()
+    unseen_actions: tuple[str, ...] = ()
 
 
 class Conversation(Protocol):

@@ -59,6 +59,7 @@ class Exercised:
                 case _:
                     pass
         found["actions"].update(action.name for action in turn.custom_actions if not action.missing)
+        found["actions"].update(turn.unseen_actions)
         found["steps"].update(f"{one} > {other}" for one, other in pairwise(walked) if one)
         both = {kind: getattr(self, kind) | {name for name in names if name} for kind, names in found.items()}
         return Exercised(**both, last=walked[-1])

@@ -7,12 +7,13 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+from turncheck.dialogue.defaults import ACTION_VALIDATE_SLOT_MAPPINGS
 from turncheck.engines.base import CustomAction, Turn
 from turncheck.engines.rasa_server.client import CutError, SlowAnswerError
 from turncheck.engines.timed_http import Deadline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from turncheck.engines.rasa_server.client import RasaClient
     from turncheck.engines.rasa_server.stub_server import StubServer
@@ -30,13 +31,15 @@ class RasaConversations:
     """May be used by several threads. Conversations share nothing but connections, and have names of their own.
 
     ``has_flows``: the project is one of Rasa Pro's, with flows. ``stub_server`` is what a Rasa that was started here
-    calls for its actions. ``run`` tells those of this run from all others.
+    calls for its actions. ``actions`` are the domain's: of those that validate, a server's own calls leave no event.
+    ``run`` tells those of this run from all others.
     """
 
     client: RasaClient
     info: EngineInfo
     has_flows: bool = False
     stub_server: StubServer | None = None
+    actions: Collection[str] = ()
     run: str = field(default_factory=lambda: uuid4().hex[:12])
     _numbers: Iterator[int] = field(default_factory=count, repr=False)
 
@@ -71,6 +74,7 @@ class RasaConversation:
     ) -> None:
         self._client = engine.client
         self._stub_server = engine.stub_server
+        self._actions = engine.actions
         self._sender = sender
         self._fixtures = fixtures
         self._lacks_stubs = lacks_stubs
@@ -144,6 +148,7 @@ class RasaConversation:
             active_loop=tracker.active_loop_name,
             events=new,
             custom_actions=() if self._stub_server is None else self._stub_server.take_notes(self._sender),
+            unseen_actions=_validations(new, self._actions) if self._stub_server is None else (),
         )
 
 
@@ -161,6 +166,20 @@ def _session_start(found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]
     started = kinds.index("session_started", begin)
     said = [event for event in found[begin + 1 : started] if event.get("event") == "bot"]
     return [found[begin], found[started], *said, *found[started + 1 :]]
+
+
+def _validations(events: Sequence[Mapping[str, Any]], actions: Collection[str]) -> tuple[str, ...]:
+    """Return those of the actions that Rasa runs without an event: a form validates, and so does each message.
+
+    Rasa's ``FormAction`` calls ``validate_<form>`` whenever it runs, its ``ActionExtractSlots`` calls
+    ``action_validate_slot_mappings`` after each message.
+    """
+    names = [
+        ACTION_VALIDATE_SLOT_MAPPINGS if event["event"] == "user" else f"validate_{event['name']}"
+        for event in events
+        if event["event"] in {"user", "action"}
+    ]
+    return tuple(name for name in dict.fromkeys(names) if name in actions)
 
 
 def _count_of_seen(seen: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str, Any]]) -> int:
