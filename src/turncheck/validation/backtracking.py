@@ -10,16 +10,22 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from re import _constants as opcodes  # type: ignore[attr-defined] # CPython's own parser of patterns: no other knows its syntax
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.validation.characters import Alphabet, Character
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-MANY_ROUNDS: Final = 12
-"""A bounded repetition with at least so many rounds counts as endless: two ways a round are thousands in all."""
+MANY_ROUNDS: Final = 20
+"""A bounded repetition with at least so many rounds counts as endless: two ways a round are a million in all."""
+_LENGTH: Final = 60
+"""Characters of a message, in which ways are counted."""
+_WRITTEN_OUT: Final = ((MANY_ROUNDS, _LENGTH), (MANY_ROUNDS, MANY_ROUNDS + 1), (12, 13))
+"""How a pattern is written out: from how many rounds on a repetition is a loop, and how many rounds of a fixed number
+stand for all. The first that is not too large counts."""
 _MOST_POSITIONS: Final = 400
 _MOST_WAYS: Final = 2000
 _MOST_STEPS: Final = 1_000_000
@@ -52,11 +58,14 @@ class _Automaton:
     """Glushkov's automaton: a state for each character; ``follow`` counts the ways from one to others.
 
     ``inner``: the patterns that are looked around with; ``rounds``: the states of each repetition with many rounds that
-    must be gone through, of which each may match nothing.
+    must be gone through, of which each may match nothing. ``many``: from so many rounds on a repetition is a
+    loop; ``most_copies``: so many rounds stand for more of them.
     """
 
     characters: list[Any] = field(default_factory=list)
     follow: dict[int, Counter[Place]] = field(default_factory=dict)
+    many: int = MANY_ROUNDS
+    most_copies: int = MANY_ROUNDS + 1
     inner: list[Any] = field(default_factory=list)
     rounds: list[range] = field(default_factory=list)
     number_of_ways: list[int] = field(default_factory=lambda: [0])
@@ -94,15 +103,15 @@ class _Automaton:
         begin = len(self.characters)
         fragment = self._of_rounds(least, most, body)
         shortest, longest = body.getwidth()
-        if least >= MANY_ROUNDS and shortest == 0 < longest:
+        if least >= self.many and shortest == 0 < longest:
             self.rounds.append(range(begin, len(self.characters)))
         return fragment
 
     def _of_rounds(self, least: int, most: int, body: Any) -> _Fragment:
         if least == most:
             # A fixed number of rounds stays fixed, though it need not be as large.
-            return self._copies(body, min(least, MANY_ROUNDS + 1))
-        if most != opcodes.MAXREPEAT and most < MANY_ROUNDS:
+            return self._copies(body, min(least, self.most_copies))
+        if most != opcodes.MAXREPEAT and most < self.many:
             tail = _Fragment(empty=(_NOTHING,))
             for _ in range(most - least):
                 tail = _optional(self._joined(self.of(body), tail))
@@ -169,15 +178,12 @@ def is_exponential(tree: Any) -> bool:
     A pattern of more than 400 characters (a bounded repetition is several) or 2000 ways between them is not judged, nor
     one that takes a million steps to judge.
     """
-    automaton = _Automaton()
-    try:
-        whole = automaton.of(tree)
-    except _TooLargeError:
+    judged = _judged(tree)
+    if judged is None:
         return False
-    ends = {place.position for place in whole.lasts if not place.conditions}
-    if any(ends.isdisjoint(states) for states in automaton.rounds):
+    automaton, paths = judged
+    if any(paths.ends.isdisjoint(states) for states in automaton.rounds):
         return True
-    paths = _Paths(automaton, ends, Alphabet.of(automaton.characters, tree.state.flags))
     try:
         if paths.is_ambiguous():
             return True
@@ -191,13 +197,36 @@ def loops_in_a_row(tree: Any) -> int:
 
     So many times over a sentence is divided among them: the time grows with that power of its length.
     """
-    automaton = _Automaton()
-    try:
-        whole = automaton.of(tree)
-    except _TooLargeError:
+    judged = _judged(tree)
+    return 0 if judged is None else judged[1].most_loops()
+
+
+def ways_to_read(tree: Any) -> int:
+    """In how many ways a parsed pattern (or a look around in it) can begin to read sixty characters, and fail.
+
+    That is how many steps a search takes from one place of the text. The text is made up one character after the
+    other, each the one with which most ways go on; it ends where the pattern could be done.
+    """
+    judged = _judged(tree)
+    if judged is None:
         return 0
-    ends = {place.position for place in whole.lasts if not place.conditions}
-    return _Paths(automaton, ends, Alphabet.of(automaton.characters, tree.state.flags)).most_loops()
+    automaton, paths = judged
+    return max((paths.number_of_ways(_LENGTH), *map(ways_to_read, automaton.inner)))
+
+
+def _judged(tree: Any) -> tuple[_Automaton, _Paths] | None:
+    """The automaton of a pattern, written out as far as it can be, or ``None`` if it is too large."""
+    for many, most_copies in _WRITTEN_OUT:
+        automaton = _Automaton(many=many, most_copies=most_copies)
+        try:
+            whole = automaton.of(tree)
+        except (_TooLargeError, RecursionError):
+            continue
+        ends = frozenset(place.position for place in whole.lasts if not place.conditions)
+        firsts = {place.position: 1 for place in whole.firsts}
+        alphabet = Alphabet.of(automaton.characters, tree.state.flags)
+        return automaton, _Paths(automaton, firsts, ends, alphabet)
+    return None
 
 
 Pair = tuple[int, int, Character]
@@ -207,7 +236,12 @@ Pair = tuple[int, int, Character]
 class _Paths:
     """Pairs of paths through the automaton over one text."""
 
-    def __init__(self, automaton: _Automaton, ends: set[int], alphabet: Alphabet) -> None:
+    def __init__(
+        self, automaton: _Automaton, firsts: Mapping[int, int], ends: frozenset[int], alphabet: Alphabet
+    ) -> None:
+        self.ends = ends
+        self._firsts = firsts
+        self._ending = {state: ends & {place.position for place in ways} for state, ways in automaton.follow.items()}
         self._follow = {
             state: {place: count for place, count in ways.items() if place.position not in ends}
             for state, ways in automaton.follow.items()
@@ -252,6 +286,34 @@ class _Paths:
             for after in onward:
                 before[after] = max(before.get(after, 0), number)
         return longest
+
+    def number_of_ways(self, length: int) -> int:
+        """The ways through the automaton over a text that leads to no end, those over its beginnings among them."""
+        steps = cache(self._steps)
+        onward: dict[Character, dict[int, int]] = {}
+        ending: set[Character] = set()
+        for state, count in self._firsts.items():
+            for letter in self._read[state]:
+                onward.setdefault(letter, {})[state] = count
+                if state in self.ends:
+                    ending.add(letter)
+        total = 0
+        for _ in range(length):
+            candidates = [letter for letter in onward if letter not in ending]
+            if not candidates:
+                break
+            letter = max(candidates, key=lambda one: sum(onward[one].values()))
+            reached = onward[letter]
+            total += sum(reached.values())
+            onward = {}
+            for state, ways in reached.items():
+                for (after, following), count in steps(state, letter).items():
+                    counted = onward.setdefault(following, {})
+                    counted[after] = counted.get(after, 0) + ways * count
+            ending = {
+                following for state in reached for end in self._ending.get(state, ()) for following in self._read[end]
+            }
+        return total
 
     def _steps(self, state: int, letter: Character) -> dict[tuple[int, Character], int]:
         """The states after this one with the character they read, and in how many ways each is reached."""

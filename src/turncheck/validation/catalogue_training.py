@@ -16,12 +16,23 @@ EXAMPLES = (
         "regex-backtracks",
         "warning",
         "A regular expression can take endless time",
-        "A repetition within a repetition (`(a+)+`) or of alternatives that overlap (`(a|aa)+$`) tries every way to split"
-        " a sentence, in exponential time; four or more repetitions in a row that read the same (`(\\w+){1,5}x`) take the"
-        " fourth power of its length. One long message can stop the assistant. Write it so that each text can be read in"
-        " one way.",
+        "A repetition within a repetition (`(a+)+x`) or of alternatives that overlap (`(a|aa)+$`), with something behind"
+        " it that can fail, tries every way to split a sentence, in exponential time; four or more repetitions in a row"
+        " that read the same (`(\\w+){1,5}x`) take the fourth power of its length; bounded ones (`(\\w{1,10}){1,10}x`) can"
+        " have millions of ways as well. Whether case counts is taken from the pipeline: `RegexEntityExtractor` ignores"
+        " it unless it has `case_sensitive: true`. One long message can stop the assistant. Write it so that each text"
+        " can be read in one way.",
         "- regex: number\n  examples: |\n    - ([0-9]+)*x",
         "- regex: number\n  examples: |\n    - [0-9]+x",
+    ),
+    _check(
+        "regex-not-checked",
+        "info",
+        "A regular expression is too large to be looked at",
+        "Compiling one of more than 200,000 characters, or with a hundred of the widest ranges, can take minutes, so it is"
+        " left alone: whether it compiles and how it backtracks is not known. A lookup table takes a list of any length.",
+        "- regex: product\n  examples: |\n    - (lamp|desk|… thousands more)",
+        "- lookup: product\n  examples: |\n    - lamp\n    - desk",
     ),
     _check(
         "annotation-misaligned",

@@ -9,53 +9,96 @@ from re import _constants as opcodes  # type: ignore[attr-defined] # CPython's o
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.validation.backtracking import is_exponential, loops_in_a_row
+from turncheck.validation.backtracking import is_exponential, loops_in_a_row, ways_to_read
+from turncheck.validation.components import short_name
 from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from turncheck.finding import Finding
     from turncheck.location import Location
-    from turncheck.project.model import NluData
+    from turncheck.project.model import Config, Project
 
-_LENGTH_LIMIT: Final = 10_000
+_LONGEST: Final = 200_000
+"""Longer patterns are not compiled: of alternatives that begin alike, Python takes the square of their length."""
+_WIDEST: Final = 5_000_000
+"""Nor are those with so many characters in their ranges: where case is ignored, Python goes through them one by one."""
+_SHOWN: Final = 200
 _MOST_LOOPS: Final = 4
 """From so many loops in a row on, a long message takes minutes: a thousand characters in four loops are 10^12 steps."""
-_REPEATS: Final = frozenset({opcodes.MAX_REPEAT, opcodes.MIN_REPEAT})
+_MOST_WAYS: Final = 1_000_000
+"""So many ways to read sixty characters take about a second, and a long message takes minutes."""
 
 
-def check_regexes(nlu: NluData) -> Iterator[Finding]:
+class PatternTooLargeError(Exception):
+    """Compiling the pattern might not end soon."""
+
+
+def check_regexes(project: Project) -> Iterator[Finding]:
     """Compile each pattern as Rasa would, and look for repetitions that can be split in many ways."""
-    for regex in nlu.regexes:
-        yield from check_pattern(regex.pattern, f"the regex '{regex.name}'", regex.location)
+    flags = _flags_of_matching(project.config)
+    for regex in project.nlu.regexes:
+        yield from check_pattern(regex.pattern, f"the regex '{regex.name}'", regex.location, flags)
 
 
-def check_pattern(pattern: str, owner: str, place: Location) -> Iterator[Finding]:
+def _flags_of_matching(config: Config) -> Sequence[int]:
+    """The flags with which the components of the pipeline match the regexes of the NLU data."""
+    ignores_case = {
+        not component.parameters.get("case_sensitive", _CASE_SENSITIVE[short_name(component.name)])
+        for component in config.pipeline or ()
+        if short_name(component.name) in _CASE_SENSITIVE
+    }
+    return [re.IGNORECASE if ignored else 0 for ignored in sorted(ignores_case)] or [0]
+
+
+_CASE_SENSITIVE: Final = {"RegexFeaturizer": True, "RegexEntityExtractor": False}
+"""What the components that match regexes take for ``case_sensitive`` if nothing is said."""
+
+
+def check_pattern(pattern: str, owner: str, place: Location, flags: Sequence[int] = (0,)) -> Iterator[Finding]:
     """Compile one pattern as Rasa would, and look for loops that can read a text in several ways."""
-    problem = compile_problem(pattern)
+    shown = pattern if len(pattern) <= _SHOWN else f"{pattern[:_SHOWN]}…"
+    try:
+        problem = compile_problem(pattern)
+    except PatternTooLargeError as error:
+        yield found("regex-not-checked", f"The pattern '{shown}' of {owner} is not checked: {error}.", place)
+        return
     if problem is not None:
-        yield found("regex-invalid", f"The pattern '{pattern}' of {owner} does not compile: {problem}.", place)
-    elif backtracks(pattern):
-        yield found("regex-backtracks", f"The pattern '{pattern}' of {owner} can take exponential time.", place)
-    elif (power := loops_in_a_row(_parsed(pattern))) >= _MOST_LOOPS:
-        message = f"The pattern '{pattern}' of {owner} can take time that grows with the {power}th power of a length."
-        yield found("regex-backtracks", message, place)
+        yield found("regex-invalid", f"The pattern '{shown}' of {owner} does not compile: {problem}.", place)
+        return
+    for flag in flags:
+        cost = _cost(pattern, flag)
+        if cost is not None:
+            ignoring = ", since case is ignored" if flag & re.IGNORECASE and 0 not in flags else ""
+            yield found("regex-backtracks", f"The pattern '{shown}' of {owner} can {cost}{ignoring}.", place)
+            return
 
 
 @cache
 def compile_problem(pattern: str) -> str | None:
-    """Return why a pattern does not compile, or ``None``."""
-    if len(pattern) > _LENGTH_LIMIT:
-        return f"it is longer than {_LENGTH_LIMIT} characters"
+    """Return why a pattern does not compile, or ``None``.
+
+    Raises:
+        PatternTooLargeError: compiling it might not end soon.
+    """
+    if len(pattern) > _LONGEST:
+        message = f"it has {len(pattern):,} characters, and up to {_LONGEST:,} are looked at"
+        raise PatternTooLargeError(message)
     try:
+        tree = _parsed(pattern)
+        parts = list(_parts(tree))
+        if sum(argument[1] - argument[0] for operator, argument in parts if operator is opcodes.RANGE) > _WIDEST:
+            message = f"its classes hold more than {_WIDEST:,} characters"
+            raise PatternTooLargeError(message)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's own notes on style, such as "possible nested set"
             re.compile(_flags_first(pattern))
-            tree = parser.parse(_flags_first(pattern))
     except (re.error, OverflowError, RecursionError) as error:
         return str(error) or type(error).__name__
-    return "possessive quantifiers and atomic groups are not known to Python 3.10" if _is_newer(tree) else None
+    if any(operator in _NEWER for operator, _ in parts):
+        return "possessive quantifiers and atomic groups are not known to Python 3.10"
+    return None
 
 
 _GLOBAL_FLAGS: Final = re.compile(r"(?<!\\)\(\?([aimsux]+)\)")
@@ -74,51 +117,38 @@ def _flags_first(pattern: str) -> str:
     return pattern
 
 
-def _is_newer(part: Any) -> bool:
-    """Whether a parsed pattern holds what Python knows since 3.11 only."""
-    stack = [part]
+def _parts(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """All operators of a parsed pattern, each with its argument."""
+    stack = [tree]
     while stack:
         inner = stack.pop()
+        if isinstance(inner, tuple) and len(inner) == 2 and isinstance(inner[0], _OPERATOR):
+            yield inner
         if isinstance(inner, parser.SubPattern | list | tuple):
             stack.extend(inner)
-        elif any(inner is operator for operator in _NEWER):
-            return True
-    return False
 
 
-def backtracks(pattern: str) -> bool:
-    """Whether matching can take exponential time, or would with anything behind the pattern: ``(a+)+``."""
-    tree = _parsed(pattern)
-    return _has_loop_of_loop(tree) or is_exponential(tree)
+_OPERATOR: Final = type(opcodes.LITERAL)
 
 
-def _parsed(pattern: str) -> Any:
+def backtracks(pattern: str, flags: int = 0) -> bool:
+    """Whether matching can take exponential time, or so much that it makes no difference."""
+    return _cost(pattern, flags) is not None
+
+
+def _cost(pattern: str, flags: int) -> str | None:
+    """What matching can cost, in words, or ``None`` if it is no matter."""
+    tree = _parsed(pattern, flags)
+    if is_exponential(tree):
+        return "take exponential time"
+    if (power := loops_in_a_row(tree)) >= _MOST_LOOPS:
+        return f"take time that grows with the {power}th power of a length"
+    if ways_to_read(tree) >= _MOST_WAYS:
+        return f"read one text of sixty characters in more than {_MOST_WAYS:,} ways"
+    return None
+
+
+def _parsed(pattern: str, flags: int = 0) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return parser.parse(_flags_first(pattern))
-
-
-def _has_loop_of_loop(part: Any) -> bool:
-    """Whether a repetition without end repeats nothing but another one, which is never of use."""
-    return any(
-        (_is_endless(operator, argument) and _is_endless(*_only(argument[2])))
-        or any(map(_has_loop_of_loop, _children(operator, argument)))
-        for operator, argument in part
-    )
-
-
-def _is_endless(operator: Any, argument: Any) -> bool:
-    return operator in _REPEATS and argument[1] == opcodes.MAXREPEAT
-
-
-def _only(body: Any) -> tuple[Any, Any]:
-    """The one item of a sequence, groups opened."""
-    while len(body) == 1 and body[0][0] == opcodes.SUBPATTERN:
-        body = body[0][1][-1]
-    return body[0] if len(body) == 1 else (None, None)
-
-
-def _children(operator: Any, argument: Any) -> list[Any]:
-    if operator in _REPEATS or operator == opcodes.SUBPATTERN:
-        return [argument[-1]]
-    return list(argument[1]) if operator == opcodes.BRANCH else []
+        return parser.parse(_flags_first(pattern), flags)

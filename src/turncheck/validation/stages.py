@@ -120,7 +120,7 @@ def _own_checks(
     if project.nlu.regexes:
         from turncheck.validation.regexes import check_regexes  # noqa: PLC0415 - what reads patterns takes time to load
 
-        yield from check_regexes(project.nlu)
+        yield from check_regexes(project)
     yield from similarity.check_similar_examples(nlu)
     yield from similarity.check_templates(nlu)
     yield from examples.check_repeated_in_intent(project.nlu)
