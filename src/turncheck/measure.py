@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from turncheck import __version__
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from turncheck.finding import Finding
     from turncheck.given import Tests
     from turncheck.location import Location
+    from turncheck.project.e2e_model import E2ECases
     from turncheck.project.model import Project, Story
     from turncheck.report.model import Core, EndToEnd, Evaluation, KindCoverage
     from turncheck.screen import Screen
@@ -131,7 +133,7 @@ class _Run:
         self.validation_section: Validation | None = None
         self.skipped: dict[str, Skipped] = {}
         self.stopped: str | None = None
-        self.case_findings: tuple[Finding, ...] = ()
+        self.case_findings: tuple[Finding, ...] | None = None
 
     def evaluate(self) -> None:
         """Run what needs the engine.
@@ -229,7 +231,7 @@ class _Run:
         if reason:
             self._skip("e2e", reason)
             return None
-        read = read_cases(self.project.root, self.tests.e2e)
+        read = self.cases
         faults = (*read.findings, *check_cases(read, DialogueDomain.of(self.project), self.project.flows))
         self.case_findings = faults
         if any(fault.severity == "error" for fault in faults) or not read.cases:
@@ -245,23 +247,29 @@ class _Run:
         with self.screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"):
             return self._measured("e2e", all_cases)
 
+    @cached_property
+    def cases(self) -> E2ECases:
+        """The end-to-end test cases, read once."""
+        return read_cases(self.project.root, self.tests.e2e)
+
     def validation(self) -> Validation | None:
         """The data: what Rasa checks, and what it passes in silence."""
         from turncheck.validation.pipeline import validate  # noqa: PLC0415 - see `nlu`
+        from turncheck.validation.project_tests import ProjectTests  # noqa: PLC0415 - see `nlu`
         from turncheck.validation.suppressions import suppress  # noqa: PLC0415 - see `nlu`
 
         if "validate" not in (self.settings.evaluations or EVALUATIONS):
             self._skip("validate", self._not_asked())
             return None
         with self.screen.step("validate", "Checking the data"):
-            strict, stories = self.settings.strict, self.tests.stories
+            strict = self.settings.strict
             examples = self.tests.nlu.examples if self.tests.nlu else ()
+            tests = ProjectTests(self.tests.stories, examples, self.cases.cases)
             history = smallest_max_history(self.project.config)
-            found = validate(
-                self.project, max_history=history, strict=strict, tests=stories, test_examples=examples
-            ).without((), (*self.tests.findings, *self.case_findings))
-            ignored = self.inputs.ignored
-            kept = suppress(found, self.project, ignored, tests=stories, test_examples=examples, strict=strict)
+            found = validate(self.project, max_history=history, strict=strict, tests=tests)
+            found = found.without((), (*self.tests.findings, *(self.case_findings or ())))
+            were_read = self.case_findings is not None
+            kept = suppress(found, self.project, self.inputs.ignored, tests=tests, strict=strict, cases_read=were_read)
         findings = tuple(sorted({*kept.findings}, key=_by_place))
         severities = [finding.severity for finding in findings]
         return Validation(

@@ -17,16 +17,18 @@ from turncheck.errors import EXIT_OK, UserError
 from turncheck.location import Location
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
-from turncheck.project.testfiles import find_test_nlu, find_test_stories
+from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
 from turncheck.validation.findings import found
 from turncheck.validation.pipeline import Validated, validate
+from turncheck.validation.project_tests import ProjectTests
 from turncheck.validation.registry import CHECKS, explain
 from turncheck.validation.suppressions import suppress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from turncheck.project.model import Example, Project, Story
+    from turncheck.project.e2e_model import E2ECase
+    from turncheck.project.model import Project
     from turncheck.project.yaml_source import YamlSource
     from turncheck.render.findings import Notes
     from turncheck.render.sarif import RuleText
@@ -118,29 +120,27 @@ def check_project(request: Request) -> Checked:
         project = read_project(
             request.project, domain=domain, data=request.data, config=request.config, domain_as_listed=True
         )
-        stories, examples = ((), ()) if request.stories_only else _tests(project)
+        tests = ProjectTests() if request.stories_only else _tests(project)
         validated = validate(
             project,
             max_history=history,
             stories_only=request.stories_only,
             strict=request.strict,
             drop_in=True,
-            tests=stories,
-            test_examples=examples,
+            tests=tests,
         )
         kept = suppress(
             validated,
             project,
             ignored,
-            tests=stories,
-            test_examples=examples,
+            tests=tests,
             strict=request.strict,
             stories_only=request.stories_only,
         )
         return Checked(kept, project)
 
 
-def _tests(project: Project) -> tuple[Sequence[Story], Sequence[Example]]:
+def _tests(project: Project) -> ProjectTests:
     """The tests in their usual places, but for files that were read as training data. Their own faults are not ours."""
     trained_on = {file.path for file in project.files}
     root = project.root
@@ -148,10 +148,20 @@ def _tests(project: Project) -> tuple[Sequence[Story], Sequence[Example]]:
     def apart(paths: Sequence[Path]) -> list[Path]:
         return [path for path in paths if path.relative_to(root).as_posix() not in trained_on]
 
-    story_paths, nlu_paths = apart(find_test_stories(root)), apart(find_test_nlu(root))
-    stories = read_stories(story_paths, root)[0] if story_paths else ()
-    examples = read_nlu(nlu_paths, root)[0].examples if nlu_paths else ()
-    return stories, examples
+    story_paths, nlu_paths, case_paths = (
+        apart(find(root)) for find in (find_test_stories, find_test_nlu, find_e2e_cases)
+    )
+    return ProjectTests(
+        read_stories(story_paths, root)[0] if story_paths else (),
+        read_nlu(nlu_paths, root)[0].examples if nlu_paths else (),
+        _cases(root, case_paths) if case_paths else (),
+    )
+
+
+def _cases(root: Path, paths: Sequence[Path]) -> Sequence[E2ECase]:
+    from turncheck.project.e2e_cases import read_cases  # noqa: PLC0415 - only where there are such cases
+
+    return read_cases(root, paths).cases
 
 
 @contextmanager

@@ -14,8 +14,13 @@ import pytest
 from small_project import DOMAIN, FILES, NLU, write_project
 
 from turncheck.cli import run_command_line
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.project.e2e_cases import read_cases
+from turncheck.project.reader import read_project
 from turncheck.validate_command import Request, check_project
+from turncheck.validation.catalogue_cases import CASE_CHECKS
 from turncheck.validation.registry import CHECKS, OWN_CHECKS
+from turncheck.validation.test_case_names import check_cases
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -226,7 +231,30 @@ def test_the_example_of_what_rasa_does_not_get_to_see(tmp_path: Path) -> None:
         assert (check.code in {finding.code for finding in findings}) == (example == check.wrong)
 
 
+@pytest.mark.parametrize("code", ["e2e-syntax", "e2e-doubtful", "e2e-unknown-name"])
+def test_examples_that_are_end_to_end_cases(code: str, tmp_path: Path) -> None:
+    project = read_project(write_project(tmp_path))
+    for example in (CHECKS[code].wrong, CHECKS[code].right):
+        (tmp_path / "cases.yml").write_text(example, encoding="utf-8")
+        cases = read_cases(tmp_path, [tmp_path / "cases.yml"])
+        findings = [*cases.findings, *check_cases(cases, DialogueDomain.of(project))]
+        told = {(finding.code, finding.severity) for finding in findings}
+        assert told == ({(code, CHECKS[code].severity)} if example == CHECKS[code].wrong else set())
+
+
+def test_examples_that_name_a_case(tmp_path: Path) -> None:
+    write_project(tmp_path, **{"tests/e2e_test_cases.yml": CASE})
+    check = CHECKS["e2e-not-found"]
+    for command in (check.wrong, check.right):
+        cases = read_cases(tmp_path, [tmp_path / command.removeprefix("turncheck test e2e ")])
+        assert {finding.code for finding in cases.findings} == ({check.code} if command == check.wrong else set())
+
+
+CASE = "test_cases:\n- test_case: order a pizza\n  steps:\n  - user: a pizza\n  - utter: utter_done\n"
+
+
 def test_every_example_of_our_own_checks_is_tried() -> None:
     elsewhere = {"format-not-read", "test-story-in-training", "file-is-folder", "data-not-found"}
     assert {check.code for check in OWN_CHECKS} == PLACES.keys() | elsewhere | {"hidden-by-load-error"}
-    assert all(check.own for check in CHECKS.values() if check.wrong or check.right)
+    with_examples = {check.code for check in CHECKS.values() if check.wrong or check.right}
+    assert with_examples == {check.code for check in (*OWN_CHECKS, *CASE_CHECKS)}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_project import DOMAIN, checked, places, read
+from small_project import DOMAIN, checked, places, read, write_project
 
 from turncheck.project.reader import read_nlu, read_stories
+from turncheck.validate_command import Request, check_project
 from turncheck.validation.pipeline import validate
+from turncheck.validation.project_tests import ProjectTests
 from turncheck.validation.registry import OWN_CHECKS
 
 D, N, S, R, C = "domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml", "config.yml"
@@ -288,7 +290,7 @@ stories:
     project = read(tmp_path, (S, "", "- story: x\n  steps:\n  - intent: greet\n  - action: utter_greet\n"))
     tests, _ = read_stories([tmp_path / "tests" / "test_stories.yml"], tmp_path)
     nlu, _ = read_nlu([tmp_path / "tests" / "nlu.yml"], tmp_path)
-    found = validate(project, strict=True, tests=tests, test_examples=nlu.examples)
+    found = validate(project, strict=True, tests=ProjectTests(tests, nlu.examples))
     assert places(found, "test-story-in-training") == ["tests/test_stories.yml:3:3"]
     assert [place.rpartition(":")[0] for place in places(found, "test-sentence-in-training")] == [
         "tests/nlu.yml:5",
@@ -307,8 +309,32 @@ def test_one_word_in_a_test_story_is_no_leak_and_in_test_data_it_is(tmp_path: Pa
     project = read(tmp_path, (N, "- bring me something", "- [large](size)\n    - bring me something"))
     tests, _ = read_stories([tmp_path / "tests" / "test_stories.yml"], tmp_path)
     nlu, _ = read_nlu([tmp_path / "tests" / "nlu.yml"], tmp_path)
-    found = validate(project, strict=True, tests=tests, test_examples=nlu.examples)
+    found = validate(project, strict=True, tests=ProjectTests(tests, nlu.examples))
     assert places(found, "test-sentence-in-training") == ["tests/nlu.yml:5:7"]
+
+
+def test_a_leak_need_not_be_letter_for_letter(tmp_path: Path) -> None:
+    project = read(tmp_path)
+    (tmp_path / "nlu.yml").write_text(
+        'version: "3.1"\nnlu:\n- intent: greet\n  examples: |\n    - Héllo, there!\n    - hello here\n    - "?!"\n',
+        encoding="utf-8",
+    )
+    nlu, _ = read_nlu([tmp_path / "nlu.yml"], tmp_path)
+    found = validate(project, strict=True, tests=ProjectTests((), nlu.examples))
+    told = "is, but for case, punctuation and accents, the example 'hello there' of 'greet' (data/nlu.yml:5:7)"
+    assert [finding.message for finding in found.findings] == [f"The test sentence 'Héllo, there!' {told}."]
+
+
+def test_sentences_of_end_to_end_cases_that_are_training_sentences_are_leaks(tmp_path: Path) -> None:
+    users = ["hello there", "Good morning to you!", "good evening to you", "/greet", "hello"]
+    steps = "".join(f"  - user: {user}\n  - utter: utter_greet\n" for user in users)
+    cases = f"test_cases:\n- test_case: x\n  steps:\n{steps}"
+    write_project(tmp_path, (N, "- hello there", "- hello there\n    - hello"), **{"tests/e2e_test_cases.yml": cases})
+    found = check_project(Request(project=tmp_path, strict=True)).validated
+    assert places(found, "test-sentence-in-training") == [
+        "tests/e2e_test_cases.yml:4:5",
+        "tests/e2e_test_cases.yml:6:5",
+    ]
 
 
 @pytest.mark.parametrize(("others", "named"), [(8, 1), (9, 0)])

@@ -192,3 +192,19 @@ def test_many_suppressions_of_many_findings_cost_little(tmp_path: Path) -> None:
     began = time.process_time()
     assert suppress(validated, project, strict=True).findings == ()
     assert time.process_time() - began < 1.0
+
+
+def test_a_suppression_of_what_a_command_does_not_look_for_is_not_called_unused(tmp_path: Path) -> None:
+    write_project(tmp_path, **{"turncheck.yml": "ignore: [e2e-unknown-name]\n"})
+    assert check_project(Request(project=tmp_path, strict=True)).validated.findings == ()
+    project = read(tmp_path)
+    ignored = [("e2e-unknown-name", Location("turncheck.yml", 1, 10))]
+    run = suppress(validate(project), project, ignored, cases_read=True)
+    assert places(run, "suppression-unused") == ["turncheck.yml:1:10"]
+
+
+def test_a_comment_in_end_to_end_cases_leaves_their_leak_out(tmp_path: Path) -> None:
+    comment = "# turncheck: ignore test-sentence-in-training"
+    case = f"test_cases:\n- test_case: x\n  steps:\n  - user: See you later!  {comment}\n  - utter: utter_goodbye\n"
+    write_project(tmp_path, **{"tests/e2e_test_cases.yml": case})
+    assert check_project(Request(project=tmp_path, strict=True)).validated.findings == ()

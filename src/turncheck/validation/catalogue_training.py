@@ -244,8 +244,8 @@ TESTS = (
         "test-sentence-in-training",
         "warning",
         "A test sentence is also a training sentence",
-        "Understanding it proves nothing. Word it differently. Answers of one word in test stories are left out, since"
-        " there is no other way to say them.",
+        "Understanding it proves nothing. Word it differently. Case, punctuation and accents do not make it another. Answers"
+        " of one word in test stories and end-to-end cases are left out, since there is no other way to say them.",
         "- user: good morning to you   # also an example of greet",
         "- user: a very good morning",
     ),

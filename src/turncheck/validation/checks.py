@@ -8,8 +8,11 @@ from turncheck.finding import Severity
 Fails = Literal["always", "on-warnings", "never"]
 """Whether a finding makes ``data validate`` end with 1: always, with ``--fail-on-warnings``, or never."""
 
-Stage = Literal["arguments", "load", "domain", "nlu", "stories", "config", "own"]
-"""The part of the work that finds it, in Rasa's order; ``own`` is what Rasa does not look for."""
+Stage = Literal["arguments", "load", "domain", "nlu", "stories", "config", "own", "cases"]
+"""The part of the work that finds it, in Rasa's order; ``own`` is what Rasa does not look for.
+
+``cases``: not validation at all, but reading end-to-end test cases to run them.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Stories and rules beside each other, and test data beside training data."""
+"""Stories and rules beside each other."""
 
 from __future__ import annotations
 
@@ -13,16 +13,13 @@ from turncheck.project.model import (
     SlotWasSetStep,
     UserStep,
 )
-from turncheck.validation.components import EXTRACTORS, LEARNING_EXTRACTORS, is_custom, short_name
 from turncheck.validation.findings import found
-from turncheck.validation.unused import pretrained_entities
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from turncheck.finding import Finding
-    from turncheck.location import Location
-    from turncheck.project.model import Example, Project, Step, Story
+    from turncheck.project.model import Step, Story
 
 
 def check_repeated_stories(blocks: Sequence[Story]) -> Iterator[Finding]:
@@ -37,7 +34,7 @@ def check_repeated_stories(blocks: Sequence[Story]) -> Iterator[Finding]:
                 f"The name '{block.name}' is that of another {block.kind}, too ({twin.location}).",
                 block.location,
             )
-        twin = contents.setdefault(_content(block), block)
+        twin = contents.setdefault(steps_of(block), block)
         if twin is not block:
             yield found(
                 "story-duplicate",
@@ -84,81 +81,7 @@ def _checkpoints(block: Story) -> tuple[list[str], list[str]]:
     return starts, ends
 
 
-def check_test_stories(project: Project, tests: Sequence[Story]) -> Iterator[Finding]:
-    """Test stories that are copies of training stories, and their sentences that are training sentences."""
-    known = {_content(block): block for block in (*project.rules, *project.stories)}
-    for test in tests:
-        twin = known.get(_content(test))
-        if twin is not None:
-            yield found(
-                "test-story-in-training",
-                f"The test story '{test.name}' is a copy of the {twin.kind} '{twin.name}' ({twin.location}).",
-                test.location,
-            )
-
-
-def check_test_sentences(project: Project, tests: Sequence[Story], examples: Sequence[Example]) -> Iterator[Finding]:
-    """Test sentences that are training sentences too, wherever they stand.
-
-    Answers of one word in test stories ("yes", "large") are none of them: there is no other way to say them.
-    """
-    known = {example.text: example for example in project.nlu.examples}
-    for text, place in _test_sentences(tests, examples):
-        twin = known.get(text)
-        if twin is not None:
-            yield found(
-                "test-sentence-in-training",
-                f"The test sentence '{text}' is also an example of '{twin.intent}' ({twin.location}).",
-                place,
-            )
-
-
-def check_test_entities(project: Project, tests: Sequence[Story], examples: Sequence[Example]) -> Iterator[Finding]:
-    """Entities that tests expect and no extractor of the pipeline can produce."""
-    pipeline = project.config.pipeline
-    if not pipeline or any(is_custom(component.name) for component in pipeline):
-        return
-    names = {short_name(component.name) for component in pipeline} & EXTRACTORS
-    producible = set(pretrained_entities(project.config))
-    if names & LEARNING_EXTRACTORS:
-        producible |= {annotation.entity for example in project.nlu.examples for annotation in example.entities}
-    if "RegexEntityExtractor" in names:
-        producible |= {regex.name for regex in project.nlu.regexes} | {table.name for table in project.nlu.lookups}
-    reported: set[str] = set()
-    for entity, place in _test_entities(tests, examples):
-        if entity not in producible and entity not in reported:
-            reported.add(entity)
-            yield found(
-                "test-entity-not-extractable",
-                f"A test expects the entity '{entity}', which nothing in the pipeline can extract.",
-                place,
-            )
-
-
-def _test_sentences(tests: Iterable[Story], examples: Iterable[Example]) -> Iterator[tuple[str, Location]]:
-    for step in _user_steps(tests):
-        if step.text and not step.text.startswith("/") and len(step.text.split()) > 1:
-            yield step.text, step.location
-    for example in examples:
-        yield example.text, example.location
-
-
-def _test_entities(tests: Iterable[Story], examples: Iterable[Example]) -> Iterator[tuple[str, Location]]:
-    for step in _user_steps(tests):
-        if step.text and not step.text.startswith("/"):
-            yield from ((entity.entity, step.location) for entity in step.entities)
-    for example in examples:
-        yield from ((annotation.entity, example.location) for annotation in example.entities)
-
-
-def _user_steps(stories: Iterable[Story]) -> Iterator[UserStep]:
-    for story in stories:
-        for step in story.steps:
-            if isinstance(step, UserStep):
-                yield step
-
-
-def _content(block: Story) -> Hashable:
+def steps_of(block: Story) -> Hashable:
     """What a block does, without its name and places; texts of user steps that have an intent do not count."""
     kind = (block.conversation_start, block.wait_for_user_input) if block.kind == "rule" else ()
     return (

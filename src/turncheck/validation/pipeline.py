@@ -12,13 +12,14 @@ from turncheck.validation.drop_in import RasasView, rasas_view
 from turncheck.validation.facts import gather
 from turncheck.validation.load_order import EMPTYING, as_hidden
 from turncheck.validation.loaded import loading_findings, read_findings
+from turncheck.validation.project_tests import ProjectTests
 from turncheck.validation.registry import CHECKS
 from turncheck.validation.stages import own_checks, rasa_checks, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from turncheck.project.model import Example, Project, Story
+    from turncheck.project.model import Project
     from turncheck.validation.checks import Fails
 
 
@@ -60,8 +61,7 @@ def validate(
     stories_only: bool = False,
     strict: bool = False,
     drop_in: bool = False,
-    tests: Sequence[Story] = (),
-    test_examples: Sequence[Example] = (),
+    tests: ProjectTests | None = None,
 ) -> Validated:
     """Check a project.
 
@@ -72,8 +72,7 @@ def validate(
         strict: show all findings of our own at their true severity.
         drop_in: say what ``rasa data validate`` says: findings of our own as ``info`` (unless ``strict``), and what
             Rasa does not get to see, because it stops or empties the domain, under ``hidden-by-load-error``.
-        tests: test stories, to be held against the training data.
-        test_examples: test sentences of NLU test data, likewise.
+        tests: what the project is tested with, to be held against the training data.
     """
     facts = gather(project)
     told = tell(facts)
@@ -83,7 +82,7 @@ def validate(
         everything = [*read_findings(project), *loading_findings(project, facts, emptied=False)]
         everything += rasa_checks(facts, told, max_history=max_history, stories_only=stories_only)
         view = RasasView(everything)
-    own = own_checks(facts, told, tests, test_examples, stories_only=stories_only)
+    own = own_checks(facts, told, tests or ProjectTests(), stories_only=stories_only)
     judge = _Judge(frozenset(facts.retrieval_intents), stories_only=stories_only, strict=strict, drop_in=drop_in)
     pairs = [judge.judged(finding, view) for finding in dict.fromkeys((*view.seen, *own))]
     pairs += [(as_hidden(finding), "never") for finding in dict.fromkeys(view.hidden)]

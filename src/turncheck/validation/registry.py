@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Final
 
 from turncheck.errors import UserError
+from turncheck.validation.catalogue_cases import CASE_CHECKS
 from turncheck.validation.catalogue_names import NAME_CHECKS
 from turncheck.validation.catalogue_rasa import RASA_CHECKS
 from turncheck.validation.catalogue_training import TRAINING_CHECKS
@@ -12,22 +13,28 @@ from turncheck.validation.checks import Check
 
 OWN_CHECKS: Final = (*NAME_CHECKS, *TRAINING_CHECKS)
 
-CHECKS: Final[Mapping[str, Check]] = MappingProxyType({check.code: check for check in (*RASA_CHECKS, *OWN_CHECKS)})
+CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
+    {check.code: check for check in (*RASA_CHECKS, *OWN_CHECKS, *CASE_CHECKS)}
+)
 
 _PREFACE: Final = """\
 # Findings
 
-What `turncheck data validate` and the `validate` evaluation of `turncheck run` can find. This page is made from
+What `turncheck data validate` and the `validate` evaluation of `turncheck run` can find, and, at the end, what
+`turncheck test e2e` and `turncheck run` find in end-to-end test cases. This page is made from
 `turncheck.validation.registry`; `turncheck data validate --explain CODE` prints a section of it.
 
 The codes below “Found by Rasa too” answer what `rasa data validate` 3.6 says, with its levels and its effect on the
-exit code. The others are turncheck's own. `data validate` shows those as `info`, and with `--strict` at the severity
-given here; `run` and the action do so for those marked “always” and, with `strict: true`, for all.
+exit code. Those below “turncheck's own” are not Rasa's: `data validate` shows them as `info`, and with `--strict` at
+the severity given here; `run` and the action do so for those marked “always” and, with `strict: true`, for all.
 
 A finding is suppressed by a comment `# turncheck: ignore CODE` on its line or on the line above (several codes:
 separate them by commas), or by `ignore:` in `turncheck.yml`, a list of codes. What cannot be read at all cannot be
-suppressed.
+suppressed. A command that does not look for a code does not call its suppression unused.
 """
+
+
+_ENDS_CASES: Final = "As an error it makes `test e2e` end with 2, and keeps `run` from running the cases, which fails."
 
 
 def manual_section(check: Check) -> str:
@@ -40,6 +47,8 @@ def manual_section(check: Check) -> str:
     }[check.fails]
     if check.own and check.fails != "never":
         exit_code = exit_code.replace("data validate", "data validate --strict")
+    if check.stage == "cases":
+        exit_code = "Both commands go on." if check.severity == "warning" else _ENDS_CASES
     parts = [f"### {check.code}", f"{check.title}. {check.text}", f"Severity: {check.severity}.{when} {exit_code}"]
     if check.wrong:
         parts += ["Wrong:", _block(check.wrong), "Right:", _block(check.right)]
@@ -50,6 +59,7 @@ def manual() -> str:
     """Return the whole page ``docs/findings.md``."""
     sections = [_PREFACE, "## Found by Rasa too\n", *map(manual_section, RASA_CHECKS)]
     sections += ["## turncheck's own\n", *map(manual_section, OWN_CHECKS)]
+    sections += ["## In end-to-end test cases\n", *map(manual_section, CASE_CHECKS)]
     return "\n".join(sections)
 
 

@@ -11,7 +11,7 @@ from array import array
 from typing import TYPE_CHECKING, Final
 
 from turncheck.validation.findings import found
-from turncheck.validation.words import normalised
+from turncheck.validation.words import normalised, plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ def check_similar_examples(examples: Sequence[Example], threshold: float = SIMIL
     for example in examples:
         if not example.base_intent:
             continue
-        words = _plain_words(example.text)
+        words = plain_words(example.text)
         keys = [key for key in _signatures(words) if key in shared]
         rival = _near(example, words, keys, buckets, threshold)
         if rival is not None and example.text not in reported:
@@ -81,7 +81,7 @@ class _SharedSignatures:
         for example in examples:
             if example.base_intent:
                 owner = 1 + numbers.setdefault(example.base_intent, len(numbers)) % (self._SEVERAL - 1)
-                for key in _signatures(_plain_words(example.text)):
+                for key in _signatures(plain_words(example.text)):
                     self._add(key, owner)
 
     def _add(self, key: tuple[str, ...], owner: int) -> None:
@@ -113,19 +113,10 @@ def _near(
                 break
             if intent == example.base_intent or rival.text == example.text:
                 continue  # the very same text has a check of its own
-            other = _plain_words(rival.text)
+            other = plain_words(rival.text)
             if not _are_opposites(words, other) and _are_alike(words, other, threshold):
                 return rival
     return None
-
-
-def _plain_words(text: str) -> tuple[str, ...]:
-    """The words without case, punctuation and accents: ``naïve`` is ``naive``."""
-    if not text.isascii():
-        import unicodedata  # noqa: PLC0415 - only for texts beyond ASCII
-
-        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    return normalised(text)
 
 
 def _are_opposites(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.location import Location
 from turncheck.project.model import SessionConfig
-from turncheck.validation import configuration, dialogues, examples, loading, references, similarity
+from turncheck.validation import configuration, dialogues, examples, leakage, loading, references, similarity
 from turncheck.validation.conflicts import (
     Dialogues,
     check_checkpoints,
@@ -20,11 +20,11 @@ from turncheck.validation.undefined import check_buttons, check_undefined
 from turncheck.validation.unused import check_definitions, check_unused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from turncheck.finding import Finding
-    from turncheck.project.model import Example, Story
     from turncheck.validation.facts import Facts
+    from turncheck.validation.project_tests import ProjectTests
 
 
 def tell(facts: Facts) -> Dialogues | None:
@@ -83,21 +83,19 @@ def _is_empty(facts: Facts) -> bool:
 def own_checks(
     facts: Facts,
     told: Dialogues | None,
-    tests: Sequence[Story],
-    test_examples: Sequence[Example],
+    tests: ProjectTests,
     *,
     stories_only: bool,
 ) -> Iterator[Finding]:
     """The checks that Rasa does not have, but for what might be false because a part could not be read."""
-    checks = _own_checks(facts, told, tests, test_examples, stories_only=stories_only)
+    checks = _own_checks(facts, told, tests, stories_only=stories_only)
     return standing(checks, missing_parts(facts.project))
 
 
 def _own_checks(
     facts: Facts,
     told: Dialogues | None,
-    tests: Sequence[Story],
-    test_examples: Sequence[Example],
+    tests: ProjectTests,
     *,
     stories_only: bool,
 ) -> Iterator[Finding]:
@@ -134,6 +132,6 @@ def _own_checks(
         yield from check_buttons(facts)
         yield from check_unused(facts)
     yield from check_definitions(facts)
-    yield from dialogues.check_test_stories(project, tests)
-    yield from dialogues.check_test_sentences(project, tests, test_examples)
-    yield from dialogues.check_test_entities(project, tests, test_examples)
+    yield from leakage.check_test_stories(project, tests.stories)
+    yield from leakage.check_test_sentences(project, tests)
+    yield from leakage.check_test_entities(project, tests)

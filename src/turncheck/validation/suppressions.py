@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
     from turncheck.finding import Severity
     from turncheck.location import Location
-    from turncheck.project.model import Example, Project, Story
+    from turncheck.project.model import Project
     from turncheck.project.yaml_positions import YamlDocument
     from turncheck.validation.pipeline import Validated
+    from turncheck.validation.project_tests import ProjectTests
 
 _EVERYWHERE: Final = 0
 
@@ -72,18 +73,19 @@ def suppress(
     project: Project,
     ignored: Sequence[tuple[str, Location]] = (),
     *,
-    tests: Sequence[Story] = (),
-    test_examples: Sequence[Example] = (),
+    tests: ProjectTests | None = None,
     strict: bool = False,
     stories_only: bool = False,
+    cases_read: bool = False,
 ) -> Validated:
     """Leave out what comments in the files of the project and its tests, and ``ignored`` (code, its place) name.
 
     Unused suppressions are added, at their true severity if ``strict``. ``stories_only``: the checks were those of
-    ``data validate stories``, so that other codes could not come up.
+    ``data validate stories``, so that other codes could not come up. ``cases_read``: end-to-end test cases were read to
+    be run, so that what is wrong with them is among the findings.
     """
     documents = {file.path: file.document for file in project.files if file.document is not None}
-    documents |= _documents_of_tests(project.root, (*tests, *test_examples))
+    documents |= _documents_of_tests(project.root, tests.files if tests else ())
     suppressions, blocks = _from_comments(documents)
     suppressions += [Suppression(code, place) for code, place in ignored]
     if not suppressions:
@@ -96,12 +98,17 @@ def suppress(
         used.update(numbers)
         if numbers:
             hidden.add(position)
+
+    def ran(code: str) -> bool:
+        stage = CHECKS[code].stage
+        return cases_read if stage == "cases" else not stories_only or stage == "stories"
+
     severity: Severity = CHECKS["suppression-unused"].severity if strict else "info"
     everything_ran = _everything_ran(validated, project)
     unused = [
         _unused(suppression, severity)
         for number, suppression in enumerate(suppressions)
-        if number not in used and (_is_futile(suppression.code) or (everything_ran and _ran(suppression, stories_only)))
+        if number not in used and (_is_futile(suppression.code) or (everything_ran and ran(suppression.code)))
     ]
     return validated.without(hidden, unused)
 
@@ -111,10 +118,6 @@ def _everything_ran(validated: Validated, project: Project) -> bool:
     cutting_short = STOPPING | EMPTYING | {"version-too-high"}
     is_cut_short = any(finding.code in cutting_short for finding in validated.findings)
     return project.calm is None and not missing_parts(project) and not is_cut_short
-
-
-def _ran(suppression: Suppression, stories_only: bool) -> bool:
-    return not stories_only or CHECKS[suppression.code].stage == "stories"
 
 
 def _is_futile(code: str) -> bool:
@@ -137,10 +140,10 @@ def _unused(suppression: Suppression, severity: Severity) -> Finding:
     return Finding(finding.code, severity, finding.message, finding.location, finding.hint)
 
 
-def _documents_of_tests(root: Path, tests: Iterable[Story | Example]) -> dict[str, YamlDocument]:
+def _documents_of_tests(root: Path, files: Iterable[str]) -> dict[str, YamlDocument]:
     """The test files that hold such a comment; they are read again, for that alone."""
     folder = ProjectFolder(root)
-    sources = {path: folder.read(root / path) for path in sorted({test.location.path for test in tests})}
+    sources = {path: folder.read(root / path) for path in files}
     return {path: parse_yaml(source) for path, source in sources.items() if source and may_have_comments(source)}
 
 

@@ -13,6 +13,15 @@ def normalised(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.casefold()))
 
 
+def plain_words(text: str) -> tuple[str, ...]:
+    """The words without case, punctuation and accents: ``naïve`` is ``naive``."""
+    if not text.isascii():
+        import unicodedata  # noqa: PLC0415 - only for texts beyond ASCII
+
+        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return normalised(text)
+
+
 def word_spans(text: str) -> list[tuple[str, int, int]]:
     """Return the words without case, each with its start and end in the text."""
     return [(match[0].casefold(), match.start(), match.end()) for match in _WORD.finditer(text)]

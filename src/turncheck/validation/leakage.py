@@ -1,0 +1,105 @@
+"""Test data beside training data: what is learnt by heart, and what nothing can produce."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.project.model import UserStep
+from turncheck.validation.components import EXTRACTORS, LEARNING_EXTRACTORS, is_custom, short_name
+from turncheck.validation.dialogues import steps_of
+from turncheck.validation.findings import found
+from turncheck.validation.unused import pretrained_entities
+from turncheck.validation.words import plain_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from turncheck.finding import Finding
+    from turncheck.location import Location
+    from turncheck.project.model import Project, Story
+    from turncheck.validation.project_tests import ProjectTests
+
+
+def check_test_stories(project: Project, tests: Sequence[Story]) -> Iterator[Finding]:
+    """Test stories that are copies of training stories."""
+    known = {steps_of(block): block for block in (*project.rules, *project.stories)}
+    for test in tests:
+        twin = known.get(steps_of(test))
+        if twin is not None:
+            yield found(
+                "test-story-in-training",
+                f"The test story '{test.name}' is a copy of the {twin.kind} '{twin.name}' ({twin.location}).",
+                test.location,
+            )
+
+
+def check_test_sentences(project: Project, tests: ProjectTests) -> Iterator[Finding]:
+    """Test sentences that are training sentences too, wherever they stand, letter for letter or word for word.
+
+    Answers of one word in test stories and cases ("yes", "large") are none of them: there is no other way to say them.
+    """
+    sentences = list(_test_sentences(tests))
+    if not sentences:
+        return
+    by_text = {example.text: example for example in project.nlu.examples}
+    by_words = {plain_words(example.text): example for example in project.nlu.examples}
+    by_words.pop((), None)
+    for text, place in sentences:
+        twin = by_text.get(text)
+        if twin is not None:
+            told = f"is also an example of '{twin.intent}' ({twin.location})"
+        elif (twin := by_words.get(plain_words(text))) is not None:
+            told = (
+                f"is, but for case, punctuation and accents, the example '{twin.text}' of '{twin.intent}'"
+                f" ({twin.location})"
+            )
+        else:
+            continue
+        yield found("test-sentence-in-training", f"The test sentence '{text}' {told}.", place)
+
+
+def check_test_entities(project: Project, tests: ProjectTests) -> Iterator[Finding]:
+    """Entities that tests expect and no extractor of the pipeline can produce."""
+    pipeline = project.config.pipeline
+    if not pipeline or any(is_custom(component.name) for component in pipeline):
+        return
+    names = {short_name(component.name) for component in pipeline} & EXTRACTORS
+    producible = set(pretrained_entities(project.config))
+    if names & LEARNING_EXTRACTORS:
+        producible |= {annotation.entity for example in project.nlu.examples for annotation in example.entities}
+    if "RegexEntityExtractor" in names:
+        producible |= {regex.name for regex in project.nlu.regexes} | {table.name for table in project.nlu.lookups}
+    reported: set[str] = set()
+    for entity, place in _test_entities(tests):
+        if entity not in producible and entity not in reported:
+            reported.add(entity)
+            yield found(
+                "test-entity-not-extractable",
+                f"A test expects the entity '{entity}', which nothing in the pipeline can extract.",
+                place,
+            )
+
+
+def _test_sentences(tests: ProjectTests) -> Iterator[tuple[str, Location]]:
+    spoken = [(step.text, step.location) for step in _user_steps(tests.stories)]
+    spoken += [(turn.user, turn.location) for case in tests.cases for turn in case.turns]
+    for text, place in spoken:
+        if text and not text.startswith("/") and len(text.split()) > 1:
+            yield text, place
+    for example in tests.examples:
+        yield example.text, example.location
+
+
+def _test_entities(tests: ProjectTests) -> Iterator[tuple[str, Location]]:
+    for step in _user_steps(tests.stories):
+        if step.text and not step.text.startswith("/"):
+            yield from ((entity.entity, step.location) for entity in step.entities)
+    for example in tests.examples:
+        yield from ((annotation.entity, example.location) for annotation in example.entities)
+
+
+def _user_steps(stories: Iterable[Story]) -> Iterator[UserStep]:
+    for story in stories:
+        for step in story.steps:
+            if isinstance(step, UserStep):
+                yield step

@@ -1,0 +1,28 @@
+"""What a project is tested with, as far as validation looks at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.project.e2e_model import E2ECase
+    from turncheck.project.model import Example, Story
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectTests:
+    """Test stories, the sentences of NLU test data, and end-to-end test cases: to be held against the training data."""
+
+    stories: Sequence[Story] = ()
+    examples: Sequence[Example] = ()
+    cases: Sequence[E2ECase] = ()
+
+    @property
+    def files(self) -> list[str]:
+        """The paths of the files they stand in, sorted."""
+        places = [test.location for tests in (self.stories, self.examples) for test in tests]
+        places += [case.location for case in self.cases]
+        return sorted({place.path for place in places})
