@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engine_choice import NOTHING_TO_LEARN
 from turncheck.engines.base import Capabilities, CutShortError, EngineError
-from turncheck.engines.embedded.actions.endpoint import is_loopback
+from turncheck.engines.embedded.actions.endpoint import ActionEndpoint, checked_address, is_loopback
+from turncheck.engines.embedded.actions.server import HttpActionServer
 from turncheck.engines.embedded.actions.server_process import DEFAULT_URL
 from turncheck.engines.embedded.nlu.catalogue import known_component
 from turncheck.engines.rasa_server.client import CONCURRENCY, Access, CutError, RasaClient
@@ -82,8 +83,10 @@ class RasaEngines:
         """The server's policies."""
         return RasaPolicies(self._client(), self.domain)
 
-    def assistant(self, server: ActionServer) -> RasaConversations:  # noqa: ARG002 - Rasa calls it by its endpoints
-        """Return the assistant."""
+    def assistant(self, server: ActionServer) -> RasaConversations:
+        """Return the assistant. Rasa itself calls the action server, through ours where it was started here."""
+        if self.stub_server is not None:
+            self.stub_server.look(was_there=isinstance(server, HttpActionServer) and server.was_there)
         return RasaConversations(
             self._client(),
             self.info(),
@@ -197,19 +200,27 @@ def running_rasa(
             raise UserError(f"--{name.replace('_', '-')} goes with --rasa-url: a server started here needs none")
     endpoints, notes = _endpoints(settings, project, environment, hosts)
     child = for_child(environment, settings.env)
-    with serving_stubs(_stub_server(endpoints.get("action_endpoint", {}), project, environment)) as stubs:
+    with serving_stubs(_stub_server(endpoints.get("action_endpoint", {}), project, environment, hosts)) as stubs:
         endpoints["action_endpoint"] = {**endpoints.get("action_endpoint", {}), "url": stubs.url}
         files = _files(settings, project, endpoints)
         with rasa_process(settings.rasa_command or "", files, child, at_once=at_once) as process:
             yield RasaEngines(project, process, at_once, notes, stubs)
 
 
-def _stub_server(endpoint: Mapping[str, object], project: Project, environment: Mapping[str, str]) -> StubServer:
+def _stub_server(
+    endpoint: Mapping[str, object], project: Project, environment: Mapping[str, str], hosts: tuple[str, ...] | None
+) -> StubServer:
     """Return what stands before the action server of this endpoint; all but the address stays as Rasa has it."""
     named = project.endpoints.get("action_endpoint")
     place = named.location if named else None
     own = {key: expand(str(endpoint[key]), environment, place) for key in ("url", "cafile") if endpoint.get(key)}
-    return StubServer(own.get("url"), own.get("cafile") or ca_file(environment))
+    if "url" not in own:
+        return StubServer()
+    by_flag = named is None or endpoint is not named.parameters
+    address = checked_address(own["url"], None if by_flag else place)
+    server = ActionEndpoint(address, cafile=own.get("cafile") or ca_file(environment))
+    known = None if "domain" in project.unreadable else project.domain.responses
+    return StubServer(HttpActionServer(server, hosts=None if by_flag else hosts), known)
 
 
 def _access(settings: Settings, environment: Mapping[str, str]) -> Access:

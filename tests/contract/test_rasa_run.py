@@ -473,7 +473,8 @@ def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bo
         assert not engines.notes
         assert isinstance(engines.server, RasaProcess)
         assert engines.stub_server is not None
-        assert engines.stub_server.behind == "http://localhost:5055/webhook"
+        assert engines.stub_server.behind is not None
+        assert engines.stub_server.behind.endpoint.url == "http://localhost:5055/webhook"
         assert engines.server.files.endpoints == {"action_endpoint": {"url": engines.stub_server.url}}
     (bot / "endpoints.yml").write_text("action_endpoint:\n  url: http://evil.example/webhook\n")
     with running_rasa(settings, read_project(bot), {}, ("good.example",)) as engines:

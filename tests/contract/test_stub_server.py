@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import bad_servers
 import pytest
 import requests
+from action_servers import free_port
 
 from turncheck.engines.base import CustomAction
+from turncheck.engines.embedded.actions.endpoint import ActionEndpoint
+from turncheck.engines.embedded.actions.server import HttpActionServer, Reply
 from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
 
 if TYPE_CHECKING:
@@ -21,6 +26,11 @@ STUB = {"events": [{"event": "slot", "name": "balance", "value": 5}], "responses
 def stubs() -> Iterator[StubServer]:
     with serving_stubs(StubServer()) as server:
         yield server
+
+
+def before(url: str, *responses: str) -> StubServer:
+    """What stands before the action server at this address."""
+    return StubServer(HttpActionServer(ActionEndpoint(url)), responses)
 
 
 def call(server: StubServer, sender: str, action: str) -> requests.Response:
@@ -54,31 +64,88 @@ def test_all_other_calls_are_handed_on_as_they_came() -> None:
     seen: list[tuple[str, Any, Any]] = []
 
     class Behind(StubServer):
-        def answer(self, body: bytes, query: str, headers: Any) -> tuple[int, bytes]:
+        def answer(self, body: bytes, query: str, headers: Any) -> Reply:
             seen.append((query, headers["X-Key"], body))
-            return 400, b'{"error": "no", "action_name": "action_x"}'
+            return Reply(400, "text/json", b'{"error": "no", "action_name": "action_x"}')
 
-    with serving_stubs(Behind()) as behind, serving_stubs(StubServer(f"{behind.url}?a=1")) as server:
+    with serving_stubs(Behind()) as behind, serving_stubs(before(f"{behind.url}?a=1")) as server:
         answer = requests.post(f"{server.url}?token=t", json={"sender_id": "1"}, headers={"X-Key": "k"}, timeout=10)
-    assert (answer.status_code, answer.json()["error"]) == (400, "no")
+    assert (answer.status_code, answer.headers["Content-Type"], answer.json()["error"]) == (400, "text/json", "no")
+    assert [(note.outcome, note.reason) for note in server.take_notes("1")] == [("rejected", "no")]
     assert seen == [("a=1&token=t", "k", b'{"sender_id": "1"}')]
 
 
 def test_a_server_behind_that_gives_no_answer_is_a_failure() -> None:
-    with bad_servers.serving("hangs up") as behind, serving_stubs(StubServer(behind)) as server:
+    with bad_servers.serving("hangs up") as behind, serving_stubs(before(behind)) as server:
         assert call(server, "one", "action_x").status_code == 503
     assert [note.outcome for note in server.take_notes("one")] == ["failed"]
 
 
+OK = ("application/json", b'{"events": [], "responses": [{"response": "utter_x"}]}')
+TOLD: list[tuple[int, str, bytes, str, str]] = [
+    (200, *OK, "ran", ""),
+    (500, "application/json", b'{"error": "out of order"}', "failed", "answered with status 500: out of order"),
+    (200, "text/html", b"{}", "failed", "is not of JSON's type"),
+    (200, "application/json", b'{"responses": [{"text": 5}]}', "failed", "responses[0].text must be a text"),
+    (200, "application/json", b'{"responses": [{"response": "utter_y"}]}', "ran", "'utter_y', which the domain has no"),
+]
+
+
+@pytest.mark.parametrize(("status", "kind", "content", "outcome", "reason"), TOLD)
+def test_what_became_of_an_action_is_noted_and_its_answer_goes_back_as_it_came(
+    status: int, kind: str, content: bytes, outcome: str, reason: str
+) -> None:
+    class Behind(StubServer):
+        def answer(self, body: bytes, query: str, headers: Any) -> Reply:
+            return Reply(status, kind, content)
+
+    with serving_stubs(Behind()) as behind, serving_stubs(before(behind.url, "utter_x")) as server:
+        given = call(server, "one", "action_x")
+    assert (given.status_code, given.headers["Content-Type"], given.content) == (status, kind, content)
+    (note,) = server.take_notes("one")
+    assert note.outcome == outcome
+    assert reason in note.reason
+    assert bool(reason) == bool(note.reason)
+
+
+def test_a_server_that_was_seen_and_dies_before_its_first_call_is_gone() -> None:
+    with serving_stubs(StubServer()) as behind:
+        server, other, started = before(behind.url), before(behind.url), before(behind.url)
+        server.look(was_there=False)
+    other.look(was_there=False)
+    started.look(was_there=True)
+    for one in (server, other, started):
+        with serving_stubs(one):
+            call(one, "one", "action_x")
+    notes = [note.outcome for one in (server, other, started) for note in one.take_notes("one")]
+    assert notes == ["lost", "unreachable", "lost"]
+
+
+def test_a_server_that_dies_of_an_action_is_gone_for_it() -> None:
+    port = free_port()
+    command = [sys.executable, bad_servers.__file__, str(port), "dies"]
+    with (
+        subprocess.Popen(command, stderr=subprocess.DEVNULL) as process,
+        serving_stubs(before(f"http://127.0.0.1:{port}/webhook")) as server,
+    ):
+        assert server.behind is not None
+        while not server.behind.was_there:
+            server.look(was_there=False)
+        assert call(server, "one", "action_x").status_code == 503
+        assert process.wait(10) == 3
+    assert [note.outcome for note in server.take_notes("one")] == ["lost"]
+
+
 def test_a_server_behind_that_was_there_and_is_gone_is_told_from_one_that_never_was() -> None:
-    with serving_stubs(StubServer()) as behind, serving_stubs(StubServer(behind.url)) as server:
+    with serving_stubs(StubServer()) as behind, serving_stubs(before(behind.url)) as server:
         behind.stub("one", {"action_x": STUB})
         assert call(server, "one", "action_x").json() == STUB
     with serving_stubs(server):
         call(server, "one", "action_x")
-    with serving_stubs(StubServer(behind.url)) as other:
+    with serving_stubs(before(behind.url)) as other:
         call(other, "one", "action_x")
-    assert [note.outcome for note in (*server.take_notes("one"), *other.take_notes("one"))] == ["lost", "unreachable"]
+    notes = [note.outcome for note in (*server.take_notes("one"), *other.take_notes("one"))]
+    assert notes == ["ran", "lost", "unreachable"]
 
 
 def test_what_is_no_call_is_refused(stubs: StubServer) -> None:

@@ -1,7 +1,8 @@
 """Stands between a Rasa that is started here and its action server, so that tests can stub custom actions.
 
 Rasa has one action server for all conversations. This one answers for those whose actions are stubbed, and hands every
-other call on, as it came: query and headers, which may hold a login, are Rasa's own.
+other call on, as it came: query and headers, which may hold a login, are Rasa's own. The answer goes back as it
+came, too; what became of the action is noted as the embedded engine notes it.
 """
 
 from __future__ import annotations
@@ -13,35 +14,41 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from turncheck.dialogue.event_reading import ShapeError
 from turncheck.engines.base import CustomAction
-from turncheck.engines.embedded.actions.custom import stubbed
-from turncheck.engines.embedded.actions.server import CallFailedError
-from turncheck.environment import without_login
+from turncheck.engines.embedded.actions.answer import read_answer
+from turncheck.engines.embedded.actions.base import ActionRejectedError
+from turncheck.engines.embedded.actions.custom import stubbed, unsaid
+from turncheck.engines.embedded.actions.server import CallFailedError, Reply, read_reply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-HAND_ON_SECONDS: Final = 300.0
-"""As long as Rasa waits for an action."""
+    from turncheck.engines.embedded.actions.server import HttpActionServer
+
+_JSON: Final = "application/json"
 _OF_THE_CONNECTION: Final = {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
 """Headers that are not handed on."""
 
-Answer = tuple[int, bytes]
-
 
 class StubServer:
-    """Knows which conversation's actions are stubbed, and what became of those and of calls without an answer.
+    """Knows which conversation's actions are stubbed, and what became of all actions.
 
-    ``behind`` is the action server's address. May be asked by several threads.
+    ``behind`` is the action server, ``responses`` are the domain's, where that is known. Several threads may ask.
     """
 
-    def __init__(self, behind: str | None = None, ca_file: str | None = None) -> None:
+    def __init__(self, behind: HttpActionServer | None = None, responses: Collection[str] | None = None) -> None:
         self.behind = behind
         self.url = ""
-        self._ca_file = ca_file
-        self._was_there = False
+        self._responses = responses
         self._stubs: dict[str, Mapping[str, Mapping[str, Any]]] = {}
         self._noted: dict[str, list[CustomAction]] = {}
+
+    def look(self, *, was_there: bool) -> None:
+        """See whether the action server is there, before conversations begin; ``was_there``: somebody has seen it."""
+        if self.behind is not None:
+            self.behind.was_there = self.behind.was_there or was_there
+            self.behind.look()
 
     def stub(self, sender: str, stubs: Mapping[str, Mapping[str, Any]]) -> None:
         """Have these stand for the custom actions of a conversation."""
@@ -51,54 +58,49 @@ class StubServer:
         """Return what became of the conversation's actions since the last time."""
         return tuple(self._noted.pop(sender, ()))
 
-    def answer(self, body: bytes, query: str, headers: Mapping[str, str]) -> Answer:
-        """Answer a call of Rasa's: status and body."""
+    def answer(self, body: bytes, query: str, headers: Mapping[str, str]) -> Reply:
+        """Answer a call of Rasa's."""
         call = json.loads(body)
         if not isinstance(call, dict):
             return _failed(400, "the call is no JSON object")
         sender, name = str(call.get("sender_id")), str(call.get("next_action"))
         try:
             if sender not in self._stubs:
-                return self._handed_on(name, body, query, headers)
+                reply = self._handed_on(name, body, query, headers)
+                self._note(sender, _judged(name, reply, self._responses))
+                return reply
             given, outcome, reason = stubbed(name, self._stubs[sender])
         except CallFailedError as error:
             self._note(sender, CustomAction(name, error.outcome, str(error)))
             return _failed(503, str(error))
         self._note(sender, CustomAction(name, outcome, reason))
-        return 200, json.dumps({"events": [], "responses": [], **given}).encode()
+        return Reply(200, _JSON, json.dumps({"events": [], "responses": [], **given}).encode())
 
     def _note(self, sender: str, action: CustomAction) -> None:
         self._noted.setdefault(sender, []).append(action)
 
-    def _handed_on(self, name: str, body: bytes, query: str, headers: Mapping[str, str]) -> Answer:
+    def _handed_on(self, name: str, body: bytes, query: str, headers: Mapping[str, str]) -> Reply:
         if self.behind is None:
             raise CallFailedError("no server", f"'{name}' was not run: no action server is configured")
-        import requests  # noqa: PLC0415 - only where a call is handed on
-
-        from turncheck.engines.timed_http import session, was_refused, within  # noqa: PLC0415
-
         kept = {name: value for name, value in headers.items() if name.lower() not in _OF_THE_CONNECTION}
-        address = urlsplit(self.behind)
-        both = "&".join(part for part in (address.query, query) if part)
-        try:
-            with within(HAND_ON_SECONDS), session(ca_file=self._ca_file) as one:
-                url = address._replace(query=both).geturl()
-                given = one.post(url, data=body, headers=kept, timeout=HAND_ON_SECONDS, allow_redirects=False)
-                self._was_there = True
-                return given.status_code, given.content
-        except requests.ConnectionError as error:
-            place = without_login(self.behind)
-            if not was_refused(error):
-                raise CallFailedError("failed", f"'{name}' failed, the action server cut the connection") from error
-            if self._was_there:
-                raise CallFailedError("lost", f"the action server at {place} is gone: '{name}' was not run") from error
-            raise CallFailedError("unreachable", f"no action server answers at {place}") from error
-        except (requests.RequestException, OSError) as error:
-            raise CallFailedError("failed", f"'{name}' got no answer ({type(error).__name__})") from error
+        return self.behind.send(name, body, query=query, headers=kept)
 
 
-def _failed(status: int, reason: str) -> Answer:
-    return status, json.dumps({"error": reason}).encode()
+def _judged(name: str, reply: Reply, responses: Collection[str] | None) -> CustomAction:
+    """Return what became of an action that was answered so."""
+    try:
+        answer = read_answer(read_reply(name, reply))
+    except ActionRejectedError as error:
+        return CustomAction(name, "rejected", str(error))
+    except CallFailedError as error:
+        return CustomAction(name, error.outcome, str(error))
+    except ShapeError as error:
+        return CustomAction(name, "failed", f"'{name}' failed, its answer is malformed: {error}")
+    return CustomAction(name, "ran", "" if responses is None else unsaid(name, answer, responses))
+
+
+def _failed(status: int, reason: str) -> Reply:
+    return Reply(status, _JSON, json.dumps({"error": reason}).encode())
 
 
 @contextmanager
@@ -121,14 +123,15 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
-            status, content = self.stubs.answer(body, urlsplit(self.path).query, dict(self.headers))
+            reply = self.stubs.answer(body, urlsplit(self.path).query, dict(self.headers))
         except ValueError:
-            status, content = _failed(400, "the call is no JSON")
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
+            reply = _failed(400, "the call is no JSON")
+        self.send_response(reply.status)
+        if reply.kind:
+            self.send_header("Content-Type", reply.kind)
+        self.send_header("Content-Length", str(len(reply.body)))
         self.end_headers()
-        self.wfile.write(content)
+        self.wfile.write(reply.body)
 
     def log_message(self, *_: object) -> None:
         """Nobody reads it."""

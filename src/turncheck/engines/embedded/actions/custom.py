@@ -14,7 +14,7 @@ from turncheck.engines.embedded.actions.request import action_call
 from turncheck.engines.embedded.actions.server import CallFailedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from turncheck.dialogue.events import BotUttered, Event
     from turncheck.dialogue.tracker import Tracker
@@ -69,7 +69,7 @@ class CustomActions:
             raise
         except ActionError as error:
             raise self._failed(name, f"'{name}' failed: {error}") from error
-        self._note(name, outcome, reason or _unsaid(name, answer, context))
+        self._note(name, outcome, reason or unsaid(name, answer, context.domain.domain.responses))
         return events
 
     def _failed(self, name: str, reason: str) -> CallFailedError:
@@ -107,10 +107,10 @@ def _needs_domain(name: str, context: ActionContext) -> bool:
     return action is not None and action.send_domain
 
 
-def _unsaid(name: str, answer: Answer, context: ActionContext) -> str:
+def unsaid(name: str, answer: Answer, responses: Container[str]) -> str:
     """Return what the action wanted to say and cannot, since there is no such response; Rasa passes over it."""
     named = dict.fromkeys(said.response for said in answer.said if said.response is not None)
-    unknown = ", ".join(f"'{response}'" for response in named if response not in context.domain.domain.responses)
+    unknown = ", ".join(f"'{response}'" for response in named if response not in responses)
     return f"'{name}' names {unknown}, which the domain has no response for: nothing was said" if unknown else ""
 
 

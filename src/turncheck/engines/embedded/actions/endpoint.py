@@ -56,7 +56,7 @@ def choose_server(
         UserError: an address that cannot be called, or a variable that is not set.
     """
     if url is not None:
-        return HttpActionServer(ActionEndpoint(_checked(url, None), cafile=ca_file(environment)))
+        return HttpActionServer(ActionEndpoint(checked_address(url, None), cafile=ca_file(environment)))
     read = None if endpoint is None else read_endpoint(endpoint, environment)
     if read is None:
         return NoActionServer()
@@ -95,7 +95,7 @@ def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionE
             location=endpoint.location,
         )
     return ActionEndpoint(
-        url=_checked(url, endpoint.location),
+        url=checked_address(url, endpoint.location),
         headers=_texts(parameters, "headers", endpoint),
         params=params,
         basic_auth=(login["username"], login["password"]) if login else None,
@@ -112,7 +112,12 @@ def _texts(parameters: Mapping[str, Any], key: str, endpoint: Endpoint) -> dict[
     return {str(name): str(value) for name, value in found.items()}
 
 
-def _checked(url: Any, location: Location | None) -> str:
+def checked_address(url: object, location: Location | None) -> str:
+    """Return the address of an action server.
+
+    Raises:
+        UserError: it cannot be called.
+    """
     try:
         address = urlsplit(str(url))
         (address.hostname or "").encode("idna")  # fails for a name that no network can ask for

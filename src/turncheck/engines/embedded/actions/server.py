@@ -44,6 +44,15 @@ class CallFailedError(ActionError):
         self.outcome: ActionOutcome = outcome
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a server answered to a call: the status, the type and the content of it."""
+
+    status: int
+    kind: str
+    body: bytes
+
+
 class ActionServer(Protocol):
     """Whatever runs custom actions."""
 
@@ -80,6 +89,17 @@ class NoActionServer:
         raise CallFailedError("no server", f"'{call['next_action']}' was not run: {self.reason}")
 
 
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One call as it is sent; ``timeout`` in seconds."""
+
+    name: str
+    body: bytes
+    params: Mapping[str, str] | str
+    headers: Mapping[str, str]
+    timeout: float
+
+
 class HttpActionServer:
     """An action server at an address. It is called without proxies, cookies or logins of the environment.
 
@@ -104,25 +124,46 @@ class HttpActionServer:
         self.was_there = self.was_there or self._listens()
 
     def run(self, call: Mapping[str, Any], timeout: float | None) -> Any:
-        """See :class:`ActionServer`. Each call has a connection of its own, as Rasa's: an action is never run twice."""
+        """See :class:`ActionServer`."""
+        return read_reply(call["next_action"], self.send(call["next_action"], json.dumps(call).encode(), timeout))
+
+    def send(
+        self,
+        name: str,
+        body: bytes,
+        timeout: float | None = None,
+        *,
+        query: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """Send a call of this action and return what comes back, whatever it is.
+
+        Each call has a connection of its own, as Rasa's: an action is never run twice. ``query`` and ``headers`` stand
+        for the endpoint's own.
+
+        Raises:
+            CallFailedError: nothing came back.
+        """
         import requests  # noqa: PLC0415 - only where a server is called
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
         from turncheck.engines.timed_http import within  # noqa: PLC0415
 
         limit = self.endpoint.timeout if timeout is None else max(min(timeout, self.endpoint.timeout), 0.001)
-        name = call["next_action"]
+        params = self.endpoint.params if query is None else query
+        own = {"Content-Type": "application/json", **self.endpoint.headers} if headers is None else headers
+        request = _Request(name, body, params, own, limit)
         try:
-            with within(limit), self._session() as session, self._post(session, call, limit) as response:
+            with within(limit), self._session() as session, self._post(session, request) as response:
                 self.was_there = True
-                body = _limited_body(response)
-                status, kind = response.status_code, response.headers.get("Content-Type", "")
+                content = _limited_body(response)
+                return Reply(response.status_code, response.headers.get("Content-Type", ""), content)
         except requests.Timeout as error:
             if not self.was_there and not self._listens():
                 raise self._absent() from error
             # Never the seconds that were left: the same run is to say the same again.
-            own = timeout is None or timeout >= self.endpoint.timeout
-            over = f"within {self.endpoint.timeout:g} seconds" if own else "before the turn's time was over"
+            is_own = timeout is None or timeout >= self.endpoint.timeout
+            over = f"within {self.endpoint.timeout:g} seconds" if is_own else "before the turn's time was over"
             raise CallFailedError("timed out", f"'{name}' gave no answer {over}") from error
         except requests.ConnectionError as error:
             raise self._without_answer(name, error) from error
@@ -134,26 +175,24 @@ class HttpActionServer:
             raise self._cut(name) from error
         except (requests.RequestException, OSError) as error:
             raise CallFailedError("failed", f"calling {self.place}: {error}") from error
-        return _answer(name, status, kind, body)
 
-    def _post(self, session: requests.Session, call: Mapping[str, Any], limit: float) -> requests.Response:
+    def _post(self, session: requests.Session, request: _Request) -> requests.Response:
         """Send the call, and follow where the answer sends it on to, as Rasa's client does."""
         import requests  # noqa: PLC0415 - only where a server is called
 
         method, url = "POST", self.endpoint.url
-        params: Mapping[str, str] = self.endpoint.params
+        params, headers, name = request.params, request.headers, request.name
         auth = self.endpoint.basic_auth
-        headers = {"Content-Type": "application/json", **self.endpoint.headers}
         for _ in range(_MOST_REDIRECTS):
             try:
                 response = session.request(
                     method,
                     url,
-                    data=json.dumps(call).encode() if method == "POST" else None,
+                    data=request.body if method == "POST" else None,
                     headers=headers,
                     params=params,
                     auth=auth,
-                    timeout=limit,
+                    timeout=request.timeout,
                     allow_redirects=False,
                     stream=True,
                 )
@@ -161,17 +200,17 @@ class HttpActionServer:
                 if url == self.endpoint.url or isinstance(error, requests.Timeout):
                     raise
                 reason = f"the action server sends it on to {_place(url)}, which does not answer"
-                raise CallFailedError("failed", f"'{call['next_action']}' failed, {reason}") from error
+                raise CallFailedError("failed", f"'{name}' failed, {reason}") from error
             target = response.headers.get("Location")
             if response.status_code not in _REDIRECTS or not target:
                 return response
             response.close()
             method = "GET" if response.status_code in _REDIRECTS_TO_GET else method
-            before, url, params = url, self._next_address(url, target, call["next_action"]), {}
+            before, url, params = url, self._next_address(url, target, name), {}
             if _origin(url) != _origin(before):
                 auth = None
-                headers = {name: value for name, value in headers.items() if name.lower() != "authorization"}
-        raise CallFailedError("failed", f"'{call['next_action']}' failed, the action server sends it on without end")
+                headers = {key: value for key, value in headers.items() if key.lower() != "authorization"}
+        raise CallFailedError("failed", f"'{name}' failed, the action server sends it on without end")
 
     def _next_address(self, url: str, target: str, name: str) -> str:
         try:
@@ -260,15 +299,23 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
     return address.scheme, address.hostname, address.port or {"http": 80, "https": 443}.get(address.scheme)
 
 
-def _answer(name: str, status: int, kind: str, body: bytes) -> Any:
-    """Tell answers, rejections and failures apart, by status code and content type as Rasa does."""
+def read_reply(name: str, reply: Reply) -> Any:
+    """Tell answers, rejections and failures apart, by status code and content type as Rasa does.
+
+    Returns an answer's JSON, not yet checked.
+
+    Raises:
+        ActionRejectedError: the action refused.
+        CallFailedError: it failed.
+    """
+    status = reply.status
     if status < 400:
         try:
-            return _document(kind, body)
+            return _document(reply.kind, reply.body)
         except ValueError as error:
             raise CallFailedError("failed", f"'{name}' failed, the action server's answer {error}") from error
     try:
-        document = _parsed(body)
+        document = _parsed(reply.body)
     except ValueError:
         document = None
     shape = document if isinstance(document, dict) else {}
