@@ -20,6 +20,7 @@ import msgspec
 from turncheck.checkout import GitError
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.gate_rules import read_rules
+from turncheck.engines.base import INTERRUPTED
 from turncheck.errors import UserError
 from turncheck.github.baseline import Base, LeftReport, Reports, base_of, merge_base
 from turncheck.github.errors import GitHubError, MissingPermissionError
@@ -209,6 +210,8 @@ class BaselineSearch:
                 inputs = self._inputs_for(folder, commit, own)
                 try:
                     measured = self.measure(inputs, Screen(quiet=True, stream=StringIO()))
+                    if measured.stopped == INTERRUPTED:
+                        raise KeyboardInterrupt
                 except UserError as error:  # the folder is gone when this is read, and has another name each time
                     raise UserError(error.what.replace(f"{folder}/", "")) from None
         except UserError as error:

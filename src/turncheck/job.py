@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
@@ -64,10 +66,13 @@ def run_job(inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: S
         UserError: the job could not be done at all.
     """
     report = measure(inputs, screen)
-    if report.stopped == INTERRUPTED:
-        return conclude(report, Missing("not looked for, since the run was interrupted"), links, inputs.rules)
-    with screen.step("baseline", "Looking for the baseline"):
-        baseline = find_baseline(report)
+    baseline: Baseline = Missing("not looked for to the end, since the run was interrupted")
+    if report.stopped != INTERRUPTED:
+        try:
+            with screen.step("baseline", "Looking for the baseline"):
+                baseline = find_baseline(report)
+        except KeyboardInterrupt:
+            report = structs.replace(report, stopped=INTERRUPTED)
     return conclude(report, baseline, links, inputs.rules)
 
 

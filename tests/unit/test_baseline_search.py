@@ -15,7 +15,9 @@ from turncheck.checkout import find_checkout
 from turncheck.comparison.baseline import Baseline, Missing, Present
 from turncheck.errors import UserError
 from turncheck.github.context import GitHubContext, PullRequest
+from turncheck.job import run_job
 from turncheck.measure import Inputs
+from turncheck.render.links import Links
 from turncheck.report.model import GateSettings, ProjectInfo, Report, Source
 from turncheck.screen import Screen
 from turncheck.settings import Settings
@@ -302,3 +304,30 @@ def test_our_own_output_is_no_change(repository: Path) -> None:
 
     assert search(repository, Measurer(), out="bot/results") == Missing("this is the base itself")
     assert isinstance(search(repository, Measurer(), out="elsewhere"), Present)
+
+
+def test_an_interrupt_while_the_base_is_measured_ends_the_search(repository: Path) -> None:
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "two")
+
+    class Interrupted(Measurer):
+        def __call__(self, inputs: Inputs, screen: Screen) -> Report:
+            return with_changes(super().__call__(inputs, screen), stopped="interrupted")
+
+    with pytest.raises(KeyboardInterrupt):
+        search(repository, Interrupted())
+    assert git(repository, "worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+def test_interrupted_while_the_baseline_is_looked_for_a_run_keeps_what_it_has_measured(repository: Path) -> None:
+    commit(repository, "version: '3.1'\nintents: [greet]\n")
+
+    def never_found(_: Report) -> Baseline:
+        raise KeyboardInterrupt
+
+    settings = replace(Settings(), project="bot", evaluations=("validate",))
+    inputs = Inputs(settings=settings, source=Source())
+    outcome = run_job(inputs, Links(), never_found, Screen(quiet=True))
+    assert outcome.report.validation is not None
+    assert (outcome.report.stopped, outcome.exit_code) == ("interrupted", 130)
+    assert outcome.baseline == Missing("not looked for to the end, since the run was interrupted")
