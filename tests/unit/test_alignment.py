@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,14 @@ def test_a_component_of_their_own_beside_the_tokenizer_changes_nothing(tmp_path:
 def test_a_tokenizer_of_their_own_is_not_judged(tmp_path: Path) -> None:
     own = (C, "- name: WhitespaceTokenizer\n", "- name: parts.Tokenizer\n")
     assert _misaligned(tmp_path, "a [lar](size)ge pizza", own) == []
+
+
+@pytest.mark.parametrize("sentence", ["[a](size) a ", "[a](size)s "])
+def test_the_cost_and_the_output_grow_with_the_annotations_of_a_sentence_and_no_faster(
+    sentence: str, tmp_path: Path
+) -> None:
+    began = time.process_time()
+    findings = checked(tmp_path, (N, "    - see you later", f"    - see you later\n    - {sentence * 10_000}")).findings
+    assert time.process_time() - began < 10
+    assert len(findings) >= 10_000
+    assert max(len(finding.message) for finding in findings) < 600

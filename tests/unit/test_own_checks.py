@@ -299,6 +299,49 @@ stories:
     assert len(places(found, "test-entity-not-extractable")) == 1
 
 
+DIET = "- name: DIETClassifier"
+
+
+@pytest.mark.parametrize(
+    ("extractors", "blocks", "is_extractable"),
+    [
+        (DIET, "", True),
+        ("- name: rasa.nlu.classifiers.diet_classifier.DIETClassifier", "", True),
+        (f"{DIET}\n  entity_recognition: false", "", False),
+        (f"{DIET}\n  entity_recognition: false\n- name: CRFEntityExtractor", "", True),
+        ("- name: LogisticRegressionClassifier\n- name: RegexEntityExtractor", "lookup", True),
+        ("- name: LogisticRegressionClassifier\n- name: RegexEntityExtractor", "regex", True),
+        ("- name: LogisticRegressionClassifier\n- name: RegexEntityExtractor", "", False),
+        ("- name: RegexEntityExtractor\n  use_lookup_tables: false", "lookup", False),
+        ("- name: RegexEntityExtractor\n  use_lookup_tables: false", "lookup regex", True),
+        ("- name: RegexEntityExtractor\n  use_regexes: false", "regex", False),
+        ("- name: RegexEntityExtractor\n  use_regexes: false", "lookup regex", True),
+    ],
+)
+def test_a_test_may_expect_what_an_extractor_can_find(
+    extractors: str, blocks: str, is_extractable: bool, tmp_path: Path
+) -> None:
+    data = "".join(f"- {kind}: size\n  examples: |\n    - humongous\n" for kind in blocks.split())
+    project = read(tmp_path, (C, DIET, extractors), (N, "", data))
+    (tmp_path / "test.yml").write_text(
+        'version: "3.1"\nnlu:\n- intent: order\n  examples: |\n    - make it [huge](size)\n', encoding="utf-8"
+    )
+    tests, _ = read_nlu([tmp_path / "test.yml"], tmp_path)
+    found = validate(project, strict=True, tests=ProjectTests(examples=tests.examples))
+    assert (places(found, "test-entity-not-extractable") == []) == is_extractable
+
+
+def test_a_lookup_of_an_entity_that_no_example_holds_extracts_nothing(tmp_path: Path) -> None:
+    table = (N, "", "- lookup: colour\n  examples: |\n    - red\n")
+    project = read(tmp_path, (C, DIET, "- name: RegexEntityExtractor"), table)
+    (tmp_path / "test.yml").write_text(
+        'version: "3.1"\nnlu:\n- intent: order\n  examples: |\n    - a [red](colour) one\n', encoding="utf-8"
+    )
+    tests, _ = read_nlu([tmp_path / "test.yml"], tmp_path)
+    found = validate(project, strict=True, tests=ProjectTests(examples=tests.examples))
+    assert len(places(found, "test-entity-not-extractable")) == 1
+
+
 def test_one_word_in_a_test_story_is_no_leak_and_in_test_data_it_is(tmp_path: Path) -> None:
     story = "stories:\n- story: x\n  steps:\n  - user: large\n    intent: order\n  - action: utter_greet\n"
     (tmp_path / "tests").mkdir()

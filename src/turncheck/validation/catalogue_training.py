@@ -253,7 +253,8 @@ TESTS = (
         "test-entity-not-extractable",
         "warning",
         "A test expects an entity that nothing in the pipeline can extract",
-        "The test can only fail. Add an extractor, annotated examples, a regex or a lookup table for it.",
+        "The test can only fail. Add an extractor or annotated examples for it. `RegexEntityExtractor` looks only for entities"
+        " that are annotated in some example and have a regex or a lookup table.",
         "- user: on [Monday](time)   # and no DucklingEntityExtractor in the pipeline",
         "pipeline:\n- name: DucklingEntityExtractor\n  dimensions: [time]",
     ),

@@ -10,10 +10,10 @@ from turncheck.validation.components import is_custom, short_name
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
 from turncheck.validation.unused import pretrained_entities
-from turncheck.validation.words import normalised, splits_word, word_spans
+from turncheck.validation.words import normalised, shown, splits_word, word_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.finding import Finding
     from turncheck.project.model import EntityAnnotation, Example, NluData, Project
@@ -25,6 +25,8 @@ _MUCH_LARGER: Final = 4
 _OVERLAP: Final = 0.5
 _BARE_LIMIT: Final = 3
 """A value that stands bare more often than this many times as often as annotated is a common word."""
+_LONGEST_VALUE: Final = 20
+"""Words; what is annotated over more of them is a sentence, and is not looked for elsewhere."""
 _TELLING: Final = 10
 """An intent with so many examples and none that holds an entity does not ask for it: the word means another thing."""
 
@@ -40,7 +42,7 @@ def check_repeated_in_intent(nlu: NluData) -> Iterator[Finding]:
     for example in again:
         yield found(
             "example-duplicate",
-            f"The example '{example.text}' stands more than once in '{example.intent}'.",
+            f"The example '{shown(example.text)}' stands more than once in '{example.intent}'.",
             example.location,
         )
 
@@ -62,20 +64,27 @@ def check_alignment(project: Project) -> Iterator[Finding]:
     for example in project.nlu.examples:
         if not example.entities:
             continue
-        borders = word_borders(whitespace_words(example.text), example.text) if is_plain else None
+        borders = _borders(example.text) if is_plain else None
         for entity in example.entities:
             if _is_misaligned(example.text, entity, borders):
-                text = example.text[entity.start : entity.end]
+                value = shown(example.text[entity.start : entity.end])
                 yield found(
                     "annotation-misaligned",
-                    f"'{text}' ({entity.entity}) in '{example.text}' does not begin and end where words do.",
+                    f"'{value}' ({entity.entity}) in '{shown(example.text)}' does not begin and end where words do.",
                     places.in_example(example, entity.start),
                 )
 
 
-def _is_misaligned(text: str, entity: EntityAnnotation, borders: Sequence[tuple[int, int]] | None) -> bool:
+def _borders(text: str) -> tuple[set[int], set[int]]:
+    """Where words begin, and where words end."""
+    borders = word_borders(whitespace_words(text), text)
+    return {start for start, _ in borders}, {end for _, end in borders}
+
+
+def _is_misaligned(text: str, entity: EntityAnnotation, borders: tuple[set[int], set[int]] | None) -> bool:
     if borders is not None:
-        return all(start != entity.start for start, _ in borders) or all(end != entity.end for _, end in borders)
+        starts, ends = borders
+        return entity.start not in starts or entity.end not in ends
     value = text[entity.start : entity.end]
     return splits_word(text, entity.start) or splits_word(text, entity.end) or value != value.strip()
 
@@ -149,16 +158,17 @@ def check_values(project: Project) -> Iterator[Finding]:
                 if known and entity.entity not in known:
                     yield found(
                         "value-in-several-entities",
-                        f"'{' '.join(words)}' is annotated as '{entity.entity}' here, and as"
+                        f"'{shown(' '.join(words))}' is annotated as '{entity.entity}' here, and as"
                         f" '{next(iter(known))}' elsewhere.",
                         places.in_example(example, entity.start),
                     )
                 known[entity.entity] += 1
     foreign = _intents_without(examples)
     bare: dict[tuple[str, ...], list[tuple[Example, int]]] = {}
-    lengths = {words[0]: 0 for words in entities}
+    lengths: dict[str, int] = {}
     for words in entities:
-        lengths[words[0]] = max(lengths[words[0]], len(words))
+        if len(words) <= _LONGEST_VALUE:
+            lengths[words[0]] = max(lengths.get(words[0], 0), len(words))
     for example in examples:
         for words, start in _bare_values(example, entities, lengths):
             bare.setdefault(words, []).append((example, start))
@@ -170,7 +180,7 @@ def check_values(project: Project) -> Iterator[Finding]:
                     continue
                 yield found(
                     "value-not-annotated",
-                    f"'{' '.join(words)}' is a '{entity_name}' elsewhere, and is left bare in '{example.text}'.",
+                    f"'{' '.join(words)}' is a '{entity_name}' elsewhere, and is left bare in '{shown(example.text)}'.",
                     places.in_example(example, start),
                 )
 
@@ -194,18 +204,31 @@ def _bare_values(
 ) -> Iterator[tuple[tuple[str, ...], int]]:
     """The longest known values among the words that no annotation covers, each with where it begins."""
     spans = word_spans(example.text)
-    free = [not any(e.start < end and start < e.end for e in example.entities) for _, start, end in spans]
+    free = _uncovered(spans, example.entities)
     position = 0
     while position < len(spans):
-        size = min(lengths.get(spans[position][0], 0), len(spans) - position)
-        while size and not (
-            all(free[position : position + size])
-            and tuple(word for word, _, _ in spans[position : position + size]) in entities
-        ):
+        size = min(lengths.get(spans[position][0], 0), free[position])
+        while size and tuple(word for word, _, _ in spans[position : position + size]) not in entities:
             size -= 1
         if size:
             yield tuple(word for word, _, _ in spans[position : position + size]), spans[position][1]
         position += size or 1
+
+
+def _uncovered(spans: Sequence[tuple[str, int, int]], entities: Iterable[EntityAnnotation]) -> list[int]:
+    """By word: how many words in a row from it on no annotation covers."""
+    waiting = sorted(((entity.start, entity.end) for entity in entities), reverse=True)
+    covered: list[bool] = []
+    reach = 0
+    for _, start, end in spans:
+        while waiting and waiting[-1][0] < end:
+            reach = max(reach, waiting.pop()[1])
+        covered.append(start < reach)
+    rows = [0] * len(spans)
+    for position in reversed(range(len(spans))):
+        if not covered[position]:
+            rows[position] = 1 + (rows[position + 1] if position + 1 < len(spans) else 0)
+    return rows
 
 
 def _matching(project: Project, named: set[str]) -> tuple[bool, bool, bool]:

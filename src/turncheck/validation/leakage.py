@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.project.model import UserStep
-from turncheck.validation.components import EXTRACTORS, LEARNING_EXTRACTORS, is_custom, short_name
+from turncheck.validation.components import LEARNING_EXTRACTORS, is_custom, short_name
 from turncheck.validation.dialogues import steps_of
 from turncheck.validation.findings import found
 from turncheck.validation.unused import pretrained_entities
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from turncheck.finding import Finding
     from turncheck.location import Location
-    from turncheck.project.model import Project, Story
+    from turncheck.project.model import Component, NluData, Project, Story
     from turncheck.validation.project_tests import ProjectTests
 
 
@@ -63,12 +63,7 @@ def check_test_entities(project: Project, tests: ProjectTests) -> Iterator[Findi
     pipeline = project.config.pipeline
     if not pipeline or any(is_custom(component.name) for component in pipeline):
         return
-    names = {short_name(component.name) for component in pipeline} & EXTRACTORS
-    producible = set(pretrained_entities(project.config))
-    if names & LEARNING_EXTRACTORS:
-        producible |= {annotation.entity for example in project.nlu.examples for annotation in example.entities}
-    if "RegexEntityExtractor" in names:
-        producible |= {regex.name for regex in project.nlu.regexes} | {table.name for table in project.nlu.lookups}
+    producible = pretrained_entities(project.config) | _trained_entities(project.nlu, pipeline)
     reported: set[str] = set()
     for entity, place in _test_entities(tests):
         if entity not in producible and entity not in reported:
@@ -78,6 +73,22 @@ def check_test_entities(project: Project, tests: ProjectTests) -> Iterator[Findi
                 f"A test expects the entity '{entity}', which nothing in the pipeline can extract.",
                 place,
             )
+
+
+def _trained_entities(nlu: NluData, pipeline: Sequence[Component]) -> set[str]:
+    """The entities that the pipeline learns from examples, and annotated ones found by regex or lookup table."""
+    annotated = {annotation.entity for example in nlu.examples for annotation in example.entities}
+    trained: set[str] = set()
+    for component in pipeline:
+        name, parameters = short_name(component.name), component.parameters
+        if name in LEARNING_EXTRACTORS and (name != "DIETClassifier" or parameters.get("entity_recognition", True)):
+            trained |= annotated
+        elif name == "RegexEntityExtractor":
+            if parameters.get("use_regexes", True):
+                trained |= annotated & {regex.name for regex in nlu.regexes}
+            if parameters.get("use_lookup_tables", True):
+                trained |= annotated & {table.name for table in nlu.lookups}
+    return trained
 
 
 def _test_sentences(tests: ProjectTests) -> Iterator[tuple[str, Location]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.validation.backtracking import is_exponential, loops_in_a_row, ways_to_read
 from turncheck.validation.components import short_name
 from turncheck.validation.findings import found
+from turncheck.validation.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +25,6 @@ _LONGEST: Final = 200_000
 """Longer patterns are not compiled: of alternatives that begin alike, Python takes the square of their length."""
 _WIDEST: Final = 5_000_000
 """Nor are those with so many characters in their ranges: where case is ignored, Python goes through them one by one."""
-_SHOWN: Final = 200
 _MOST_LOOPS: Final = 4
 """From so many loops in a row on, a long message takes minutes: a thousand characters in four loops are 10^12 steps."""
 _MOST_WAYS: Final = 1_000_000
@@ -58,20 +58,19 @@ _CASE_SENSITIVE: Final = {"RegexFeaturizer": True, "RegexEntityExtractor": False
 
 def check_pattern(pattern: str, owner: str, place: Location, flags: Sequence[int] = (0,)) -> Iterator[Finding]:
     """Compile one pattern as Rasa would, and look for loops that can read a text in several ways."""
-    shown = pattern if len(pattern) <= _SHOWN else f"{pattern[:_SHOWN]}…"
     try:
         problem = compile_problem(pattern)
     except PatternTooLargeError as error:
-        yield found("regex-not-checked", f"The pattern '{shown}' of {owner} is not checked: {error}.", place)
+        yield found("regex-not-checked", f"The pattern '{shown(pattern)}' of {owner} is not checked: {error}.", place)
         return
     if problem is not None:
-        yield found("regex-invalid", f"The pattern '{shown}' of {owner} does not compile: {problem}.", place)
+        yield found("regex-invalid", f"The pattern '{shown(pattern)}' of {owner} does not compile: {problem}.", place)
         return
     for flag in flags:
         cost = _cost(pattern, flag)
         if cost is not None:
             ignoring = ", since case is ignored" if flag & re.IGNORECASE and 0 not in flags else ""
-            yield found("regex-backtracks", f"The pattern '{shown}' of {owner} can {cost}{ignoring}.", place)
+            yield found("regex-backtracks", f"The pattern '{shown(pattern)}' of {owner} can {cost}{ignoring}.", place)
             return
 
 

@@ -6,6 +6,12 @@ import re
 from typing import Final
 
 _WORD: Final = re.compile(r"\w+")
+_SHOWN: Final = 200
+
+
+def shown(text: str) -> str:
+    """Return a text as messages quote it: whole, or its first 200 characters."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def normalised(text: str) -> tuple[str, ...]:
