@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
@@ -15,11 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import BinaryIO
 
-    import requests
-
 MAX_MODEL_BYTES: Final = 2 << 30
 CONNECT_SECONDS: Final = 10
 READ_SECONDS: Final = 60
+_KINDS: Final = "Name a folder, an address (https://…), s3://bucket/prefix, or aws."
 _REMEDY: Final = "Is the address of --remote-storage right, and is somebody there?"
 BUCKET_VARIABLE: Final = "BUCKET_NAME"
 """As Rasa has it; credentials, region and endpoint are those that boto3 reads (``AWS_…``)."""
@@ -34,13 +34,16 @@ def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], 
     Raises:
         UserError: there is no such storage or model, or it cannot be fetched.
     """
-    scheme = urlsplit(storage).scheme
+    try:
+        scheme = urlsplit(storage).scheme
+    except ValueError:  # a bracket that is never closed
+        raise UserError(f"'{without_login(storage)}' is no address of a storage of models", remedy=_KINDS) from None
     if scheme not in {"http", "https", "s3"} and storage != "aws":
         folder = Path(storage)
         if not folder.is_dir():
             raise UserError(
                 f"'{without_login(storage)}' is no storage of models",
-                remedy="Name a folder, an address (https://…), s3://bucket/prefix, or aws.",
+                remedy=_KINDS,
             )
         return named_model(folder / name if name else folder)
     if not name:
@@ -55,12 +58,13 @@ def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], 
 
 def _fetch_http(address: str, target: Path) -> None:
     import requests  # noqa: PLC0415 - only where something is fetched
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as above
 
     shown = without_login(address)
     try:
         with requests.get(address, stream=True, timeout=(CONNECT_SECONDS, READ_SECONDS)) as response:
             if not response.ok:
-                raise UserError(f"there is no model at {shown}: status {response.status_code}")
+                raise _refusal(shown, response.status_code)
             with target.open("wb") as file:
                 size = 0
                 for chunk in response.iter_content(1 << 20):
@@ -68,11 +72,21 @@ def _fetch_http(address: str, target: Path) -> None:
                     if size > MAX_MODEL_BYTES:
                         raise UserError(f"the model at {shown} has more than {MAX_MODEL_BYTES >> 30} GB")
                     file.write(chunk)
-    except requests.RequestException as error:
+    except (requests.RequestException, HTTPError) as error:  # some hosts that are none requests lets through
         raise UserError(f"the model at {shown} cannot be fetched: {_why(error)}", remedy=_REMEDY) from error
 
 
-def _why(error: requests.RequestException) -> str:
+def _refusal(shown: str, status: int) -> UserError:
+    if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+        remedy = "Are --remote-storage and the model's name right? The name is put behind the address."
+        return UserError(f"there is no model at {shown}: status {status}", remedy=remedy)
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        remedy = "Put the login into the address (https://user:password@host/…), or allow reading."
+        return UserError(f"the model at {shown} may not be read: status {status}", remedy=remedy)
+    return UserError(f"the model at {shown} cannot be fetched: status {status}", remedy="Does the storage work?")
+
+
+def _why(error: Exception) -> str:
     import requests  # noqa: PLC0415 - only where something was fetched
 
     from turncheck.engines.timed_http import was_refused  # noqa: PLC0415 - as above
@@ -109,4 +123,7 @@ def _fetch_s3(storage: str, name: str, environment: Mapping[str, str], target: P
         with target.open("wb") as file:
             shutil.copyfileobj(body, file)
     except (BotoCoreError, ClientError) as error:
-        raise UserError(f"the model s3://{bucket}/{key} cannot be fetched: {error}") from error
+        raise UserError(
+            f"the model s3://{bucket}/{key} cannot be fetched: {error}",
+            remedy="Are bucket and name right, and the variables AWS_… (credentials, region, endpoint)?",
+        ) from error

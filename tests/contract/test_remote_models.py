@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder, and keeps no log."""
+    """Serves a folder, and keeps no log; ``/403/…`` is answered with that status."""
+
+    def do_GET(self) -> None:
+        status = self.path.split("/")[1]
+        if status.isdigit():
+            self.send_error(int(status))
+        else:
+            super().do_GET()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
         pass
@@ -98,12 +105,29 @@ def test_what_is_missing_is_said(address: str, s3: dict[str, str], storage: Path
         ("no-such-folder", "m", "no storage of models"),
         ("https://a.example/", None, "which model"),
         ("aws", "m", "which bucket"),
+        ("http://[::1/", "m", "is no address of a storage"),
+        ("http://a..b/", "m", "the model at http://a..b/m cannot be fetched: it is no address"),
         ("http://127.0.0.1:1/", "m", "the model at http://127.0.0.1:1/m cannot be fetched: nobody answers there"),
     ],
 )
 def test_what_cannot_be_is_an_error(into: Path, where: str, name: str | None, what: str) -> None:
     with pytest.raises(UserError, match=what):
         fetch_model(where, name, {}, into)
+
+
+@pytest.mark.parametrize(
+    ("status", "what", "remedy"),
+    [
+        (404, "there is no model at", "name right"),
+        (403, "may not be read: status 403", "login"),
+        (500, "cannot be fetched: status 500", "storage work"),
+    ],
+)
+def test_a_refusal_is_told_with_what_to_do(address: str, into: Path, status: int, what: str, remedy: str) -> None:
+    with pytest.raises(UserError, match=what) as raised:
+        fetch_model(f"{address}/{status}/", "m", {}, into)
+    assert remedy in str(raised.value)
+    assert list(into.iterdir()) == []
 
 
 def test_a_password_in_the_address_is_never_shown(address: str, into: Path) -> None:
