@@ -226,6 +226,16 @@ def test_a_drop_among_sentences_that_are_not_listed_fails_its_gate(tmp_path: Pat
     assert any("does not list all" in warning for warning in compare(head, Present(base, way="file")).warnings)
 
 
+@pytest.mark.parametrize("missing", [["errors"], ["successes"], ["errors", "successes"]])
+def test_what_is_not_listed_makes_no_report_that_contradicts_itself(tmp_path: Path, missing: list[str]) -> None:
+    report = import_results(without_lists(tmp_path, "results", *missing), tmp_path)
+    assert report.nlu is not None
+    assert decode(encode(report)) == report
+    nlu = msgspec.structs.replace(report.nlu, unlisted=report.nlu.examples - len(report.nlu.predictions) - 1)
+    with pytest.raises(UserError, match=r"nlu\.examples is 20, its cases add up to 19"):
+        decode(encode(msgspec.structs.replace(report, nlu=nlu)))
+
+
 def test_exact_spans_are_not_judged_by_the_right_ones_alone(tmp_path: Path) -> None:
     nlu = import_results(without_lists(tmp_path, "results", "errors"), tmp_path).nlu
     assert nlu is not None

@@ -88,7 +88,10 @@ def _totals(report: Report) -> list[tuple[str, int, int]]:
             for severity in ("error", "warning", "info")
         ]
     if report.nlu:
-        totals.append(("nlu.examples", report.nlu.examples, len(report.nlu.predictions)))
+        listed, stated = len(report.nlu.predictions), report.nlu.examples
+        # A sentence without an intent's entry may still be listed, for its entities.
+        counted = min(max(stated, listed), listed + max(0, report.nlu.unlisted))
+        totals.append(("nlu.examples", stated, counted))
     if report.e2e:
         outcomes = [case.outcome for case in report.e2e.cases]
         totals += [
