@@ -2,7 +2,8 @@
 
 ``python fake_rasa.py train … --out DIR --fixed-model-name NAME`` writes a "model": what it was called with.
 ``python fake_rasa.py run … --port N --model FILE`` serves. What is understood: the first word of a sentence is its
-intent. What is predicted: ``utter_<intent>`` after a message, else listening. Faults are named by the environment
+intent. What is predicted: ``utter_<intent>`` after a message, else listening. ``act NAME`` calls the action server for
+this action first, whatever comes of it. Faults are named by the environment
 variable ``FAULT`` or by the test.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -20,6 +22,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
+
+import requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,6 +53,7 @@ class FakeRasa:
     model: str | None = "model.tar.gz"
     core: bool = True
     welcomes: bool = False
+    action_endpoint: str = ""
     fault: Callable[[str, Json], Fault | None] = lambda _path, _body: None
     url: str = ""
     calls: list[tuple[str, str, Json]] = field(default_factory=list, repr=False)
@@ -114,6 +119,9 @@ class FakeRasa:
         starts = [n for n, event in enumerate(events) if event.get("name") == "action_session_start"]
         parse = parsed(body["message"])
         response = f"utter_{parse['intent']['name']}"
+        if response == "utter_act":
+            call = {"sender_id": body["sender"], "next_action": body["message"].split()[1], "tracker": {}}
+            requests.post(self.action_endpoint, json=call, timeout=30)
         user = {"event": "user", "text": body["message"], "parse_data": parse, "message_id": str(time.time())}
         answer = [
             {"event": "action", "name": response},
@@ -282,7 +290,8 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write("a port is taken\n")
         return 3
     sys.stderr.write(Path(given["--endpoints"]).read_text())
-    fake = FakeRasa(model=given["--model"])
+    endpoint = re.search(r"action_endpoint:\s+url: *(\S+)", Path(given["--endpoints"]).read_text())
+    fake = FakeRasa(model=given["--model"], action_endpoint=endpoint[1] if endpoint else "")
     if fault == "late":
         fake.fault = lambda path, _body: "die" if path.startswith("/webhooks") else None
     with serving(fake, int(given["--port"])):

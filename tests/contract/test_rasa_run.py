@@ -12,7 +12,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import bad_servers
 import pytest
+from action_servers import free_port
 from fake_rasa import FakeRasa, serving
 
 from turncheck.report.codec import decode
@@ -485,6 +487,45 @@ def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bo
         assert engines.notes == (
             "action_endpoint of endpoints.yml was left out: its host 'evil.example' is not among the allowed hosts.",
         )
+
+
+# --- custom actions of a Rasa that is started here -------------------------------------------------------------------
+
+
+def run_with_actions(bot: Path, *flags: str) -> Report:
+    steps = "steps: [{user: act action_x}, {utter: utter_act}]"
+    wrong = "{test_case: wrong, steps: [{user: act action_x}, {utter: utter_greet}]}"
+    none = "{test_case: none, steps: [{user: greet}, {utter: utter_greet}]}"
+    names = "".join(f"- {{test_case: {name}, {steps}}}\n" for name in ("one", "two"))
+    (bot / "tests/e2e_test_cases.yml").write_text(f"test_cases:\n- {none}\n{names}- {wrong}\n")
+    with (bot / "domain.yml").open("a") as domain:
+        domain.write("  utter_act: [{text: (utter_act)}]\n")
+    calls = str(bot / "calls.jsonl")
+    _, report = run(bot, "--rasa-command", COMMAND, "--evaluations", "e2e", *flags, CALLS=calls)
+    assert report.e2e is not None, report.skipped
+    return report
+
+
+def test_an_action_that_fails_is_told_and_fails_no_case(bot: Path) -> None:
+    answer = (500, {"Content-Type": "application/json"}, b'{"error": "out of order"}')
+    with bad_servers.answering({"/webhook": answer}) as url:
+        report = run_with_actions(bot, "--action-endpoint", url)
+    told = "'action_x' failed, the action server answered with status 500: out of order"
+    assert report.e2e is not None
+    found = [(case.outcome, case.reason, case.actions) for case in report.e2e.cases]
+    with_action = (told, {"action_x": "real"})
+    assert found == [("passed", None, {}), *[("passed", *with_action)] * 2, ("failed", *with_action)]
+
+
+@pytest.mark.parametrize("workers", ["1", "4"])
+def test_an_action_server_that_dies_is_an_error_of_all_cases_that_need_it(bot: Path, workers: str) -> None:
+    port = free_port()
+    server = shlex.join([sys.executable, bad_servers.__file__, str(port), "dies"])
+    url = f"http://127.0.0.1:{port}/webhook"
+    report = run_with_actions(bot, "--action-endpoint", url, "--action-server", server, "--workers", workers)
+    assert report.e2e is not None
+    assert [case.outcome for case in report.e2e.cases] == ["passed", "error", "error", "error"]
+    assert all("went away while it ran" in str(c.reason) or "is gone" in str(c.reason) for c in report.e2e.cases[1:])
 
 
 # --- the commands beside `run` ---------------------------------------------------------------------------------------
