@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from turncheck.e2e_command import Progress, results_yaml
 from turncheck.engines.embedded.actions.base import ActionRejectedError
-from turncheck.engines.embedded.actions.server import CallFailedError, _answer
+from turncheck.engines.embedded.actions.server import CallFailedError, Reply, read_reply
 from turncheck.engines.embedded.trainer import EmbeddedTrainer
 from turncheck.evaluation.e2e import CaseRun, evaluate_cases
 from turncheck.project.e2e_cases import read_cases
@@ -332,7 +332,7 @@ def judged(assistant: Assistant, answer: Any) -> EndToEnd:
 def test_any_body_is_json_or_a_failure_in_words(status: int, kind: str, body: bytes) -> None:
     told = ""
     try:
-        _answer("action_any", status, kind, body)
+        read_reply("action_any", Reply(status, kind, body))
     except (CallFailedError, ActionRejectedError) as error:
         told = str(error)
     assert len(told.encode()) < 3000
