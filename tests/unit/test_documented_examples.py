@@ -254,7 +254,15 @@ CASE = "test_cases:\n- test_case: order a pizza\n  steps:\n  - user: a pizza\n  
 
 
 def test_every_example_of_our_own_checks_is_tried() -> None:
-    elsewhere = {"format-not-read", "regex-not-checked", "test-story-in-training", "file-is-folder", "data-not-found"}
+    elsewhere = {
+        "format-not-read",
+        "file-not-regular",
+        "file-outside-project",
+        "regex-not-checked",
+        "test-story-in-training",
+        "file-is-folder",
+        "data-not-found",
+    }
     assert {check.code for check in OWN_CHECKS} == PLACES.keys() | elsewhere | {"hidden-by-load-error"}
     with_examples = {check.code for check in CHECKS.values() if check.wrong or check.right}
     assert with_examples == {check.code for check in (*OWN_CHECKS, *CASE_CHECKS)}

@@ -192,6 +192,8 @@ ELSEWHERE = {
     "file-is-folder",
     "format-deprecated",  # test_read_nlu_json.py
     "format-not-read",  # test_read_project.py
+    "file-not-regular",  # test_read_project.py
+    "file-outside-project",  # test_validate_command.py
     "data-not-found",
     "test-story-in-training",
     "test-sentence-in-training",

@@ -305,7 +305,7 @@ def test_a_symbolic_link_out_of_the_project_is_named_and_not_followed(root: Path
     (root / name).unlink(missing_ok=True)
     (root / name).symlink_to(outside if name == "data/sub" else outside / "secret.yml")
     project = read_project(root)
-    assert codes(project) == [("file-outside-project", name, "error")]
+    assert codes(project) == [("file-outside-project", f"{name}:1:1", "error")]
     assert project.findings[0].hint
     assert "secret" not in [one.text for one in project.nlu.examples]
     assert all(one.text != "the secret" for one in project.nlu.examples)
@@ -315,7 +315,7 @@ def test_a_data_folder_that_leads_out_of_the_project_is_not_followed(root: Path)
     (root / "data").rename(root.parent / "elsewhere")
     (root / "data").symlink_to(root.parent / "elsewhere")
     project = read_project(root)
-    assert codes(project) == [("file-outside-project", "data", "error")]
+    assert codes(project) == [("file-outside-project", "data:1:1", "error")]
     assert contents(project) == (1, 0, 0, 0)
     assert project.unreadable == {"nlu", "stories"}
 
@@ -340,7 +340,25 @@ def test_a_link_to_nowhere_is_named(root: Path) -> None:
 def test_a_named_pipe_does_not_block(root: Path) -> None:
     os.mkfifo(root / "data" / "pipe.yml")
     project = read_project(root)
-    assert [code for code, _, _ in codes(project)] == ["file-unreadable"]
+    assert codes(project) == [("file-not-regular", "data/pipe.yml:1:1", "warning")]
+
+
+@pytest.mark.parametrize("target", ["gone.yml", "link.yml"])
+def test_a_link_to_nowhere_or_to_itself_among_the_data_is_passed_by_as_rasa_does(root: Path, target: str) -> None:
+    (root / "data" / "link.yml").symlink_to(target)
+    project = read_project(root)
+    assert codes(project) == [("file-not-regular", "data/link.yml:1:1", "warning")]
+    assert contents(project) == (1, 1, 1, 1)
+    assert project.unreadable == frozenset()
+
+
+def test_a_link_to_nowhere_in_the_folder_of_the_domain_is_left_out_with_a_warning(root: Path) -> None:
+    (root / "domain").mkdir()
+    (root / "domain.yml").rename(root / "domain" / "domain.yml")
+    (root / "domain" / "link.yml").symlink_to("gone.yml")
+    project = read_project(root)
+    assert codes(project) == [("domain-file-unread", "domain/link.yml", "warning")]
+    assert contents(project) == (1, 1, 1, 1)
 
 
 def test_an_empty_file_a_byte_order_mark_and_windows_line_ends_are_fine(root: Path) -> None:

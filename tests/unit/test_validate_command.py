@@ -13,7 +13,9 @@ from small_project import write_project
 
 from turncheck.cli import run_command_line
 from turncheck.errors import UserError
+from turncheck.project.reader import read_project
 from turncheck.validate_command import FORMATS, Format, Request, run_data_validate
+from turncheck.validation.pipeline import validate
 
 D, N, S, R = "domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml"
 UNKNOWN_ACTION = (R, "utter_goodbye", "action_nope")
@@ -186,3 +188,43 @@ def test_training_data_named_like_tests_are_no_copies_of_themselves(tmp_path: Pa
     write_project(tmp_path)
     (tmp_path / S).rename(tmp_path / "data" / "test_stories.yml")
     assert "test-story-in-training" not in printed(tmp_path, "json")[1]
+
+
+@pytest.mark.parametrize("target", ["gone.yml", "link.yml"])
+def test_a_link_that_leads_nowhere_changes_no_exit_code(target: str, tmp_path: Path) -> None:
+    write_project(tmp_path)
+    (tmp_path / "data" / "link.yml").symlink_to(target)
+    code, text = printed(tmp_path, "text", fail_on_warnings=True)
+    assert code == 0
+    assert text.startswith("data/link.yml\n  1:1  info[file-not-regular]")
+
+
+@pytest.mark.parametrize("linked", ["data", "data/nlu.yml", "domain.yml", "config.yml"])
+def test_a_link_out_of_the_project_is_a_warning_where_rasa_is_to_be_replaced(linked: str, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    write_project(project)
+    (project / linked).rename(tmp_path / "elsewhere")
+    (project / linked).symlink_to(tmp_path / "elsewhere")
+    for stories_only in (False, True):
+        code, text = printed(project, "text", fail_on_warnings=True, stories_only=stories_only)
+        assert code == 0
+        assert text.startswith(f"{linked}\n  1:1  warning[file-outside-project]")
+        assert text.count("warning[") == 1
+    code, text = printed(project, "text", strict=True)
+    assert code == 1
+    assert text.startswith(f"{linked}\n  1:1  error[file-outside-project]")
+    validated = validate(read_project(project))
+    assert [(finding.code, finding.severity) for finding in validated.findings if finding.severity == "error"] == [
+        ("file-outside-project", "error")
+    ]
+
+
+def test_what_lies_behind_a_link_out_of_the_project_is_never_shown(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    write_project(project)
+    (tmp_path / "secret").write_text("nlu: [the secret\n", encoding="utf-8")
+    (project / "data" / "x.yml").symlink_to(tmp_path / "secret")
+    for output_format in FORMATS:
+        assert "the secret" not in printed(project, output_format, strict=True)[1]

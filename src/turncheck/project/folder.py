@@ -82,14 +82,28 @@ class ProjectFolder:
         for path in paths:
             fence = self._fence(path)
             for file in self._walk(path, fence, skip, as_listed=as_listed) if path.is_dir() else [path]:
-                if file.suffix in YAML_SUFFIXES or (json_with and self._is_json(file, fence, json_with)):
+                if json_with and self._is_passed_by(file, fence, is_given=file == path):
+                    self._note_no_file(file)
+                elif file.suffix in YAML_SUFFIXES or (json_with and self._is_json(file, fence, json_with)):
                     found.setdefault(str(_absolute(file)), (file, fence))
                 elif file == path or (json_with and self._is_markdown(file, fence)):
                     name = self.name(file)
                     message = f"'{name}' is not read: it is no YAML (.yml or .yaml), and no NLU data in Rasa's JSON."
                     hint = "Convert it to Rasa's YAML format, or remove it."
-                    self._note("format-not-read", Location(name), message, hint, severity="warning")
+                    self._note("format-not-read", _whole(name), message, hint, severity="warning")
         return [found[key] for key in (found if as_listed else sorted(found))]
+
+    def _is_passed_by(self, file: Path, fence: Path, *, is_given: bool) -> bool:
+        """Whether Rasa passes by what stands among training data, since it is no file. What is asked for is read."""
+        if is_given and file.suffix in YAML_SUFFIXES:
+            return False
+        return not file.is_file() and _leads_into(file, fence)
+
+    def _note_no_file(self, path: Path) -> None:
+        name = self.name(path)
+        what = "a symbolic link that leads nowhere" if path.is_symlink() else "no regular file"
+        hint = "Put a file there, or remove it."
+        self._note("file-not-regular", _whole(name), f"'{name}' is not read: it is {what}.", hint, severity="warning")
 
     def _is_json(self, file: Path, fence: Path, wanted: bytes) -> bool:
         if file.suffix != ".json" or not file.is_file() or not _leads_into(file, fence):
@@ -117,7 +131,7 @@ class ProjectFolder:
         place = Location(name)
         if not _leads_into(path, fence or self._fence(path)):
             message = f"'{name}' is a symbolic link out of the project and is not read."
-            self._note("file-outside-project", place, message, "Put the file itself into the project.")
+            self._note("file-outside-project", _whole(name), message, "Put the file itself into the project.")
             return None
         try:
             status = path.stat()
@@ -187,7 +201,8 @@ class ProjectFolder:
         name = self.name(folder)
         if not _leads_into(folder, fence):
             message = f"'{name}' leads out of the project; nothing is read from it."
-            self._note("file-outside-project", Location(name), message, "Put the files themselves into the project.")
+            hint = "Put the files themselves into the project, or name their folder with --data."
+            self._note("file-outside-project", _whole(name), message, hint)
         else:
             try:
                 return list(folder.iterdir()) if as_listed else sorted(folder.iterdir())
@@ -207,6 +222,11 @@ class ProjectFolder:
 
     def _note(self, code: str, location: Location, message: str, hint: str, *, severity: Severity = "error") -> None:
         self.findings.append(Finding(code, severity, message, location, hint))
+
+
+def _whole(name: str) -> Location:
+    """The place of what is said of a whole file."""
+    return Location(name, 1, 1)
 
 
 def _absolute(path: Path) -> Path:

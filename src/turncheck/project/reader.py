@@ -225,7 +225,8 @@ def _domain_files(folder: ProjectFolder, path: Path, *, as_listed: bool) -> list
     for file, fence in folder.yaml_files([path], as_listed=as_listed):
         already_found = len(folder.findings)
         parsed = parse_file(folder, file, "domain", fence=fence)
-        faults = [finding for finding in folder.findings[already_found:] if finding.code in _PASSED_BY]
+        is_passed_by = _PASSED_BY | {"file-unreadable"} if _leads_nowhere(file) else _PASSED_BY
+        faults = [finding for finding in folder.findings[already_found:] if finding.code in is_passed_by]
         faults += _unreadable_values(parsed)
         if faults:
             what = f"'{parsed.path}' is left out of the domain. {faults[0].message}"
@@ -242,6 +243,17 @@ def _domain_files(folder: ProjectFolder, path: Path, *, as_listed: bool) -> list
 
 _PASSED_BY: Final = frozenset({"yaml-syntax", "yaml-duplicate-key", "file-not-utf8"})
 """What keeps a file from being read: a single domain file ends Rasa then, one of several is passed by."""
+
+
+def _leads_nowhere(path: Path) -> bool:
+    """Whether a file of a folder is a symbolic link to what is not there. At one to itself Rasa ends."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _unreadable_values(file: ProjectFile) -> Iterator[Finding]:

@@ -83,12 +83,6 @@ READING = (
         "A file is too large to be read",
         "Split it into several files.",
     ),
-    error_check(
-        "file-outside-project",
-        "load",
-        "A symbolic link leads out of the project",
-        "It is not followed, since a pull request could point it anywhere. Put the file itself into the project.",
-    ),
     info_check(
         "version-missing",
         "load",

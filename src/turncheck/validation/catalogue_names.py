@@ -317,6 +317,28 @@ UNUSED = (
         "data/more/nlu.yml",
     ),
     _check(
+        "file-outside-project",
+        "error",
+        "A symbolic link leads out of the project",
+        "It is not followed, since a pull request could point it anywhere, and nothing is checked of what lies there. Rasa"
+        " follows it, so `data validate` only warns. Put the files into the project, or name them by a flag:"
+        " `--data ../shared`.",
+        "data -> ../shared",
+        "turncheck data validate --data ../shared",
+        matters_always=True,
+        eased="warning",
+    ),
+    _check(
+        "file-not-regular",
+        "warning",
+        "What is named like a file of training data is none",
+        "It is a symbolic link that leads nowhere or to itself, or a pipe. Rasa passes it by in silence. Put a file there,"
+        " or remove it.",
+        "data/more.yml -> ../gone.yml",
+        "data/more.yml -> nlu.yml",
+        matters_always=True,
+    ),
+    _check(
         "format-not-read",
         "warning",
         "A file of training data is no YAML",

@@ -19,10 +19,10 @@ Stage = Literal["arguments", "load", "domain", "nlu", "stories", "config", "own"
 class Check:
     """One kind of fault: its stable code, how bad it is, and its section of the manual.
 
-    ``severity`` is the true one. A check of our own (``stage`` "own") is shown as ``info`` by ``data validate`` unless
-    ``--strict`` is given; ``run`` shows it at its true severity with ``strict``, or always if it ``matters_always``
-    (training fails because of it, or means something else). ``fails_stories`` is what ``fails`` is for
-    ``data validate stories``, which loads everything and checks little.
+    ``severity`` is the true one. A check of our own (``stage`` "own") is shown as ``info``, or as what is ``eased``, by
+    ``data validate`` unless ``--strict`` is given; ``run`` shows it at its true severity with ``strict``, or always if
+    it ``matters_always`` (training fails because of it, or means something else). ``fails_stories`` is what ``fails``
+    is for ``data validate stories``, which loads everything and checks little.
     """
 
     code: str
@@ -35,6 +35,7 @@ class Check:
     right: str = ""
     matters_always: bool = False
     fails_stories: Fails | None = None
+    eased: Severity = "info"
 
     @property
     def own(self) -> bool:
@@ -52,10 +53,19 @@ _FAILS: dict[Severity, Fails] = {"error": "always", "warning": "on-warnings", "i
 
 
 def own_check(  # noqa: PLR0917 - the rows of a table
-    code: str, severity: Severity, title: str, text: str, wrong: str, right: str, *, matters_always: bool = False
+    code: str,
+    severity: Severity,
+    title: str,
+    text: str,
+    wrong: str,
+    right: str,
+    *,
+    matters_always: bool = False,
+    eased: Severity = "info",
 ) -> Check:
     """Make a check of our own, which fails a run as its severity says."""
-    return Check(code, severity, _FAILS[severity], "own", title, text, wrong, right, matters_always=matters_always)
+    fails = _FAILS[severity]
+    return Check(code, severity, fails, "own", title, text, wrong, right, matters_always=matters_always, eased=eased)
 
 
 _EMPTIED = (

@@ -44,7 +44,7 @@ STOPPING: Final = frozenset(
         ),
     }
 )
-"""Rasa ends at these."""
+"""Rasa ends at these, or reads what is not read here."""
 
 EMPTYING: Final = frozenset(
     check.code for check in CHECKS.values() if check.fails_stories == "never" and not check.own
@@ -99,7 +99,7 @@ _CHECK_ORDER: Final = {
 }
 """Within the checks of the domain."""
 
-_NOT_EVEN_TEXT: Final = frozenset({"file-not-utf8", "file-unreadable", "file-too-large", "file-outside-project"})
+_NOT_EVEN_TEXT: Final = frozenset({"file-not-utf8", "file-unreadable", "file-too-large"})
 UNREADABLE: Final = _NOT_EVEN_TEXT | {"yaml-syntax", "yaml-duplicate-key", "yaml-limit"}
 """Files of which nothing is read. Rasa names the first one only, but each of them is at fault by itself."""
 
@@ -243,7 +243,7 @@ def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Fi
             seen.append(finding)
         if finding.code in UNREADABLE:
             unread.add(finding.location.path)
-        if not is_behind and finding.code in STOPPING:
+        if not is_behind and finding.code in STOPPING and not CHECKS[finding.code].own:
             stop = stop or (rank, finding.code)
         elif not is_behind and finding.code in EMPTYING:
             emptied = rank

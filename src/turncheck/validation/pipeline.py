@@ -108,8 +108,8 @@ class _Judge:
         check = CHECKS[finding.code]
         if check.own:
             is_true = self.strict or (check.matters_always and not self.drop_in)
-            severity: Severity = check.severity if is_true else "info"
-            return replace(finding, severity=severity), check.fails if severity != "info" else "never"
+            severity: Severity = check.severity if is_true else check.eased
+            return replace(finding, severity=severity), check.fails if is_true else "never"
         shown = replace(finding, severity=check.severity)
         if view.is_emptied and (finding.code in EMPTYING or finding.code == "version-too-high"):
             # The fault itself ends no run; what follows from the empty domain does, and is not shown.

@@ -25,8 +25,9 @@ What `turncheck data validate` and the `validate` evaluation of `turncheck run` 
 `turncheck.validation.registry`; `turncheck data validate --explain CODE` prints a section of it.
 
 The codes below “Found by Rasa too” answer what `rasa data validate` 3.6 says, with its levels and its effect on the
-exit code. Those below “turncheck's own” are not Rasa's: `data validate` shows them as `info`, and with `--strict` at
-the severity given here; `run` and the action do so for those marked “always” and, with `strict: true`, for all.
+exit code. Those below “turncheck's own” are not Rasa's: `data validate` shows them as `info` (one as a warning),
+and with `--strict` at the severity given here; `run` and the action do so for those marked “always” and, with
+`strict: true`, for all.
 
 A finding is suppressed by a comment `# turncheck: ignore CODE` on its line or on the line above (several codes:
 separate them by commas), or by `ignore:` in `turncheck.yml`, a list of codes. What cannot be read at all cannot be
@@ -40,6 +41,8 @@ _ENDS_CASES: Final = "As an error it makes `test e2e` end with 2, and keeps `run
 def manual_section(check: Check) -> str:
     """Return the section of the manual for one check, in Markdown."""
     when = " Shown at this severity always." if check.matters_always else ""
+    if check.eased != "info":
+        when = f" Shown at this severity always but in `data validate`, which makes it a {check.eased}."
     exit_code = {
         "always": "It makes `data validate` end with 1.",
         "on-warnings": "It makes `data validate --fail-on-warnings` end with 1.",
