@@ -358,6 +358,23 @@ def test_one_word_in_a_test_story_is_no_leak_and_in_test_data_it_is(tmp_path: Pa
     assert places(found, "test-sentence-in-training") == ["tests/nlu.yml:5:7"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "unreached"),
+    [("size: large", []), ("size: small", ["never", "behind it"]), ("size: huge", ["never", "behind it"])],
+)
+def test_a_checkpoint_that_asks_for_a_value_is_passed_by_dialogues_that_have_it(
+    asked: str, unreached: list[str], tmp_path: Path
+) -> None:
+    more = (
+        "  - checkpoint: placed\n- story: never\n  steps:\n  - checkpoint: placed\n    slot_was_set:\n"
+        f"    - {asked}\n  - intent: greet\n  - action: utter_greet\n  - checkpoint: greeted\n"
+        "- story: behind it\n  steps:\n  - checkpoint: greeted\n  - intent: order\n  - action: utter_done\n"
+    )
+    found = checked(tmp_path, (S, "", more))
+    told = [f"The story '{name}' can never begin." for name in unreached]
+    assert [finding.message for finding in found.findings if finding.code == "story-unreachable"] == told
+
+
 def test_a_leak_need_not_be_letter_for_letter(tmp_path: Path) -> None:
     project = read(tmp_path)
     (tmp_path / "nlu.yml").write_text(

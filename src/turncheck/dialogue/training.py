@@ -108,13 +108,15 @@ class StoryTracker(Tracker):
 class Trackers:
     """The dialogues of a project's stories and rules, and those that Rasa drops since an earlier one is the same.
 
-    ``unused``: the checkpoints of stories that nothing leads to, or that lead nowhere.
+    ``unused``: the checkpoints of stories that nothing leads to, or that lead nowhere; ``begun``: the stories and rules
+    that some dialogue came to, by their places.
     """
 
     stories: tuple[StoryTracker, ...]
     rules: tuple[StoryTracker, ...]
     duplicates: tuple[StoryTracker, ...] = ()
     unused: frozenset[str] = frozenset()
+    begun: frozenset[Location] = frozenset()
 
     @property
     def all(self) -> tuple[StoryTracker, ...]:
@@ -144,7 +146,7 @@ def trackers_of_steps(steps: Iterable[StoryStep], domain: DialogueDomain, *, aug
     stories = walk.through([step for step in ordered if not step.is_rule], is_rule=False)
     unused = walk.unused
     rules = walk.through([step for step in ordered if step.is_rule], is_rule=True)
-    return Trackers(tuple(stories), tuple(rules), tuple(walk.duplicates), unused)
+    return Trackers(tuple(stories), tuple(rules), tuple(walk.duplicates), unused, frozenset(walk.begun))
 
 
 class _Walk:
@@ -159,6 +161,7 @@ class _Walk:
         self.duplicates: list[StoryTracker] = []
         self.unused: frozenset[str] = frozenset()
         self.states: dict[str, State] = {}
+        self.begun: set[Location] = set()
 
     def through(self, steps: Sequence[StoryStep], *, is_rule: bool) -> list[StoryTracker]:
         """Return the dialogues that these steps make."""
@@ -216,6 +219,7 @@ class _Walk:
                     unused.add(start.name)
             if not incoming:
                 continue
+            self.begun.add(step.location)
             incoming = _distinct(incoming)
             if len(incoming) > MOST_WAYS:
                 raise _too_many_ways(step)

@@ -222,7 +222,8 @@ DIALOGUE = (
         "story-unreachable",
         "warning",
         "A story can never begin",
-        "It starts with a checkpoint that only unreachable stories end with. Correct the checkpoint's name.",
+        "It starts with a checkpoint that only unreachable stories end with, or that asks for the value of a slot which no"
+        " dialogue has there. Correct the checkpoint's name, or the value.",
         "- story: b\n  steps:\n  - checkpoint: after_b\n  - intent: thank\n  - checkpoint: after_b",
         "- story: b\n  steps:\n  - checkpoint: after_a\n  - intent: thank",
     ),

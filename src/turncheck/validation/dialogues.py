@@ -18,6 +18,7 @@ from turncheck.validation.findings import found
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
+    from turncheck.dialogue.training import Trackers
     from turncheck.finding import Finding
     from turncheck.project.model import Step, Story
 
@@ -43,16 +44,20 @@ def check_repeated_stories(blocks: Sequence[Story]) -> Iterator[Finding]:
             )
 
 
-def check_reachability(blocks: Sequence[Story]) -> Iterator[Finding]:
-    """Stories behind checkpoints that can never be reached, though some story ends with them."""
+def check_reachability(blocks: Sequence[Story], told: Trackers) -> Iterator[Finding]:
+    """Stories behind checkpoints that can never be reached, though some story ends with them.
+
+    A checkpoint that asks for values of slots is passed only by the dialogues ``told`` that have them.
+    """
     entries = [(block, *_checkpoints(block)) for block in blocks]
     produced = {name for _, _, ends in entries for name in ends}
     reached: set[str] = set()
     waiting: dict[str, list[tuple[Story, list[str]]]] = {}
     ready = [(block, ends) for block, starts, ends in entries if not starts]
     for block, starts, ends in entries:
-        for name in starts:
-            waiting.setdefault(name, []).append((block, ends))
+        for start in starts:
+            if not start.slots or block.location in told.begun:
+                waiting.setdefault(start.name, []).append((block, ends))
     begun = {id(block) for block, _ in ready}
     while ready:
         _, ends = ready.pop()
@@ -64,20 +69,22 @@ def check_reachability(blocks: Sequence[Story]) -> Iterator[Finding]:
                         begun.add(id(block))
                         ready.append((block, more))
     for block, starts, _ in entries:
-        if id(block) not in begun and any(name in produced for name in starts):
+        if id(block) not in begun and any(start.name in produced for start in starts):
             yield found("story-unreachable", f"The {block.kind} '{block.name}' can never begin.", block.location)
 
 
-def _checkpoints(block: Story) -> tuple[list[str], list[str]]:
-    """The checkpoints a block starts with and those it ends with (or passes)."""
-    starts: list[str] = []
+def _checkpoints(block: Story) -> tuple[list[CheckpointStep], list[str]]:
+    """The checkpoints a block starts with, and the names of those it ends with (or passes)."""
+    starts: list[CheckpointStep] = []
     ends: list[str] = []
     begun = False
     for step in block.steps:
-        if isinstance(step, CheckpointStep):
-            (ends if begun else starts).append(step.name)
-        else:
+        if not isinstance(step, CheckpointStep):
             begun = True
+        elif begun:
+            ends.append(step.name)
+        else:
+            starts.append(step)
     return starts, ends
 
 

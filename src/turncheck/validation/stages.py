@@ -109,9 +109,10 @@ def _own_checks(
     if told is not None:
         yield from check_number_of_dialogues(told)
         yield from dialogues.check_repeated_stories(facts.blocks)
-        yield from dialogues.check_reachability(project.stories)
-        if project.rules and told.refused is None:
-            yield from check_rules(project, told)
+        if told.refused is None:
+            yield from dialogues.check_reachability(project.stories, told.trackers)
+            if project.rules:
+                yield from check_rules(project, told)
     if stories_only:
         return
     yield from configuration.check_selectors(project, facts.retrieval_intents)
