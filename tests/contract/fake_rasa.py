@@ -23,8 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-import requests
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -121,6 +119,8 @@ class FakeRasa:
         response = f"utter_{parse['intent']['name']}"
         if response == "utter_act":
             call = {"sender_id": body["sender"], "next_action": body["message"].split()[1], "tracker": {}}
+            import requests  # noqa: PLC0415 - the program is started many times, and rarely calls
+
             requests.post(self.action_endpoint, json=call, timeout=30)
         user = {"event": "user", "text": body["message"], "parse_data": parse, "message_id": str(time.time())}
         answer = [

@@ -24,7 +24,7 @@ from turncheck.import_command import import_results
 from turncheck.render.rasa_files import nlu_files
 from turncheck.render.story_files import story_files
 from turncheck.report.codec import decode, encode
-from turncheck.report.model import GateSettings
+from turncheck.report.model import GateSettings, Source
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Verdict
@@ -168,6 +168,15 @@ def test_stories_that_passed_are_counted_without_their_names(tmp_path: Path) -> 
     failing = import_results(STORIES / "broken_wrong_action", tmp_path)
     stories = compare(failing, Present(report, way="file")).stories
     assert (len(stories.added_failing), stories.shared, stories.gone) == (4, 0, ())
+
+
+def test_a_story_without_a_name_is_neither_gone_nor_known_to_have_failed_before(tmp_path: Path) -> None:
+    named = import_results(STORIES / "broken_wrong_action", tmp_path)
+    unnamed = import_results(stories_of(STORIES / "broken_wrong_action", tmp_path, "failed_test_stories.yml"), tmp_path)
+    for base, head in ((named, unnamed), (unnamed, named), (unnamed, unnamed)):
+        source = Source(commit="c" * 40)
+        stories = compare(msgspec.structs.replace(head, source=source), Present(base, way="file")).stories
+        assert (len(stories.added_failing), stories.gone) == (4, ())
 
 
 @pytest.mark.parametrize("content", ["", "null\n", "# cut"])

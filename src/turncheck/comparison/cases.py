@@ -106,11 +106,11 @@ def _predictions(report: Report) -> tuple[NluPrediction, ...]:
     return report.nlu.predictions if report.nlu else ()
 
 
-def story_cases(report: Report) -> list[Case]:
-    """Test stories, without duplicates (what they are copies of is a case) and passed ones without a name."""
+def story_cases(report: Report, *, unnamed: bool = True) -> list[Case]:
+    """Test stories, without duplicates: what they are copies of is a case. Of ``unnamed`` ones those that failed."""
     cases = []
     for story in report.core.stories if report.core else ():
-        if not story.duplicate and (story.named or not story.passed):
+        if not story.duplicate and (story.named or (unnamed and not story.passed)):
             wrong = next((step for step in story.steps if not step.passed), None)
             cases.append(
                 Case(

@@ -104,16 +104,17 @@ def _alone(report: Report, used: BaselineUsed) -> Comparison:
 
 
 def _not_gone(evaluation: Literal["core", "e2e"], matched: Matched, head: Report) -> Matched:
-    """Tests that could not be run are still there: only where nothing is left to run are all of them gone."""
+    """Tests that could not be run, or have no name, are still there: all are gone only where none is left to run."""
     left = any(one.evaluation == evaluation and one.no_tests for one in head.skipped)
     ran = (head.core if evaluation == "core" else head.e2e) is not None
-    return matched if ran or left else replace(matched, removed=())
+    unnamed = evaluation == "core" and head.core is not None and not all(story.named for story in head.core.stories)
+    return matched if (ran or left) and not unnamed else replace(matched, removed=())
 
 
 def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     intents = match_sentences(intent_cases(base), intent_cases(head))
     items = changed_items(base, head)
-    stories = _not_gone("core", match_named(story_cases(base), story_cases(head)), head)
+    stories = _not_gone("core", match_named(story_cases(base, unnamed=False), story_cases(head)), head)
     end_to_end = _not_gone("e2e", match_named(end_to_end_cases(base), end_to_end_cases(head)), head)
     batch = match_sentences(batch_cases(base), batch_cases(head))
     explainer = Explainer(training_difference(base, head), head.nlu)
