@@ -525,3 +525,8 @@ def test_a_step_that_is_none_is_skipped_with_a_warning(step: str, tmp_path: Path
 def test_slips_of_the_pen_make_near_duplicates(one: str, other: str, tmp_path: Path) -> None:
     edits: list[Edit] = [(N, "- hello there", f"- {one}"), (N, "- see you later", f"- {other}")]
     assert len(places(checked(tmp_path, *edits), "example-nearly-in-several-intents")) == 1
+
+
+def test_an_intent_that_the_domain_lacks_is_shown_where_it_is_named(tmp_path: Path) -> None:
+    found = checked(tmp_path, (D, "- goodbye\n", ""), (D, "- faq\n", ""))
+    assert places(found, "intent-not-in-domain") == ["data/nlu.yml:7:11"]

@@ -208,3 +208,20 @@ def test_a_comment_in_end_to_end_cases_leaves_their_leak_out(tmp_path: Path) -> 
     case = f"test_cases:\n- test_case: x\n  steps:\n  - user: See you later!  {comment}\n  - utter: utter_goodbye\n"
     write_project(tmp_path, **{"tests/e2e_test_cases.yml": case})
     assert check_project(Request(project=tmp_path, strict=True)).validated.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("comment", "codes"),
+    [
+        ("<!-- turncheck: ignore format-not-read -->", []),
+        ("<!-- turncheck: ignore format-not-read, entity-unused -->", ["suppression-unused"]),
+        ("<!-- turncheck: ignore -->", ["format-not-read", "suppression-unused"]),
+        ("turncheck: ignore format-not-read", ["format-not-read"]),
+    ],
+)
+def test_a_comment_in_a_markdown_file_counts_for_the_file(comment: str, codes: list[str], tmp_path: Path) -> None:
+    write_project(tmp_path, **{"data/old.md": f"## intent:greet\n- hello\n\n{comment}\n"})
+    found = check_project(Request(project=tmp_path, strict=True)).validated
+    assert [(finding.code, finding.location.path) for finding in found.findings] == [
+        (code, "data/old.md") for code in codes
+    ]

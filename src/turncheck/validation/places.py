@@ -21,6 +21,7 @@ class Places:
     def __init__(self, project: Project) -> None:
         self._documents = {file.path: file.document for file in project.files if file.document is not None}
         self._entity_lists: dict[str, dict[Location, YamlNode]] = {}
+        self._intents: dict[str, dict[str, Location]] = {}
         self._example: Location | None = None
         self._written: WrittenSentence | None = None
 
@@ -55,6 +56,21 @@ class Places:
             self._entity_lists[step.path] = dict(_entity_lists(root))
         listed = self._entity_lists[step.path].get(step)
         return _named_in(listed, name) or step
+
+    def of_intent(self, name: str, example: Location) -> Location:
+        """Where the file of an example first names its intent (without a response key), else where the example stands.
+
+        A sentence of a story, or of NLU data in JSON, has no such place.
+        """
+        if example.path not in self._intents:
+            listed = self.written(example.path, "nlu")
+            named: dict[str, Location] = {}
+            for item in listed.items if isinstance(listed, YamlSequence) else ():
+                node = item.at("intent")
+                if isinstance(node, YamlScalar):
+                    named.setdefault(str(node.value).strip().partition("/")[0], node.location)
+            self._intents[example.path] = named
+        return self._intents[example.path].get(name, example)
 
     def in_example(self, example: Example, offset: int) -> Location:
         """Where a character of the plain text stands in the file; the sentence's place if it is not written plainly."""

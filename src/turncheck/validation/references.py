@@ -45,12 +45,13 @@ def check_intents(facts: Facts) -> Iterator[Finding]:
                 place,
                 suggestion(name, unlisted),
             )
+    places = Places(facts.project)
     for name, place in facts.nlu_intents.items():
         if name not in facts.intents:
             yield found(
                 "intent-not-in-domain",
                 f"There are examples for the intent '{name}', which the domain does not list.",
-                place,
+                places.of_intent(name, place),
                 suggestion(name, facts.intents),
             )
     for name, place in listed.items():

@@ -30,7 +30,8 @@ and with `--strict` at the severity given here; `run` and the action do so for t
 `strict: true`, for all.
 
 A finding is suppressed by a comment `# turncheck: ignore CODE` on its line or on the line above (several codes:
-separate them by commas), or by `ignore:` in `turncheck.yml`, a list of codes. What cannot be read at all cannot be
+separate them by commas; in a Markdown file `<!-- turncheck: ignore CODE -->`, anywhere), or by `ignore:` in
+`turncheck.yml`, a list of codes. What cannot be read at all cannot be
 suppressed. A command that does not look for a code does not call its suppression unused.
 """
 

@@ -1,4 +1,4 @@
-"""The comments in YAML files that leave findings out: ``# turncheck: ignore CODE``.
+"""The comments in files that leave findings out: ``# turncheck: ignore CODE``, in Markdown ``<!-- … -->``.
 
 Several codes are separated by commas or spaces; what follows them may say why. The comment may stand behind another
 (``# noqa; turncheck: ignore CODE``), and letters may be large or small.
@@ -27,6 +27,10 @@ _DIRECTIVE: Final = re.compile(
     r"turncheck\s*:\s*ignore\b\s*:?\s*(?P<codes>[a-z][a-z0-9-]*(?:\s*,\s*[a-z][a-z0-9-]*)*)?(?P<rest>.*)", re.IGNORECASE
 )
 _MALFORMED: Final = re.compile(r"#\s*turncheck\s*:|\bturncheck\s*:\s*(?:ignore|disable|skip|noqa)\b", re.IGNORECASE)
+
+_MARKDOWN: Final = re.compile(r"<!--(?P<text>.*?)-->")
+WHOLE_FILE: Final = -1
+"""Stands for the line of a comment that counts for its file."""
 
 Place = tuple[int, int]
 """A line and a column, both from 1."""
@@ -83,6 +87,18 @@ def comments_of(path: str, document: YamlDocument) -> tuple[list[Comment], Block
             target = number if line[:start].strip() else _next_line(document, number, last)
             comments.append(Comment(codes, Location(path, number, start + 1), target))
     return comments, blocks
+
+
+def comments_of_markdown(source: YamlSource) -> list[Comment]:
+    """The comments ``<!-- turncheck: ignore CODE -->`` of a file that is not read; each counts for all of it."""
+    comments = []
+    for number in range(1, len(source.line_starts) + 1):
+        line = source.line(number)
+        for match in _MARKDOWN.finditer(line):
+            codes = _codes(f"# {match['text']}")
+            if codes is not None:
+                comments.append(Comment(codes, Location(source.path, number, match.start() + 1), WHOLE_FILE))
+    return comments
 
 
 def _start_of_comment(line: str, number: int, quoted: list[tuple[Place, Place]]) -> int | None:

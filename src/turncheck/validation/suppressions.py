@@ -2,7 +2,8 @@
 
 ``# turncheck: ignore CODE`` (several codes with commas) counts for its own line, or, where it stands on a line of its
 own, for the next line that is no comment. Where that line opens a block of text (``examples: |``), it counts for the
-whole block, in which no comment can stand. What is suppressed does not change the exit code; a suppression that
+whole block, in which no comment can stand. In a Markdown file, of which nothing is read, ``<!-- turncheck: ignore CODE
+-->`` counts for the file. What is suppressed does not change the exit code; a suppression that
 suppresses nothing is reported itself, where all checks have run that could have found something for it.
 """
 
@@ -19,7 +20,13 @@ from turncheck.validation.incomplete import missing_parts
 from turncheck.validation.load_order import EMPTYING, HIDDEN, STOPPING
 from turncheck.validation.registry import CHECKS
 from turncheck.validation.suggestions import suggestion
-from turncheck.validation.suppression_comments import Blocks, comments_of, may_have_comments
+from turncheck.validation.suppression_comments import (
+    WHOLE_FILE,
+    Blocks,
+    comments_of,
+    comments_of_markdown,
+    may_have_comments,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +44,7 @@ _EVERYWHERE: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One code that is to be left out at a line of a file (and the block that it opens), or everywhere.
+    """One code that is to be left out at a line of a file (and the block that it opens), in all of it, or everywhere.
 
     Of a comment that is faulty the code is empty.
     """
@@ -62,7 +69,7 @@ class _Index:
         path, line = finding.location.path, finding.location.line or 0
         line = self._blocks.get(path, Blocks()).opening_line(line)
         codes = {finding.code, finding.message.partition(": ")[0] if finding.code == HIDDEN else finding.code}
-        places = ((path, line), ("", _EVERYWHERE))
+        places = ((path, line), (path, WHOLE_FILE), ("", _EVERYWHERE))
         return [
             number for code in codes - STOPPING for place in places for number in self._numbers.get((*place, code), ())
         ]
@@ -87,6 +94,7 @@ def suppress(
     documents = {file.path: file.document for file in project.files if file.document is not None}
     documents |= _documents_of_tests(project.root, tests.files if tests else ())
     suppressions, blocks = _from_comments(documents)
+    suppressions += _from_markdown(project.root, validated.findings)
     suppressions += [Suppression(code, place) for code, place in ignored]
     if not suppressions:
         return validated
@@ -159,3 +167,16 @@ def _from_comments(documents: Mapping[str, YamlDocument]) -> tuple[list[Suppress
                 for code in comment.codes or ("",)
             ]
     return suppressions, blocks
+
+
+def _from_markdown(root: Path, findings: Iterable[Finding]) -> list[Suppression]:
+    """The comments of the Markdown files that something was found about."""
+    folder = ProjectFolder(root)
+    paths = sorted({finding.location.path for finding in findings if finding.location.path.endswith(".md")})
+    sources = [source for path in paths if (source := folder.read(root / path)) is not None]
+    return [
+        Suppression(code, comment.location, comment.line)
+        for source in sources
+        for comment in comments_of_markdown(source)
+        for code in comment.codes or ("",)
+    ]
