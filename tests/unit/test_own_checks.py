@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_project import DOMAIN, checked, places, read, write_project
 
-from turncheck.project.reader import read_nlu, read_stories
+from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.validate_command import Request, check_project
 from turncheck.validation.pipeline import validate
 from turncheck.validation.project_tests import ProjectTests
@@ -265,8 +265,8 @@ def test_files_that_rasa_passes_by_are_named(tmp_path: Path) -> None:
     (tmp_path / "data" / "folder.yml").mkdir(parents=True)
     project = read(tmp_path, **{"data/typo.yml": "stroies:\n- story: x\n"})
     found = validate(project, strict=True)
-    assert places(found, "file-without-data") == ["data/typo.yml"]
-    assert places(found, "file-is-folder") == ["data/folder.yml"]
+    assert places(found, "file-without-data") == ["data/typo.yml:1:1"]
+    assert places(found, "file-is-folder") == ["data/folder.yml:1:1"]
 
 
 def test_tests_that_repeat_the_training_data_are_named(tmp_path: Path) -> None:
@@ -530,3 +530,35 @@ def test_slips_of_the_pen_make_near_duplicates(one: str, other: str, tmp_path: P
 def test_an_intent_that_the_domain_lacks_is_shown_where_it_is_named(tmp_path: Path) -> None:
     found = checked(tmp_path, (D, "- goodbye\n", ""), (D, "- faq\n", ""))
     assert places(found, "intent-not-in-domain") == ["data/nlu.yml:7:11"]
+
+
+def test_a_key_of_the_domain_that_nothing_reads_is_told_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    found = checked(tmp_path, (D, "", "sesion_config:\n  session_expiration_time: 5\n"))
+    (message,) = [one.message for one in found.findings if one.code == "key-unknown"]
+    assert message.endswith("Did you mean 'session_config'?")
+
+
+def test_an_unknown_component_is_not_missed_by_those_behind_it(tmp_path: Path) -> None:
+    found = checked(tmp_path, (C, "CountVectorsFeaturizer", "CuontVectorsFeaturizer"))
+    assert len(places(found, "component-unknown")) == 1
+    assert places(found, "component-order") == []
+
+
+@pytest.mark.parametrize(("one", "other", "is_near"), [("C#", "C++", False), ("C#", "c#!", True)])
+def test_a_number_sign_behind_a_letter_tells(one: str, other: str, is_near: bool, tmp_path: Path) -> None:
+    edits = [(N, "    - hello there", f"    - {one}\n    - hello there"), (N, "    - see you later", f"    - {other}")]
+    assert bool(places(checked(tmp_path, *edits), "example-nearly-in-several-intents")) == is_near
+
+
+def test_what_is_said_of_a_whole_file_is_said_of_its_first_line(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "old.md").write_text("## intent:greet\n- hello you\n", encoding="utf-8")
+    (tmp_path / "data" / "other.yml").write_text("storys: []\n", encoding="utf-8")
+    (tmp_path / "config.yml").write_text("language: en\nassistant_id: x\n", encoding="utf-8")
+    (tmp_path / "domain.yml").write_text('version: "3.1"\n', encoding="utf-8")
+    found = validate(read_project(tmp_path), drop_in=True).findings
+    assert {one.code: str(one.location) for one in found} == {
+        "format-not-read": "data/old.md:1:1",
+        "file-without-data": "data/other.yml:1:1",
+        "domain-empty": "domain.yml:1:1",
+    }

@@ -274,7 +274,7 @@ def test_a_folder_named_like_a_data_file_is_named_and_read_as_rasa_does(root: Pa
     (root / "data" / "nlu.yml").mkdir()
     (root / "data" / "x.yml").rename(root / "data" / "nlu.yml" / "x.yml")
     project = read_project(root)
-    assert codes(project) == [("file-is-folder", "data/nlu.yml", "warning")]
+    assert codes(project) == [("file-is-folder", "data/nlu.yml:1:1", "warning")]
     assert contents(project) == (1, 1, 1, 1)
 
 
@@ -283,7 +283,7 @@ def test_a_domain_file_that_is_a_folder_is_named_and_read_as_rasa_does(root: Pat
     (root / "domain.yml").mkdir()
     (root / "x.yml").rename(root / "domain.yml" / "x.yml")
     project = read_project(root)
-    assert codes(project) == [("file-is-folder", "domain.yml", "warning")]
+    assert codes(project) == [("file-is-folder", "domain.yml:1:1", "warning")]
     assert contents(project) == (1, 1, 1, 1)
 
 
@@ -357,7 +357,7 @@ def test_a_link_to_nowhere_in_the_folder_of_the_domain_is_left_out_with_a_warnin
     (root / "domain.yml").rename(root / "domain" / "domain.yml")
     (root / "domain" / "link.yml").symlink_to("gone.yml")
     project = read_project(root)
-    assert codes(project) == [("domain-file-unread", "domain/link.yml", "warning")]
+    assert codes(project) == [("domain-file-unread", "domain/link.yml:1:1", "warning")]
     assert contents(project) == (1, 1, 1, 1)
 
 
@@ -378,14 +378,14 @@ def test_a_data_key_right_behind_a_byte_order_mark_is_unseen_by_rasa_and_that_is
     nlu = root / "data" / "nlu.yml"
     nlu.write_bytes(b"\xef\xbb\xbf" + nlu.read_bytes())
     project = read_project(root)
-    assert codes(project) == [("file-without-data", "data/nlu.yml", "info")]
+    assert codes(project) == [("file-without-data", "data/nlu.yml:1:1", "info")]
     assert "byte order mark" in project.findings[0].hint
 
 
 def test_a_file_without_any_data_key_is_named(root: Path) -> None:
     (root / "data" / "typo.yml").write_text("storys:\n- story: x\n", encoding="utf-8")
     (root / "data" / "notes.txt").write_text("nlu:\n", encoding="utf-8")
-    assert codes(read_project(root)) == [("file-without-data", "data/typo.yml", "info")]
+    assert codes(read_project(root)) == [("file-without-data", "data/typo.yml:1:1", "info")]
 
 
 @given(data=st.binary(max_size=200), name=st.sampled_from(sorted(PARTS)))

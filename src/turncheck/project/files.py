@@ -151,6 +151,6 @@ def _without_data(source: YamlSource) -> Finding:
         "file-without-data",
         "info",
         f"'{source.path}' holds none of the keys nlu, responses, stories and rules; Rasa passes it by.",
-        Location(source.path),
+        Location(source.path, 1, 1),
         hint,
     )

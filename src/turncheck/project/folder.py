@@ -128,10 +128,10 @@ class ProjectFolder:
     def read_bytes(self, path: Path, *, fence: Path | None = None) -> bytes | None:
         """Return the bytes of a regular file inside the fence, or ``None`` after noting the finding."""
         name = self.name(path)
-        place = Location(name)
+        place = _whole(name)
         if not _leads_into(path, fence or self._fence(path)):
             message = f"'{name}' is a symbolic link out of the project and is not read."
-            self._note("file-outside-project", _whole(name), message, "Put the file itself into the project.")
+            self._note("file-outside-project", place, message, "Put the file itself into the project.")
             return None
         try:
             status = path.stat()
@@ -173,7 +173,7 @@ class ProjectFolder:
         """Note that a folder has the name of a YAML file; Rasa reads what lies in it."""
         name = self.name(path)
         message = f"'{name}' is named like a file, but it is a folder; what lies in it is read."
-        self._note("file-is-folder", Location(name), message, "Rename the folder.", severity="warning")
+        self._note("file-is-folder", _whole(name), message, "Rename the folder.", severity="warning")
 
     def _walk(
         self, folder: Path, fence: Path, skip: Callable[[Path], bool] | None, *, as_listed: bool
@@ -218,7 +218,7 @@ class ProjectFolder:
     def _note_refusal(self, name: str, error: OSError) -> None:
         reason = error.strerror or type(error).__name__
         hint = "Check that it exists and may be read."
-        self._note("file-unreadable", Location(name), f"'{name}' cannot be read: {reason}.", hint)
+        self._note("file-unreadable", _whole(name), f"'{name}' cannot be read: {reason}.", hint)
 
     def _note(self, code: str, location: Location, message: str, hint: str, *, severity: Severity = "error") -> None:
         self.findings.append(Finding(code, severity, message, location, hint))

@@ -29,7 +29,7 @@ _REMEDY: Final = "`rasa data convert nlu` writes Rasa's YAML format."
 
 def why_not_json(source: YamlSource) -> Finding | None:
     """Why Rasa does not take a file for NLU data, though it holds their key; ``None`` where it does."""
-    place, why = Location(source.path), f"its top level has no key '{TOP_KEY}'"
+    place, why = Location(source.path, 1, 1), f"its top level has no key '{TOP_KEY}'"
     try:
         top = json.loads(source.file_text)
         if isinstance(top, dict) and TOP_KEY in top:

@@ -58,8 +58,8 @@ EXAMPLES = (
         "Apart from case, punctuation, accents, order or a word they are the same; a classifier can hardly tell them apart."
         " Two sentences count as nearly the same from nine tenths of equal characters on (the ratio of Python's `difflib`,"
         " of the words as they stand or in the order of the alphabet; one word of ten may differ, and of five only letters),"
-        " unless they differ in words like `not` or `off` alone. Keep one, or make the difference between the intents"
-        " visible.",
+        " unless they differ in words like `not` or `off` alone. Emoji make no difference: Rasa's WhitespaceTokenizer drops"
+        " them. Keep one, or make the difference between the intents visible.",
         "- intent: affirm\n  examples: |\n    - yes, please!\n- intent: order\n  examples: |\n    - Yes please",
         "- intent: affirm\n  examples: |\n    - yes, please!\n- intent: order\n  examples: |\n    - I want to order",
     ),

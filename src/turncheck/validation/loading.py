@@ -47,7 +47,7 @@ def check_files(project: Project) -> Iterator[Finding]:
         if file.document is None or file.document.root is None or file.document.findings or file.is_json:
             continue
         if file.role == "domain" and not is_domain_file(project, file):
-            yield found("file-without-data", f"'{file.path}' has no key of a domain.", Location(file.path))
+            yield found("file-without-data", f"'{file.path}' has no key of a domain.", Location(file.path, 1, 1))
             continue
         faults = list(_schema_faults(file, file.document.root))
         yield from faults
@@ -104,7 +104,8 @@ def _top_keys(root: YamlMapping, file: ProjectFile) -> Iterator[Finding]:
     known = _DOMAIN_TOP_KEYS if file.role == "domain" else _TOP_KEYS
     for key in root.items:
         if key not in known and key not in _CALM_TOP_KEYS:
-            yield found("key-unknown", f"Nothing reads the key '{key}' of '{file.path}'.", root.key_location(key))
+            message = f"Nothing reads the key '{key}' of '{file.path}'."
+            yield found("key-unknown", message, root.key_location(key), suggestion(str(key), known))
 
 
 def importer_faults(root: YamlMapping) -> Iterator[Finding]:

@@ -47,7 +47,9 @@ def _rasa_checks(
 ) -> Iterator[Finding]:
     project = facts.project
     if not stories_only and _is_empty(facts):
-        yield found("domain-empty", "There is nothing in the domain.", project.domain.location)
+        written = project.domain.location
+        place = Location(written.path, written.line or 1, written.column or 1)
+        yield found("domain-empty", "There is nothing in the domain.", place)
     if not stories_only and project.calm is None:
         yield from references.check_domain(facts)
         yield from references.check_intents(facts)

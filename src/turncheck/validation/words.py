@@ -6,6 +6,8 @@ import re
 from typing import Final
 
 _WORD: Final = re.compile(r"\w+")
+_PLAIN_WORD: Final = re.compile(r"\w+(?:#+(?![\w#]))?")
+"""With the number sign behind it, which Rasa's WhitespaceTokenizer keeps: ``C#`` is not ``C``."""
 _SHOWN: Final = 200
 
 
@@ -25,7 +27,7 @@ def plain_words(text: str) -> tuple[str, ...]:
         import unicodedata  # noqa: PLC0415 - only for texts beyond ASCII
 
         text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    return normalised(text)
+    return tuple(_PLAIN_WORD.findall(text.casefold()))
 
 
 def word_spans(text: str) -> list[tuple[str, int, int]]:
