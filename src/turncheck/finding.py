@@ -16,7 +16,7 @@ class Finding:
     """A fault, or something worth knowing, at a place in the project's files.
 
     ``code`` is stable and documented in ``docs/``; ``message`` is one sentence that names the subjects (intent, slot,
-    story …); ``hint`` says what to do.
+    story …); ``hint`` says what to do; ``others`` are the places of what it disagrees with or repeats.
     """
 
     code: str
@@ -24,3 +24,4 @@ class Finding:
     message: str
     location: Location
     hint: str = ""
+    others: tuple[Location, ...] = ()

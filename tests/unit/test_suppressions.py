@@ -13,7 +13,7 @@ from turncheck.validate_command import Request, check_project
 from turncheck.validation.pipeline import Validated, validate
 from turncheck.validation.suppressions import suppress
 
-D, N, R = "domain.yml", "data/nlu.yml", "data/rules.yml"
+D, N, R, S = "domain.yml", "data/nlu.yml", "data/rules.yml", "data/stories.yml"
 
 
 def suppressed(folder: Path, *edits: tuple[str, str, str]) -> Validated:
@@ -42,7 +42,7 @@ def test_a_comment_where_a_block_opens_counts_for_the_block(tmp_path: Path) -> N
     more = (N, "    - hello there\n    - good", "    - good")
     first = (N, "- intent: greet\n  examples: |\n", "- intent: greet\n  examples: |\n    - hello there\n")
     found = suppressed(tmp_path, more, first, edit)
-    assert places(found, "example-in-several-intents") == ["data/nlu.yml:5:7"]
+    assert places(found, "example-in-several-intents") == []
     comment = "- intent: greet\n  # turncheck: ignore example-in-several-intents\n  examples: |\n"
     found = suppressed(tmp_path, more, (N, "- intent: greet\n  examples: |\n", comment + "    - hello there\n"), edit)
     assert places(found, "example-in-several-intents") == []
@@ -225,3 +225,26 @@ def test_a_comment_in_a_markdown_file_counts_for_the_file(comment: str, codes: l
     assert [(finding.code, finding.location.path) for finding in found.findings] == [
         (code, "data/old.md") for code in codes
     ]
+
+
+AT_RULE = "# turncheck: ignore rule-contradiction\n- rule: say goodbye"
+AT_STORY = "  # turncheck: ignore rule-contradiction\n  - action: utter_greet\n"
+
+
+@pytest.mark.parametrize("edit", [(R, "- rule: say goodbye", AT_RULE), (S, "  - action: utter_greet\n", AT_STORY)])
+def test_a_contradiction_is_left_out_by_a_comment_at_either_place(edit: tuple[str, str, str], tmp_path: Path) -> None:
+    against = (S, "", "- story: another end\n  steps:\n  - intent: goodbye\n  - action: utter_greet\n")
+    first = (S, "  - intent: greet\n  - action: utter_greet\n", "  - intent: greet\n  - action: utter_done\n")
+    assert places(suppressed(tmp_path, first, against), "rule-contradiction")
+    assert suppressed(tmp_path, first, against, edit).findings == ()
+
+
+@pytest.mark.parametrize("intent", ["greet", "goodbye"])
+def test_a_sentence_of_two_intents_is_left_out_by_a_comment_at_either(intent: str, tmp_path: Path) -> None:
+    block = f"- intent: {intent}\n  examples: |"
+    edits = [(N, "- see you later", "- hello there"), (N, block, f"{block}  # turncheck: ignore {TWICE}")]
+    assert places(suppressed(tmp_path, edits[0]), TWICE) == ["data/nlu.yml:5:7"]
+    assert suppressed(tmp_path, *edits).findings == ()
+
+
+TWICE = "example-in-several-intents"

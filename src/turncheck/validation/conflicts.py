@@ -131,10 +131,12 @@ def _previous_event(state: State) -> tuple[str, str] | None:
 def _conflict(situation: _Situation) -> Finding:
     ways = "; ".join(f"'{action}' in {_named(places)}" for action, places in sorted(situation.actions.items()))
     parting = [min(places.values(), key=_by_place) for places in situation.actions.values()]
+    every = {place for places in situation.actions.values() for place in places.values()}
     return found(
         "story-conflict",
         f"After the {situation.event} '{situation.name}' stories go on differently: {ways}.",
         max(parting, key=_by_place),
+        others=sorted(every, key=_by_place),
     )
 
 
@@ -198,5 +200,6 @@ def check_rules(project: Project, dialogues: Dialogues) -> Iterator[Finding]:
         return
     for conflict in conflicts:
         others = "".join(f" ('{place.name}': {place.location})" for place in conflict.others if place.location)
+        places = [place.location for place in conflict.others if place.location]
         message = conflict.message[:1].upper() + conflict.message[1:]
-        yield found("rule-contradiction", f"{message}{others}.", conflict.place.location or Location(""))
+        yield found("rule-contradiction", f"{message}{others}.", conflict.place.location or Location(""), others=places)

@@ -34,6 +34,7 @@ def check_repeated_stories(blocks: Sequence[Story]) -> Iterator[Finding]:
                 "story-name-duplicate",
                 f"The name '{block.name}' is that of another {block.kind}, too ({twin.location}).",
                 block.location,
+                others=[twin.location],
             )
         twin = contents.setdefault(steps_of(block), block)
         if twin is not block:
@@ -41,6 +42,7 @@ def check_repeated_stories(blocks: Sequence[Story]) -> Iterator[Finding]:
                 "story-duplicate",
                 f"The {block.kind} '{block.name}' has the steps of '{twin.name}' ({twin.location}).",
                 block.location,
+                others=[twin.location],
             )
 
 

@@ -30,6 +30,7 @@ def check_test_stories(project: Project, tests: Sequence[Story]) -> Iterator[Fin
                 "test-story-in-training",
                 f"The test story '{test.name}' is a copy of the {twin.kind} '{twin.name}' ({twin.location}).",
                 test.location,
+                others=[twin.location],
             )
 
 
@@ -55,7 +56,7 @@ def check_test_sentences(project: Project, tests: ProjectTests) -> Iterator[Find
             )
         else:
             continue
-        yield found("test-sentence-in-training", f"The test sentence '{text}' {told}.", place)
+        yield found("test-sentence-in-training", f"The test sentence '{text}' {told}.", place, others=[twin.location])
 
 
 def check_test_entities(project: Project, tests: ProjectTests) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.finding import Finding
+    from turncheck.location import Location
     from turncheck.project.model import Story
     from turncheck.project.yaml_positions import YamlNode
     from turncheck.validation.facts import Facts
@@ -107,16 +108,14 @@ def check_repeated_examples(facts: Facts) -> Iterator[Finding]:
     several = {text for text, names in intents.items() if len(names) > 1}
     if not several:
         return
+    places: dict[str, list[Location]] = {}
     for sentence in facts.labelled:
-        text = sentence.text or ""
-        if text in several:
-            several.discard(text)
-            names = ", ".join(sorted(intents[text]))
-            yield found(
-                "example-in-several-intents",
-                f"The example '{text}' stands under several intents: {names}.",
-                sentence.location,
-            )
+        if (text := sentence.text or "") in several:
+            places.setdefault(text, []).append(sentence.location)
+    for text, (first, *others) in places.items():
+        names = ", ".join(sorted(intents[text]))
+        message = f"The example '{text}' stands under several intents: {names}."
+        yield found("example-in-several-intents", message, first, others=others)
 
 
 def check_responses(facts: Facts) -> Iterator[Finding]:

@@ -29,8 +29,8 @@ exit code. Those below “turncheck's own” are not Rasa's: `data validate` sho
 and with `--strict` at the severity given here; `run` and the action do so for those marked “always” and, with
 `strict: true`, for all.
 
-A finding is suppressed by a comment `# turncheck: ignore CODE` on its line or on the line above (several codes:
-separate them by commas; in a Markdown file `<!-- turncheck: ignore CODE -->`, anywhere), or by `ignore:` in
+A finding is suppressed by a comment `# turncheck: ignore CODE` on its line or on the line above (where it is about
+several places, at any of them; several codes: separate them by commas; in a Markdown file `<!-- turncheck: ignore CODE -->`, anywhere), or by `ignore:` in
 `turncheck.yml`, a list of codes. What cannot be read at all cannot be
 suppressed. A command that does not look for a code does not call its suppression unused.
 """

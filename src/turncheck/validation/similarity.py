@@ -59,6 +59,7 @@ def check_similar_examples(examples: Sequence[Example], threshold: float = SIMIL
                 f"The example '{example.text}' of '{example.base_intent}' is nearly the same as '{rival.text}' of"
                 f" '{rival.base_intent}' ({rival.location}).",
                 example.location,
+                others=[rival.location],
             )
         for key in keys:
             buckets.setdefault(key, {}).setdefault(example.base_intent, example)
@@ -190,6 +191,7 @@ def check_templates(examples: Sequence[Example]) -> Iterator[Finding]:
                 f"The example '{example.text}' of '{intent}' differs from '{rival.text}' of '{rival.base_intent}'"
                 f" ({rival.location}) in entity values alone.",
                 example.location,
+                others=[rival.location],
             )
         if counts[key] == _MANY_OF_ONE_TEMPLATE:
             yield found(

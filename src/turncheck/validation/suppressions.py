@@ -1,5 +1,7 @@
 """Leaving findings out on purpose: a comment beside them, or a list of codes for the whole project.
 
+A comment stands at any place of a finding: of two stories that disagree, beside either.
+
 ``# turncheck: ignore CODE`` (several codes with commas) counts for its own line, or, where it stands on a line of its
 own, for the next line that is no comment. Where that line opens a block of text (``examples: |``), it counts for the
 whole block, in which no comment can stand. In a Markdown file, of which nothing is read, ``<!-- turncheck: ignore CODE
@@ -66,10 +68,11 @@ class _Index:
 
     def of(self, finding: Finding) -> list[int]:
         """The numbers of the suppressions that mean the finding. What Rasa stops at is never suppressed."""
-        path, line = finding.location.path, finding.location.line or 0
-        line = self._blocks.get(path, Blocks()).opening_line(line)
         codes = {finding.code, finding.message.partition(": ")[0] if finding.code == HIDDEN else finding.code}
-        places = ((path, line), (path, WHOLE_FILE), ("", _EVERYWHERE))
+        places = [("", _EVERYWHERE)]
+        for location in (finding.location, *finding.others):
+            line = self._blocks.get(location.path, Blocks()).opening_line(location.line or 0)
+            places += [(location.path, line), (location.path, WHOLE_FILE)]
         return [
             number for code in codes - STOPPING for place in places for number in self._numbers.get((*place, code), ())
         ]
