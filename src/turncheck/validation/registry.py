@@ -29,10 +29,11 @@ exit code. Those below “turncheck's own” are not Rasa's: `data validate` sho
 and with `--strict` at the severity given here; `run` and the action do so for those marked “always” and, with
 `strict: true`, for all.
 
-A finding is suppressed by a comment `# turncheck: ignore CODE` on its line or on the line above (where it is about
-several places, at any of them; several codes: separate them by commas; in a Markdown file `<!-- turncheck: ignore CODE -->`, anywhere), or by `ignore:` in
-`turncheck.yml`, a list of codes. What cannot be read at all cannot be
-suppressed. A command that does not look for a code does not call its suppression unused.
+A finding is suppressed by a comment `# turncheck: ignore CODE` on its line or on the line above; where it is about
+several places, at any of them. Several codes are separated by commas. In a Markdown file, which is not read,
+`<!-- turncheck: ignore CODE -->` counts anywhere. `ignore:` in `turncheck.yml`, a list of codes, counts for all files.
+What cannot be read at all cannot be suppressed. A command that does not look for a code does not call its suppression
+unused.
 """
 
 
