@@ -387,6 +387,17 @@ def test_a_leak_need_not_be_letter_for_letter(tmp_path: Path) -> None:
     assert [finding.message for finding in found.findings] == [f"The test sentence 'Héllo, there!' {told}."]
 
 
+def test_a_copy_of_a_story_told_in_sentences_need_not_be_letter_for_letter(tmp_path: Path) -> None:
+    told = "- story: {name}\n  steps:\n  - user: {said}\n  - action: utter_greet\n"
+    project = read(tmp_path, (S, "", told.format(name="x", said="good day")))
+    tests = [("copy", "Good day!"), ("other", "good night")]
+    text = "stories:\n" + "".join(told.format(name=name, said=said) for name, said in tests)
+    (tmp_path / "test_stories.yml").write_text(text, encoding="utf-8")
+    stories, _ = read_stories([tmp_path / "test_stories.yml"], tmp_path)
+    found = validate(project, strict=True, tests=ProjectTests(stories))
+    assert places(found, "test-story-in-training") == ["test_stories.yml:2:3"]
+
+
 def test_sentences_of_end_to_end_cases_that_are_training_sentences_are_leaks(tmp_path: Path) -> None:
     users = ["hello there", "Good morning to you!", "good evening to you", "/greet", "hello"]
     steps = "".join(f"  - user: {user}\n  - utter: utter_greet\n" for user in users)

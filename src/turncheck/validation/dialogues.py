@@ -16,7 +16,7 @@ from turncheck.project.model import (
 from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from turncheck.dialogue.training import Trackers
     from turncheck.finding import Finding
@@ -90,21 +90,24 @@ def _checkpoints(block: Story) -> tuple[list[CheckpointStep], list[str]]:
     return starts, ends
 
 
-def steps_of(block: Story) -> Hashable:
-    """What a block does, without its name and places; texts of user steps that have an intent do not count."""
+def steps_of(block: Story, said: Callable[[str], Hashable] = str) -> Hashable:
+    """What a block does, without its name and places; texts of user steps that have an intent do not count.
+
+    ``said`` makes of the other texts what is to be compared.
+    """
     kind = (block.conversation_start, block.wait_for_user_input) if block.kind == "rule" else ()
     return (
         kind,
-        tuple(_step_content(step) for step in block.condition),
-        tuple(_step_content(step) for step in block.steps),
+        tuple(_step_content(step, said) for step in block.condition),
+        tuple(_step_content(step, said) for step in block.steps),
     )
 
 
-def _step_content(step: Step) -> Hashable:
+def _step_content(step: Step, said: Callable[[str], Hashable]) -> Hashable:
     match step:
         case UserStep():
             entities = tuple((e.entity, repr(e.value), e.role, e.group) for e in step.entities)
-            return ("user", step.intent if step.intent is not None else step.text, entities)
+            return ("user", step.intent if step.intent is not None else said(step.text or ""), entities)
         case ActionStep():
             return ("action", step.action)
         case BotStep():
@@ -114,6 +117,9 @@ def _step_content(step: Step) -> Hashable:
         case ActiveLoopStep():
             return ("loop", step.name)
         case CheckpointStep():
-            return ("checkpoint", step.name, tuple(_step_content(slot) for slot in step.slots))
+            return ("checkpoint", step.name, tuple(_step_content(slot, said) for slot in step.slots))
         case OrStep():
-            return ("or", tuple(tuple(_step_content(s) for s in alternative) for alternative in step.alternatives))
+            return (
+                "or",
+                tuple(tuple(_step_content(s, said) for s in alternative) for alternative in step.alternatives),
+            )
