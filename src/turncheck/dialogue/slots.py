@@ -6,8 +6,7 @@ is a Python class of the project is never loaded; such a slot is seen as ``text`
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.defaults import OTHER_VALUE, SHOULD_NOT_BE_SET
 from turncheck.dialogue.states import Part
@@ -87,21 +86,34 @@ def _float_features(slot: Slot, value: Any) -> Features:
 
 
 def _categorical_features(values: tuple[Any, ...] | None, value: Any) -> Features:
-    known = _categories(values or ())
-    features = [0.0] * len(known)
+    positions, size = _categories(values or ())
+    features = [0.0] * size
     if value is not None:
-        text = str(value).lower()
-        features[known.index(text) if text in known else known.index(OTHER_VALUE)] = 1.0
+        features[positions.get(str(value).lower(), positions[OTHER_VALUE])] = 1.0
     return tuple(features)
 
 
-@lru_cache(maxsize=1024)
-def _categories_of_texts(values: tuple[str, ...]) -> tuple[str, ...]:
-    return values if OTHER_VALUE in values else (*values, OTHER_VALUE)
+_Categories = tuple[dict[str, int], int]
+"""Where each category stands among the features, and how many features there are."""
+
+_MOST_REMEMBERED: Final = 1024
+_KNOWN_CATEGORIES: dict[int, tuple[tuple[Any, ...], _Categories]] = {}
+"""By the very tuple of values, since equal ones may read otherwise (1 and True)."""
 
 
-def _categories(values: tuple[Any, ...]) -> tuple[str, ...]:
-    return _categories_of_texts(tuple(str(value).lower() for value in values if value is not None))
+def _categories(values: tuple[Any, ...]) -> _Categories:
+    known = _KNOWN_CATEGORIES.get(id(values))
+    if known is None or known[0] is not values:
+        texts = [str(value).lower() for value in values if value is not None]
+        if OTHER_VALUE not in texts:
+            texts.append(OTHER_VALUE)
+        positions: dict[str, int] = {}
+        for number, text in enumerate(texts):
+            positions.setdefault(text, number)
+        if len(_KNOWN_CATEGORIES) >= _MOST_REMEMBERED:
+            _KNOWN_CATEGORIES.clear()
+        known = _KNOWN_CATEGORIES[id(values)] = (values, (positions, len(texts)))
+    return known[1]
 
 
 def initial_values(definitions: Mapping[str, Slot]) -> SlotValues:
