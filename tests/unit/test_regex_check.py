@@ -116,6 +116,12 @@ def test_loops_with_nothing_behind_them_that_could_fail_are_let_pass(pattern: st
     assert not backtracks(pattern)
 
 
+def test_a_loop_of_a_loop_is_found_in_a_pattern_that_is_too_large_for_all_else() -> None:
+    words = "|".join(f"w{number}" for number in range(1_000))
+    assert backtracks(rf"(?:{words}) (\w+)+x")
+    assert not backtracks(rf"(?:{words}) \w+x")
+
+
 @pytest.mark.parametrize("pattern", FEW_WAYS)
 def test_bounded_repetitions_with_fewer_ways_are_let_pass(pattern: str) -> None:
     assert not backtracks(pattern)

@@ -175,12 +175,12 @@ def _at_most_twice(ways: Iterable[Conditions]) -> tuple[Conditions, ...]:
 def is_exponential(tree: Any) -> bool:
     """Whether a parsed pattern (or a look around in it) has a loop that reads one text in several ways, and can fail.
 
-    A pattern of more than 400 characters (a bounded repetition is several) or 2000 ways between them is not judged, nor
-    one that takes a million steps to judge.
+    Of a pattern of more than 400 characters (a bounded repetition is several) or 2000 ways between them only loops of
+    nothing but a loop are judged; one that takes a million steps to judge is let pass.
     """
     judged = _judged(tree)
     if judged is None:
-        return False
+        return _has_loop_of_loop(tree)
     automaton, paths = judged
     if any(paths.ends.isdisjoint(states) for states in automaton.rounds):
         return True
@@ -190,6 +190,34 @@ def is_exponential(tree: Any) -> bool:
     except _TooLargeError:
         return False
     return any(map(is_exponential, automaton.inner))
+
+
+def _has_loop_of_loop(tree: Any) -> bool:
+    """Whether a repetition without end repeats nothing but another one, which is never of use."""
+    waiting = [tree]
+    while waiting:
+        for operator, argument in waiting.pop():
+            if _is_endless(operator, argument) and _is_endless(*_only(argument[2])):
+                return True
+            waiting += _children(operator, argument)
+    return False
+
+
+def _is_endless(operator: Any, argument: Any) -> bool:
+    return operator in _REPEATS and argument[1] == opcodes.MAXREPEAT
+
+
+def _only(body: Any) -> tuple[Any, Any]:
+    """The one item of a sequence, groups opened."""
+    while len(body) == 1 and body[0][0] == opcodes.SUBPATTERN:
+        body = body[0][1][-1]
+    return body[0] if len(body) == 1 else (None, None)
+
+
+def _children(operator: Any, argument: Any) -> list[Any]:
+    if operator in _REPEATS or operator == opcodes.SUBPATTERN:
+        return [argument[-1]]
+    return list(argument[1]) if operator == opcodes.BRANCH else []
 
 
 def loops_in_a_row(tree: Any) -> int:
