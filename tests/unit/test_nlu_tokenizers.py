@@ -47,7 +47,6 @@ def test_a_bad_token_pattern_is_an_error_with_its_place(tmp_path: Path) -> None:
 
 
 def test_jieba_splits_chinese(tmp_path: Path) -> None:
-    pytest.importorskip("jieba", reason="the extra jieba is not installed")
     component = Component("JiebaTokenizer", {}, Location("config.yml"))
     tokens = make_tokenizer(Step(component.name, component, {"dictionary_path": None}), tmp_path).tokenize(
         "我来到北京清华大学"
@@ -57,7 +56,6 @@ def test_jieba_splits_chinese(tmp_path: Path) -> None:
 
 
 def test_jieba_takes_the_dictionaries_of_the_project_alone(tmp_path: Path) -> None:
-    pytest.importorskip("jieba", reason="the extra jieba is not installed")
     (tmp_path / "words").mkdir()
     (tmp_path / "words" / "own.txt").write_text("到北京清华 100000 n\n", encoding="utf-8")
     component = Component("JiebaTokenizer", {}, Location("config.yml"))

@@ -21,9 +21,6 @@ from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.errors import UserError
 from turncheck.project.model import NOWHERE, Component, Config, Example, NluData, Project
 
-pytest.importorskip("safetensors", reason="the extra vectors is not installed")
-pytest.importorskip("tokenizers", reason="the extra vectors is not installed")
-
 TEXTS = ("hello there", "good morning", "Hello!", "see you later", "bye bye", "you there", "good bye", "see you")
 LABELS = ("greet", "greet", "greet", "bye", "bye", "greet", "bye", "bye")
 Rows = list[list[float]]

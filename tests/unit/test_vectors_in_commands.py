@@ -15,9 +15,6 @@ from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu import sentence_vectors
 from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
 
-pytest.importorskip("safetensors", reason="the extra vectors is not installed")
-pytest.importorskip("tokenizers", reason="the extra vectors is not installed")
-
 FILES = {
     "config.yml": """
 recipe: default.v1
