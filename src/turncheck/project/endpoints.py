@@ -6,7 +6,6 @@ like a missing server. Here it is said.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from turncheck.finding import Finding
@@ -82,6 +81,8 @@ def _near(key: object, known: Iterable[str], close: float) -> str | None:
     names = tuple(known)
     if str(key) in names:
         return None
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a name that is not known
+
     return next(iter(get_close_matches(str(key)[:40].lower().replace("-", "_"), names, 1, close)), None)
 
 
