@@ -2,6 +2,7 @@
 
     .venv/bin/python benchmarks/validation.py                     growth at three sizes: seconds, memory
     .venv/bin/python benchmarks/validation.py --rasa rasa         side by side with real Rasa 3.6.21, whole processes
+    … --rasa rasa --as-installed                                  the same, each with the byte code its installer left
 
 The made projects have a hundred intents; sentences are combined from a few hundred words, so that many are
 alike; one story in ten begins like another. Memory is the peak of the process (``ru_maxrss``).
@@ -71,10 +72,11 @@ class Cost(NamedTuple):
     megabytes: float
 
 
-def cost(command: list[str], folder: Path) -> Cost:
-    """Run a command in a folder, as one process."""
-    # Both programs are installed ones: with their byte code.
+def cost(command: list[str], folder: Path, *, as_installed: bool = False) -> Cost:
+    """Run a command in a folder, as one process. Unless ``as_installed`` it may keep its byte code for the next."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    if as_installed:
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
     begin = time.perf_counter()
     process = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -99,14 +101,16 @@ def growth() -> None:
         print(f"{examples:8,} {stories:8,} {taken.seconds:9.2f} {taken.processor:9.2f} {taken.megabytes:10.0f}")
 
 
-def against(rasa: str) -> None:
+def against(rasa: str, *, as_installed: bool) -> None:
     """Print our time and Rasa's for the same project, run in turn: the medians, and what the best of each gives."""
     mine, theirs = [], []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "project"
         shutil.copytree(LARGEST, folder)
         for number in range(1 + ROUNDS):
-            taken = cost([rasa, "data", "validate"], folder), cost(ours(), folder)
+            taken = tuple(
+                cost(command, folder, as_installed=as_installed) for command in ([rasa, "data", "validate"], ours())
+            )
             if number:  # the first round fills the caches of the disk
                 theirs.append(taken[0])
                 mine.append(taken[1])
@@ -121,8 +125,11 @@ def against(rasa: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rasa", help="the program of a real Rasa 3.6.21")
+    parser.add_argument("--as-installed", action="store_true", help="with --rasa: let neither write byte code")
     options = parser.parse_args()
     if options.rasa:
-        against(options.rasa)
+        against(options.rasa, as_installed=options.as_installed)
+    elif options.as_installed:
+        parser.error("--as-installed goes with --rasa")
     else:
         growth()
