@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from turncheck.engines.embedded.actions.messages import bot_event, render
 from turncheck.engines.embedded.actions.responses import Responses
-from turncheck.engines.embedded.actions.templates import TemplateError, fill, fill_text
+from turncheck.engines.embedded.actions.templates import MOST_FILLED, TemplateError, fill, fill_text
 from turncheck.project.model import NOWHERE, Response, ResponseVariation
 
 
@@ -47,13 +47,14 @@ def text_of(made: dict[str, Any] | None) -> str | None:
         ("{tags}", "['x']"),
         ("100%", "100%"),
         ("{name!r}", "{name!r}"),
+        ("{\n}", "{\n}"),
     ],
 )
 def test_a_template_is_filled_as_rasa_fills_it(template: str, filled: str) -> None:
     assert fill_text(template, {"name": "Ida", "nothing": None, "a b": "spaced", "tags": ["x"]}) == filled
 
 
-@pytest.mark.parametrize("template", ["a { b", "a } b", "{\n}", "{} {name}"])
+@pytest.mark.parametrize("template", ["a { b", "a } b", "{\n", "{} {name}"])
 def test_braces_that_do_not_match_are_an_error(template: str) -> None:
     with pytest.raises(TemplateError):
         fill_text(template, {"name": "Ida"})
@@ -63,6 +64,45 @@ def test_braces_that_do_not_match_are_an_error(template: str) -> None:
 def test_filling_gives_a_text_or_the_one_error_whatever_the_template(template: str, values: dict[str, str]) -> None:
     with suppress(TemplateError):
         assert isinstance(fill_text(template, values), str)
+
+
+PIECES = st.sampled_from(
+    ["{", "}", "{{", "[", "]", "{0[a]", "!r", ":", ">", "99999999", "\n", "a", "{a}", "{b}", "{c}", "{}", ".__class__"]
+)
+VALUES = st.dictionaries(
+    st.sampled_from("abc"), st.one_of(st.text(max_size=9), st.just(">99999999"), st.lists(st.text()))
+)
+
+
+@given(st.lists(PIECES).map("".join), VALUES)
+def test_no_filled_text_is_longer_than_the_template_and_the_values_that_it_names(
+    template: str, values: dict[str, Any]
+) -> None:
+    with suppress(TemplateError):
+        longest = max(len(str(values)), 1)
+        assert len(fill_text(template, values)) <= len(template) + template.count("{") * longest
+
+
+@pytest.mark.parametrize("template", ["{0[text]:>{width}}", "{0!r:>{width}}", "{:\n>{width}}"])
+def test_no_placeholder_pads_to_a_width(template: str) -> None:
+    """``str.format`` takes the width from another value here, and all memory for it."""
+    with pytest.raises(TemplateError, match="more than a name"):
+        fill_text(template, {"text": "x", "width": "99999999999"})
+
+
+def test_a_large_value_is_not_filled_in_any_number_of_times() -> None:
+    large = "x" * 100_000
+    assert len(fill_text("{a}" * 10, {"a": large})) == MOST_FILLED
+    with pytest.raises(TemplateError, match="more than 1,000,000 characters"):
+        fill_text("{a}" * 11, {"a": large})
+    with pytest.raises(TemplateError, match="more than 1,000,000 characters"):
+        fill({"texts": ["{a}{a}", {"deep": ["{a}"] * 9}]}, {"a": large})
+
+
+def test_a_long_text_is_named_by_its_beginning() -> None:
+    with pytest.raises(TemplateError) as raised:
+        fill_text("{" * 5001, {})
+    assert len(str(raised.value)) < 200
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="{}")))
