@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import NluEngine, Policies
     from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.evaluation.stories import Tokenize
     from turncheck.model_choice import LoadedModel
     from turncheck.project.model import Project, Story
     from turncheck.report.model import Core
@@ -144,18 +145,20 @@ def measure_core(
 
 
 def _measured(options: CoreTestOptions, project: Project, stories: Sequence[Story], screen: Screen) -> _CoreMeasurement:
-    reads_texts = options.end_to_end or has_annotated_texts(stories)
+    annotated = has_annotated_texts(stories)
     with given_rasa(options.rasa, project) as rasa:
         if rasa is None:
-            subject = _subject(options, project, screen, reads_texts=reads_texts)
+            subject = _subject(options, project, screen, annotated=annotated)
         else:
-            subject = Subject(rasa.ensemble, rasa.nlu if reads_texts else None, rasa.info())
+            nlu = rasa.nlu if options.end_to_end or annotated else None
+            subject = Subject(rasa.ensemble, nlu, rasa.info(), None if nlu is None else _tokens_by(nlu))
         try:
             with screen.step("core", f"Testing {_number(stories, options.max_stories)} stories"):
                 core = evaluate_stories(
                     subject.ensemble,
                     stories,
                     nlu=subject.nlu,
+                    tokenize=subject.tokenize,
                     end_to_end=options.end_to_end,
                     max_stories=options.max_stories,
                     at_once=1 if rasa is None else rasa.at_once,
@@ -244,24 +247,29 @@ def _stories(paths: Sequence[Path], root: Path, *, end_to_end: bool) -> list[Sto
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The policies under test, and what understands the messages (end to end)."""
+    """The policies under test, what understands the messages (end to end), and what finds the words of annotated ones.
+
+    Without ``tokenize`` nobody knows the words: the model holds policies alone.
+    """
 
     ensemble: Policies
     nlu: NluEngine | None
     info: EngineInfo
+    tokenize: Tokenize | None = None
 
 
-def _subject(options: CoreTestOptions, project: Project, screen: Screen, *, reads_texts: bool) -> Subject:
+def _subject(options: CoreTestOptions, project: Project, screen: Screen, *, annotated: bool) -> Subject:
+    """Return what is judged. Only end to end are messages understood, and only then is a model's NLU needed."""
     if options.models:
-        return subject_of(load_model(named_model(options.models[0])), options, screen, reads_texts=reads_texts)
-    parts = ("core", "nlu") if reads_texts and project.nlu.examples else ("core",)
+        return subject_of(load_model(named_model(options.models[0])), options, screen)
+    parts = ("core", "nlu") if options.end_to_end and project.nlu.examples else ("core",)
     custom = options.allow_custom_code
     fitting = fitting_model(
         options.project / DEFAULT_MODELS, project, parts, allow_custom_code=custom, vectors=options.vectors
     )
     if fitting is not None:
         screen.detail(f"Using the model {fitting.path}")
-        return subject_of(fitting, options, screen, reads_texts=reads_texts)
+        return subject_of(fitting, options, screen)
     screen.note("No model fits the project's files: training in memory.")
     ensure_trainable(project)
     ensure_policies_accepted(project, screen)
@@ -270,25 +278,45 @@ def _subject(options: CoreTestOptions, project: Project, screen: Screen, *, read
     with screen.step("train", "Training"):
         ensemble = train_ensemble(project)
         nlu = None
-        if reads_texts and project.nlu.examples:
+        if options.end_to_end and project.nlu.examples:
             from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - heavy
             from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - heavy
 
             vectors = chosen_vectors(options.vectors)
             nlu = EmbeddedNluTrainer(options.seed, custom, vectors=vectors).fit(with_story_sentences(project))
-    return Subject(ensemble, nlu, _info(ensemble, nlu if options.end_to_end else None))
+    tokenize = _tokens_of_pipeline(project, screen) if annotated and project.nlu.examples and nlu is None else None
+    return Subject(ensemble, nlu, _info(ensemble, nlu), tokenize)
 
 
-def subject_of(loaded: LoadedModel, options: CoreTestOptions, screen: Screen, *, reads_texts: bool) -> Subject:
+def _tokens_of_pipeline(project: Project, screen: Screen) -> Tokenize | None:
+    """Return the project's own tokenizer, which learns nothing; ``None``, with the reason said, where it has none."""
+    from turncheck.engines.embedded.nlu.plan import make_plan  # noqa: PLC0415 - where stories annotate entities
+    from turncheck.engines.embedded.nlu.tokenizer_choice import make_tokenizer  # noqa: PLC0415
+
+    try:
+        tokenizer = make_tokenizer(make_plan(project.config).tokenizer, project.root)
+    except UserError as error:
+        screen.note(f"The entities that the stories annotate are not judged: {error.what}.")
+        return None
+    return lambda texts: [tokenizer.tokenize(text).spans for text in texts]
+
+
+def subject_of(loaded: LoadedModel, options: CoreTestOptions, screen: Screen) -> Subject:
     """Return what a model has to offer. A model of policies alone understands only ``/intent`` messages, as in Rasa.
 
-    ``reads_texts``: its NLU is needed, if only to tokenize.
+    Its NLU is loaded end to end alone; else only its tokenizer is.
     """
     ensemble = loaded.ensemble()
-    nlu = loaded.nlu() if reads_texts and loaded.has_nlu else None
+    nlu = loaded.nlu() if options.end_to_end and loaded.has_nlu else None
     if options.end_to_end and nlu is None:
         screen.note(f"The model {loaded.path} has no NLU: of messages only /intent ones are understood.")
-    return Subject(ensemble, nlu, _info(ensemble, nlu if options.end_to_end else None, loaded.path.name))
+    tokenize = loaded.tokenize if loaded.has_nlu and nlu is None else None
+    return Subject(ensemble, nlu, _info(ensemble, nlu, loaded.path.name), tokenize)
+
+
+def _tokens_by(nlu: NluEngine) -> Tokenize:
+    """A server says the words of a text with all that it understands of it."""
+    return lambda texts: [parse.tokens or () for parse in nlu.parse(texts)]
 
 
 def _info(ensemble: Ensemble, nlu: NluEngine | None, model: str | None = None) -> EngineInfo:

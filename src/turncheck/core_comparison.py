@@ -172,13 +172,12 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
 
 def _judge(path: Path, stories: Sequence[Story], options: CoreTestOptions, screen: Screen) -> _Correct:
     with screen.step("core", f"Testing {path}"):
-        subject = subject_of(
-            load_model(named_model(path)), replace(options, models=(path,)), screen, reads_texts=options.end_to_end
-        )
+        subject = subject_of(load_model(named_model(path)), replace(options, models=(path,)), screen)
         core = evaluate_stories(
             subject.ensemble,
             stories,
             nlu=subject.nlu,
+            tokenize=subject.tokenize,
             end_to_end=options.end_to_end,
             max_stories=options.max_stories,
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from turncheck.engines.embedded.model_archive import Model
@@ -91,6 +91,14 @@ class LoadedModel:
 
         self._require("nlu", "language understanding")
         return read_nlu(self.model.reader)
+
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[tuple[int, int], ...]]:
+        """Return the borders of each text's words; of the model's NLU its tokenizer alone is read."""
+        from turncheck.engines.embedded.nlu.persistence import read_tokenizer  # noqa: PLC0415 - where it is needed
+
+        self._require("nlu", "language understanding")
+        tokenizer = read_tokenizer(self.model.reader)
+        return [tokenizer.tokenize(text).spans for text in texts]
 
     def _require(self, part: str, name: str) -> None:
         if part not in self.model.parts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tarfile
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -304,3 +305,62 @@ def test_annotated_entities_that_no_policy_finds_are_written_as_by_rasa(understa
     assert (results / "TEDPolicy_confusion_matrix.png").exists()
     run_command_line(["test", "core", "-q", *flags, "--no-errors", "--no-plot", "--out", "fewer"])
     assert not list((understanding / "fewer").glob("TEDPolicy_[ec]*"))
+
+
+UNTRAINABLE = """
+nlu:
+- intent: greet
+  examples: |
+    - hello
+    - i want human :(
+- intent: order
+  examples: |
+    - a [big](size) one
+"""
+"""The KeywordIntentClassifier takes sentences for regular expressions, and one of these is not."""
+
+
+def test_stories_are_judged_without_understanding_where_nobody_asks_for_it(
+    understanding: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (understanding / "data" / "nlu.yml").write_text(UNTRAINABLE)
+    assert run_command_line(["test", "core", "--no-plot"]) == 0
+    assert "of 2 right" in capsys.readouterr().out
+    report = json.loads((understanding / "results" / "TEDPolicy_report.json").read_text())
+    assert {label: row["support"] for label, row in report.items() if label.startswith("size")}, (
+        "words need no training"
+    )
+    assert run_command_line(["test", "core", "--e2e", "--no-plot"]) == 2
+    assert "regular expression" in capsys.readouterr().err
+
+
+def test_a_model_of_policies_alone_fits_and_finds_no_words_as_in_rasa(
+    understanding: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (understanding / "data" / "nlu.yml").write_text(UNTRAINABLE)
+    assert run_command_line(["train", "core"]) == 0
+    assert run_command_line(["test", "core", "--no-plot", "-v"]) == 0
+    said = capsys.readouterr().err
+    assert "Using the model models/core-" in said
+    assert "No model fits" not in said
+    assert json.loads((understanding / "results" / "TEDPolicy_report.json").read_text()) == {}
+
+
+def test_of_a_model_with_nlu_the_tokenizer_alone_is_read(
+    understanding: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["train"]) == 0
+    with patch("turncheck.engines.embedded.nlu.persistence.read_nlu", side_effect=AssertionError("nobody asked")):
+        assert run_command_line(["test", "core", "--no-plot", "-v"]) == 0
+    assert "Using the model" in capsys.readouterr().err
+    report = json.loads((understanding / "results" / "TEDPolicy_report.json").read_text())
+    assert report["size"]["support"] == 1
+
+
+def test_a_tokenizer_that_cannot_be_made_is_said_and_the_stories_are_judged(
+    understanding: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = UNDERSTOOD["config.yml"].replace("WhitespaceTokenizer", "WhitespaceTokenizer\n  token_pattern: '['")
+    (understanding / "config.yml").write_text(config)
+    assert run_command_line(["test", "core", "--no-plot"]) == 0
+    assert "The entities that the stories annotate are not judged: the token_pattern '['" in capsys.readouterr().err

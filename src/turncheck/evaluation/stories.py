@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from turncheck.project.model import Story
     from turncheck.report.tags import Tokens
 
+    Tokenize = Callable[[Sequence[str]], Sequence[Tokens]]
+    """Texts → the borders of the words of each."""
+
 NOT_RUN = "Custom actions and forms were not run: their events are those of the stories, as in rasa test core."
 
 
@@ -37,6 +40,7 @@ def evaluate_stories(
     stories: Sequence[Story],
     *,
     nlu: NluEngine | None = None,
+    tokenize: Tokenize | None = None,
     end_to_end: bool = False,
     max_stories: int | None = None,
     at_once: int = 1,
@@ -48,7 +52,7 @@ def evaluate_stories(
         ensemble: the trained policies.
         stories: the test stories as read; alternatives and checkpoints make several of one.
         nlu: reads the texts of messages, with ``end_to_end``; without one, only ``/intent`` messages are understood.
-            It tokenizes annotated ones in any case (see :func:`has_annotated_texts`).
+        tokenize: finds the words of annotated texts (see :func:`has_annotated_texts`) where they are not read.
         end_to_end: judge intents and entities, too.
         max_stories: judge only so many, the first ones.
         at_once: stories to judge at the same time, where the policies are those of a server. The result does not
@@ -70,7 +74,7 @@ def evaluate_stories(
     everything = (*chosen, *duplicates)
     try:
         understood = _understood(everything, ensemble, nlu) if end_to_end else None
-        tokens = _tokens(everything, understood, nlu)
+        tokens = _tokens(everything, understood, tokenize)
     except CutShortError as error:
         raise CutShortError(error) from error  # some sentences were read, and no story was judged
     done = _Count(len(everything), progress)
@@ -177,13 +181,13 @@ def _understood(trackers: Sequence[StoryTracker], ensemble: Policies, nlu: NluEn
 
 
 def _tokens(
-    trackers: Sequence[StoryTracker], understood: Mapping[str, Parse] | None, nlu: NluEngine | None
+    trackers: Sequence[StoryTracker], understood: Mapping[str, Parse] | None, tokenize: Tokenize | None
 ) -> dict[str, Tokens]:
-    """Return the tokens of the annotated texts, as far as the NLU says them."""
+    """Return the tokens of the annotated texts, as far as anybody says them."""
     messages = (event for tracker in trackers for event in tracker.events if isinstance(event, UserUttered))
     texts = list(dict.fromkeys(message.text for message in messages if message.text and message.entities))
     if understood is None:
-        understood = {} if nlu is None or not texts else dict(zip(texts, nlu.parse(texts), strict=True))
+        return {} if tokenize is None or not texts else dict(zip(texts, tokenize(texts), strict=True))
     return {text: understood[text].tokens or () for text in texts if text in understood}
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
 
 FOLDER: Final = "nlu"
 
@@ -61,13 +62,22 @@ def read_nlu(reader: MemberReader) -> EmbeddedNluEngine:
     return EmbeddedNluEngine(
         info=info,
         extractors=tuple(shape["extractors"]),
-        tokenizer=load_tokenizer(members.json("tokenizer")),
+        tokenizer=read_tokenizer(reader),
         components=tuple((step, load_step(step, members.below(str(number)))) for number, step in enumerate(steps)),
         domain=domain_from_json(members.json("domain")),
         sentences=TrainingSentences(tuple(members.json("sentences"))),
         retrieval_intents=tuple(shape["retrieval_intents"]),
         trained=shape["trained"],
     )
+
+
+def read_tokenizer(reader: MemberReader) -> Tokenizer:
+    """Read the tokenizer alone of what :func:`write_nlu` wrote.
+
+    Raises:
+        UserError: the model has no such part, or it is damaged.
+    """
+    return load_tokenizer(reader.below(FOLDER).json("tokenizer"))
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:
