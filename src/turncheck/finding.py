@@ -1,7 +1,7 @@
 """One result of validation. The reader makes them from files it cannot read, validation from what was read."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from turncheck.location import Location
 
@@ -9,6 +9,9 @@ Severity = Literal["error", "warning", "info"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 """Worst first."""
+
+MANUAL_AT: Final = "https://github.com/turncheck/turncheck/blob/main/docs/findings.md"
+"""Where all codes are explained."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.errors import UserError
+from turncheck.suggestions import suggestion
 
 if TYPE_CHECKING:
     from turncheck.location import Location
@@ -318,10 +319,7 @@ def from_file(values: Mapping[str, Any], locate: Callable[[str], Location]) -> d
     known = options()
     for name in values:
         if name not in known:
-            from difflib import get_close_matches  # noqa: PLC0415 - only for a name that is wrong
-
-            near = get_close_matches(name, known, 1)
-            hint = f"Did you mean '{near[0]}'?" if near else f"Known keys: {', '.join(_file_keys())}."
+            hint = suggestion(name, known) or f"Known keys: {', '.join(_file_keys())}."
             raise UserError(f"unknown key '{name}'", location=locate(name), remedy=hint)
         if not known[name].file_key:
             raise UserError(

@@ -4,16 +4,54 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.validation.suggestions import suggestion
+from turncheck.suggestions import suggestion
 
 
 def test_a_close_name_is_suggested_and_a_far_one_is_not() -> None:
     assert suggestion("utter_gret", {"utter_greet", "utter_bye"}) == "Did you mean 'utter_greet'?"
     assert suggestion("weather", ["utter_greet"]) == ""
     assert suggestion("", ["utter_greet"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("utter_hours", "utter_opening_hours"),
+        ("utter_opening_hours_today", "utter_opening_hours"),
+        ("action_order_check", "action_check_order"),
+        ("utter_good_bye", "utter_goodbye"),
+        ("opening_hours", "utter_opening_hours"),
+        ("utter_Goodbye", "utter_goodbye"),
+        ("utter_goodbey", "utter_goodbye"),
+    ],
+)
+def test_a_renamed_one_is_found_by_its_words(name: str, meant: str) -> None:
+    known = ["utter_ok", "utter_opening_hours", "utter_goodbye", "utter_ask_city", "action_check_order"]
+    assert suggestion(name, known) == f"Did you mean '{meant}'?"
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("utter_hours", ["utter_ok"]),
+        ("utter_ask_name", ["utter_ask_city"]),
+        ("action_pay", ["action_say_hello", "action_bill"]),
+        ("nonsense", ["response-unused"]),
+        ("order", ["order_pizza", "order_status", "cancel_order"]),  # which of them would be a guess
+        ("hi", ["hey", "by"]),
+    ],
+)
+def test_what_names_of_a_kind_have_in_common_brings_them_no_nearer(name: str, known: list[str]) -> None:
+    assert suggestion(name, known) == ""
+
+
+@pytest.mark.parametrize(("slip", "meant"), [("ulr", "url"), ("rnu", "run"), ("teir", "tier"), ("jsn", "json")])
+def test_slips_in_short_words_are_seen(slip: str, meant: str) -> None:
+    assert suggestion(slip, [meant, "something"]) == f"Did you mean '{meant}'?"
 
 
 def test_among_many_names_the_close_one_is_found() -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.errors import UserError
 from turncheck.report.model import COVERAGE_KINDS
+from turncheck.suggestions import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -213,7 +213,7 @@ def _label_figures(prefix: str, report: Mapping[str, Any]) -> Iterator[tuple[str
 def _unknown(name: str, known: tuple[str, ...]) -> UserError:
     short = name[:200]
     candidates = [candidate for candidate in known if len(candidate) <= 200]
-    near = get_close_matches(short, candidates, n=5, cutoff=0.6)
-    nearest = f"Did you mean {', '.join(near)}? " if near else ""
-    remedy = f"{nearest}Known metrics: {', '.join(candidates[:60])}."
+    near = nearest(short, candidates, most=3)
+    meant = f"Did you mean {' or '.join(near)}? " if near else ""
+    remedy = f"{meant}Known metrics: {', '.join(candidates[:60])}."
     return UserError(f"unknown metric '{short}'", remedy=remedy)

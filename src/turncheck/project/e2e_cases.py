@@ -6,7 +6,6 @@ does not. Shapes and rules: ``docs/e2e.md``.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +17,7 @@ from turncheck.project.e2e_shapes import FILE
 from turncheck.project.e2e_shared import SHARED_FILE, SharedFixtures
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.yaml_positions import YamlMapping, parse_yaml
+from turncheck.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,9 +85,8 @@ def _missing(folder: ProjectFolder, path: Path) -> Finding:
 
 
 def _no_such_case(path: str, name: str, there: Sequence[str]) -> Finding:
-    close = get_close_matches(name, there, 1)
-    hint = f"Did you mean '{close[0]}'?" if close else ""
-    return Finding("e2e-not-found", "error", f"'{path}' has no test case '{name}'.", Location(path), hint)
+    message = f"'{path}' has no test case '{name}'."
+    return Finding("e2e-not-found", "error", message, Location(path), suggestion(name, there))
 
 
 def _read_file(folder: ProjectFolder, path: Path, shared: SharedFixtures, *, must_have_cases: bool) -> E2ECases:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.finding import Finding, Severity
@@ -21,6 +20,7 @@ from turncheck.project.e2e_model import (
 from turncheck.project.e2e_shapes import CASE, FILE, NAMED, SHARED, STEP, STUBS, USER
 from turncheck.project.shapes import Anything, Fault, Key, ListOf, Record, Shape, is_nothing, read, text_of
 from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlSequence
+from turncheck.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,9 +103,8 @@ class FileReader:
         names = [case.name for case in cases]
         for stub in stubs or ():
             if stub.case is not None and stub.case not in names:
-                close = get_close_matches(stub.case, names, 1)
-                hint = f"Did you mean '{close[0]}'?" if close else ""
-                self._fault(f"There is no test case '{stub.case}', which a stub is for.", stub.location, hint)
+                message = f"There is no test case '{stub.case}', which a stub is for."
+                self._fault(message, stub.location, suggestion(stub.case, names))
 
     def _check_unused(self, root: YamlMapping, own: Named) -> None:
         for node in _items(root.at("fixtures")):
@@ -184,8 +183,7 @@ class FileReader:
                 names.append(name)
             if name in known or not name:  # what is no name is a fault of another kind
                 continue
-            close = get_close_matches(name, known, 1)
-            hint = f"Did you mean '{close[0]}'?" if close else f"There are: {', '.join(known) or 'none'}."
+            hint = suggestion(name, known) or f"There are: {', '.join(known) or 'none'}."
             self._fault(f"There is no entry '{name}' under '{key}'.", item.location, hint)
         return names
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 from turncheck.finding import Finding
 from turncheck.project.model import Endpoint
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar
+from turncheck.suggestions import misspelt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,8 +31,6 @@ _KEYS: Final = (
 )
 """What Rasa reads of ``action_endpoint``; ``actions_module`` is Rasa Pro's, which then needs no server."""
 _HINT: Final = "See Rasa's documentation of the model configuration."
-_CLOSE: Final = 0.8
-_CLOSE_TO_URL: Final = 0.6
 
 
 def endpoints_from_file(file: ProjectFile) -> tuple[dict[str, Endpoint], tuple[Finding, ...]]:
@@ -60,7 +59,7 @@ def endpoints_from_file(file: ProjectFile) -> tuple[dict[str, Endpoint], tuple[F
 
 def _action_server(root: YamlMapping, node: YamlMapping) -> Iterator[Finding]:
     if not node.data.get("url") and "actions_module" not in node.items:
-        meant = next((key for key in node.items if _near(key, ("url",), _CLOSE_TO_URL)), None)
+        meant = next((key for key in node.items if key == "uri" or misspelt(str(key), ("url",))), None)
         place = root.key_location(ACTIONS) if meant is None else node.key_location(meant)
         hint = "Write `url: http://localhost:5055/webhook` below it." if meant is None else "Did you mean 'url'?"
         message = f"The '{ACTIONS}' of '{root.source.path}' has no 'url': no action server would be called."
@@ -71,19 +70,9 @@ def _action_server(root: YamlMapping, node: YamlMapping) -> Iterator[Finding]:
 
 def _misspelt(node: YamlMapping, known: Iterable[str], what: str) -> Iterator[Finding]:
     for key in node.items:
-        if near := _near(key, known, _CLOSE):
+        if near := misspelt(str(key), known):
             message = f"Nothing reads the key '{key}' of {what}."
             yield Finding("endpoint-unknown", "warning", message, node.key_location(key), f"Did you mean '{near}'?")
-
-
-def _near(key: object, known: Iterable[str], close: float) -> str | None:
-    """Return the known name that an unknown one is close to."""
-    names = tuple(known)
-    if str(key) in names:
-        return None
-    from difflib import get_close_matches  # noqa: PLC0415 - only for a name that is not known
-
-    return next(iter(get_close_matches(str(key)[:40].lower().replace("-", "_"), names, 1, close)), None)
 
 
 def _is_nothing(node: YamlNode) -> bool:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from turncheck.project.patterns import pattern_problem
 from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlScalar, YamlSequence
+from turncheck.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -302,8 +302,7 @@ def _allowed(keys: tuple[str, ...]) -> str:
 
 
 def _guess(name: str, allowed: tuple[str, ...]) -> str:
-    close = get_close_matches(name, allowed, 1)
-    return f" Did you mean '{close[0]}'?" if close else ""
+    return f" {suggestion(name, allowed)}".rstrip()
 
 
 def _quoted(node: YamlNode, shape: Shape) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from turncheck.finding import MANUAL_AT
 from turncheck.render.links import repository_path
 from turncheck.render.rendered import Rendered
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE: Final = "application/sarif+json"
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_MANUAL: Final = "https://github.com/turncheck/turncheck/blob/main/docs/findings.md"
 _LEVELS: Final[Mapping[Severity, str]] = {"error": "error", "warning": "warning", "info": "note"}
 
 
@@ -71,7 +71,7 @@ def _rule(code: str, text: RuleText) -> dict[str, Any]:
         "shortDescription": {"text": f"{text.title}."},
         "fullDescription": {"text": f"{text.title}."},
         "help": {"text": text.help, "markdown": text.help},
-        "helpUri": f"{_MANUAL}#{code}",
+        "helpUri": f"{MANUAL_AT}#{code}",
         "defaultConfiguration": {"level": _LEVELS[text.severity]},
         "properties": {"tags": ["chatbot", "validation"]},
     }

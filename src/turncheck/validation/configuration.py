@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.suggestions import suggestion
 from turncheck.validation.components import COMPONENTS, NEEDS, POLICIES, RECIPES, is_custom, short_name
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
-from turncheck.validation.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

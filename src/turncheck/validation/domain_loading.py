@@ -11,8 +11,8 @@ from turncheck.dialogue.defaults import DEFAULT_ACTIONS, SLOT_SESSION_METADATA
 from turncheck.project.python_code import defines_class
 from turncheck.project.unquoted import rasas_reading
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
+from turncheck.suggestions import suggestion
 from turncheck.validation.findings import found
-from turncheck.validation.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

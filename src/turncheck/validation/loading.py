@@ -12,12 +12,12 @@ from turncheck.project.files import DOMAIN_KEYS
 from turncheck.project.model import CheckpointStep
 from turncheck.project.versions import SUPPORTED, parse_version
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
+from turncheck.suggestions import suggestion
 from turncheck.validation import schemas
 from turncheck.validation.domain_loading import check_domain_file
 from turncheck.validation.facts import read_data_files
 from turncheck.validation.findings import found
 from turncheck.validation.schema_rules import faults_of
-from turncheck.validation.suggestions import suggestion
 from turncheck.validation.unquoted import check_unreadable_values
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.project.yaml_positions import YamlMapping, YamlSequence
+from turncheck.suggestions import suggestion
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
-from turncheck.validation.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TypeGuard
 from turncheck.dialogue.defaults import DEFAULT_INTENTS
 from turncheck.project.model import OrStep, UserStep
 from turncheck.project.yaml_positions import YamlScalar, YamlSequence
+from turncheck.suggestions import suggestion
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
-from turncheck.validation.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,6 +5,8 @@ from types import MappingProxyType
 from typing import Final
 
 from turncheck.errors import UserError
+from turncheck.finding import MANUAL_AT
+from turncheck.suggestions import nearest
 from turncheck.validation.catalogue_cases import CASE_CHECKS
 from turncheck.validation.catalogue_names import NAME_CHECKS
 from turncheck.validation.catalogue_rasa import RASA_CHECKS
@@ -76,10 +78,8 @@ def explain(code: str) -> str:
     """
     check = CHECKS.get(code)
     if check is None:
-        from difflib import get_close_matches  # noqa: PLC0415 - only for a code that is wrong
-
-        near = get_close_matches(code, CHECKS, n=3)
-        remedy = f"Did you mean {' or '.join(near)}?" if near else "docs/findings.md lists all codes."
+        near = nearest(code, CHECKS, most=3)
+        remedy = f"Did you mean {' or '.join(near)}?" if near else f"All codes are listed in {MANUAL_AT}"
         raise UserError(f"There is no finding with the code {code!r}.", remedy=remedy)
     return manual_section(check)
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Final
 from turncheck.finding import Finding
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.yaml_positions import parse_yaml
+from turncheck.suggestions import suggestion
 from turncheck.validation.findings import found
 from turncheck.validation.incomplete import missing_parts
 from turncheck.validation.load_order import EMPTYING, HIDDEN, STOPPING
 from turncheck.validation.registry import CHECKS
-from turncheck.validation.suggestions import suggestion
 from turncheck.validation.suppression_comments import (
     WHOLE_FILE,
     Blocks,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.event_reading import ShapeError, from_json
@@ -12,6 +11,7 @@ from turncheck.dialogue.events import ActiveLoop, FollowupAction, SlotSet
 from turncheck.finding import Finding
 from turncheck.project.e2e_model import FlowsAsserted, MessageAsserted
 from turncheck.project.stub_shapes import MESSAGE_KEYS
+from turncheck.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -58,10 +58,8 @@ def _unknown(
     """Yield a finding where the domain does not know what is ``named`` (its kind and name)."""
     kind, name = named
     if name not in known:
-        close = get_close_matches(name, known, 1)
-        hint = f"Did you mean '{close[0]}'?" if close else ""
         message = f"The domain has no {kind} '{name}', which {where} names."
-        yield Finding("e2e-unknown-name", severity, message, location, hint)
+        yield Finding("e2e-unknown-name", severity, message, location, suggestion(name, known))
 
 
 def _of_fixtures(case: E2ECase, domain: DialogueDomain) -> Iterator[Finding]:
@@ -134,8 +132,7 @@ def _idle_values(message: Returned, domain: DialogueDomain) -> Iterator[Finding]
     shown = {name for variation in variations for name in _placeholders(dict(variation.content))}
     for key in message.content:
         if key not in MESSAGE_KEYS and key not in shown:
-            close = get_close_matches(key, (*MESSAGE_KEYS, *sorted(shown)), 1)
-            hint = f"Did you mean '{close[0]}'?" if close else ""
+            hint = suggestion(key, (*MESSAGE_KEYS, *shown))
             if response is None:
                 yield Finding("e2e-syntax", "error", f"'{key}' is no key of a message.", message.at(key), hint)
             else:

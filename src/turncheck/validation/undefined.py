@@ -7,11 +7,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.defaults import DEFAULT_SLOTS
+from turncheck.suggestions import suggestion
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
 from turncheck.validation.mappings import check_mappings
 from turncheck.validation.places import Places
-from turncheck.validation.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.errors import UserError
+from turncheck.suggestions import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -250,7 +250,7 @@ def require_known(component: Component) -> KnownComponent:
     """
     known = known_component(component)
     if known is None:
-        near = difflib.get_close_matches(component.name, COMPONENTS, n=3, cutoff=0.5)
+        near = nearest(component.name, COMPONENTS, most=3)
         raise UserError(
             f"unknown pipeline component {component.name!r}",
             location=component.location,
@@ -270,7 +270,7 @@ def parameters_of(component: Component, known: KnownComponent) -> dict[str, Any]
         if name == "name" or name in known.former:
             continue
         if name not in parameters:
-            near = difflib.get_close_matches(name, parameters, n=3, cutoff=0.5)
+            near = nearest(name, parameters, most=3)
             allowed = ", ".join(parameters) or "none"
             raise UserError(
                 f"{known.name} has no parameter {name!r}",

@@ -1,0 +1,188 @@
+"""The known name that an unknown one was meant to be: a slip of the pen, or the same words with some more or fewer.
+
+Names are compared by their own words: what all names of a kind begin with (``utter_``, ``action_``) says nothing, and a
+word that many known names have says little.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_CLOSE: Final = 0.75
+"""From this share of common characters on, two words or names are slips of each other."""
+_SHARED: Final = 0.5
+"""More than this share of the words has to be common; just as much is enough where one name has all of the other's."""
+_SWAPPED: Final = 0.9
+"""How alike two words are that differ in two neighbouring characters, or of which one begins the other."""
+_LONGEST: Final = 200
+"""Longer names are compared with none."""
+_FEW: Final = 100
+"""So many known names are all compared."""
+_RARE: Final = 50
+"""So many names may share a part of three characters for it to tell them from the others."""
+_SHORTLIST: Final = 12
+_ABBREVIATION: Final = 4
+"""So many characters at least begin a word that they stand for."""
+_KINDS: Final = frozenset({"utter", "action", "validate", "ask", "form"})
+"""Words by which Rasa's names say what they name, not which one."""
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return ``Did you mean 'x'?`` for a name that is close to a known one, else an empty text."""
+    near = nearest(name, known)
+    return f"Did you mean '{near[0]}'?" if near else ""
+
+
+def nearest(name: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
+    """Return up to ``most`` known names that this one is close to, the closest first; mostly there is none."""
+    text = str(name)
+    if not text or len(text) > _LONGEST:
+        return ()
+    return _nearest(text, known if isinstance(known, frozenset) else frozenset(map(str, known)))[:most]
+
+
+def misspelt(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that this one is a slip of; one that only shares words with it is somebody else's."""
+    if len(name) > _LONGEST:
+        return None
+    likeness = {other: _written_like(name, other) for other in known}
+    best = max(likeness, key=lambda other: likeness[other], default=name)
+    return best if name not in likeness and likeness.get(best) else None
+
+
+@lru_cache(maxsize=4096)
+def _nearest(name: str, known: frozenset[str]) -> tuple[str, ...]:
+    names = _names(known)
+    close = {other: likeness for other in names.like(name) if (likeness := names.likeness(name, other))}
+    tied = Counter(close.values())
+    key = {other: (-likeness, -_ratio(name, other) if tied[likeness] > 1 else 0.0) for other, likeness in close.items()}
+    return tuple(sorted(close, key=lambda other: (key[other], other)))
+
+
+class _Names:
+    """Known names: how many of them have a word, and which of them share rare parts of three characters."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._all = sorted(name for name in map(str, names) if len(name) <= _LONGEST)
+        self._with_word = Counter(word for name in self._all for word in set(_words(name)))
+        self._by_part: dict[str, list[str]] = {}
+        for name in self._all if len(self._all) > _FEW else ():
+            for part in _parts(name):
+                self._by_part.setdefault(part, []).append(name)
+
+    def like(self, name: str) -> list[str]:
+        """The names worth comparing with this one."""
+        if not self._by_part:
+            return self._all
+        shared = Counter(
+            known
+            for part in sorted(_parts(name))
+            if len(self._by_part.get(part, ())) <= _RARE
+            for known in self._by_part.get(part, ())
+        )
+        return [known for known, _ in shared.most_common(_SHORTLIST)]
+
+    def likeness(self, name: str, known: str) -> float:
+        """How close two names are, by their characters or by their words; 0: not close."""
+        return _written_like(name, known) or self._shared(_words(name), _words(known))
+
+    def _shared(self, ours: tuple[str, ...], theirs: tuple[str, ...]) -> float:
+        """The weight of the common words among all of both (Dice's coefficient); 0 where that is too little."""
+        left = list(theirs)
+        common, matched = 0.0, 0
+        for word in ours:
+            best = max(left, key=lambda other: _alike(word, other), default="")
+            if likeness := _alike(word, best):
+                left.remove(best)
+                matched += 1
+                common += likeness * (self._weight(word) + self._weight(best))
+        share = common / sum(map(self._weight, (*ours, *theirs)))
+        holds_all = matched == min(len(ours), len(theirs))
+        return share if share > _SHARED or (holds_all and share == _SHARED) else 0.0
+
+    def _weight(self, word: str) -> float:
+        return 1 / max(1, self._with_word[word])
+
+
+@lru_cache(maxsize=16)
+def _names(known: frozenset[str]) -> _Names:
+    return _Names(known)
+
+
+@lru_cache(maxsize=4096)
+def _words(name: str) -> tuple[str, ...]:
+    """The words that tell a name from others of its kind, without case; of ``utter`` alone that one."""
+    words = tuple(word.casefold() for word in _WORD.findall(name)) or (name.casefold(),)
+    return tuple(word for word in words if word not in _KINDS) or words
+
+
+def _written_like(one: str, other: str) -> float:
+    """How alike the letters of two names' own words are; names of hardly any letters are compared as they are."""
+    ours, theirs = "".join(_words(one)), "".join(_words(other))
+    if _is_sparse(one) or _is_sparse(other):
+        ours, theirs = one.casefold(), other.casefold()
+    return _slip(ours, theirs)
+
+
+def _is_sparse(name: str) -> bool:
+    return 2 * sum(map(str.isalnum, name)) <= len(name)
+
+
+@lru_cache(maxsize=65_536)
+def _alike(one: str, other: str) -> float:
+    """How alike two words are: 1 where they are the same, 0 where they are neither slips nor short for each other."""
+    short, long = sorted((one, other), key=len)
+    if short != long and len(short) >= _ABBREVIATION and long.startswith(short):
+        return _SWAPPED
+    return _slip(one, other)
+
+
+@lru_cache(maxsize=65_536)
+def _slip(one: str, other: str) -> float:
+    """How alike two texts are as they are written, 0 where that is not close."""
+    if one == other:
+        return 1.0
+    short, long = sorted((one, other), key=len)
+    if 2 * len(short) < _CLOSE * (len(short) + len(long)):
+        return 0.0
+    if len(short) == len(long) and _is_swapped(one, other):
+        return _SWAPPED
+    ratio = _ratio(one, other)
+    return ratio if ratio >= _CLOSE else 0.0
+
+
+def _is_swapped(one: str, other: str) -> bool:
+    """Tell whether two texts of a length differ in two neighbouring characters that changed places."""
+    places = [place for place, (ours, theirs) in enumerate(zip(one, other, strict=True)) if ours != theirs]
+    if len(places) != 2 or places[1] != places[0] + 1:
+        return False
+    return one[places[0]] == other[places[1]] and one[places[1]] == other[places[0]]
+
+
+def _ratio(one: str, other: str) -> float:
+    """The share of common characters in order; what both begin and end with is common."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only where a name is unknown
+
+    begin = _common_beginning(one, other)
+    end = _common_beginning(one[begin:][::-1], other[begin:][::-1])
+    middle = one[begin : len(one) - end], other[begin : len(other) - end]
+    blocks = SequenceMatcher(None, *middle, autojunk=False).get_matching_blocks() if all(middle) else ()
+    return 2 * (begin + end + sum(block.size for block in blocks)) / max(1, len(one) + len(other))
+
+
+def _common_beginning(one: str, other: str) -> int:
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+def _parts(name: str) -> set[str]:
+    padded = f"\n{name.casefold()}\n"
+    return {padded[start : start + 3] for start in range(len(padded) - 2)}
