@@ -160,6 +160,7 @@ def _measured(options: CoreTestOptions, project: Project, stories: Sequence[Stor
                     nlu=subject.nlu,
                     tokenize=subject.tokenize,
                     end_to_end=options.end_to_end,
+                    training=with_story_sentences(project).nlu.examples if options.end_to_end else (),
                     max_stories=options.max_stories,
                     at_once=1 if rasa is None else rasa.at_once,
                 )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from turncheck.location import Location
+    from turncheck.project.model import Story
     from turncheck.report.model import Core, Evaluation, Nlu
     from turncheck.screen import Screen
 
@@ -93,7 +94,7 @@ def import_results(
     """
     files = _Files(folder)
     understood = _nlu(files, _sentence_places(project, nlu))
-    core = _core(files, _story_places(project, stories))
+    core = _core(files, _stories_of(project, stories))
     if understood is None and core is None:
         raise UserError(
             f"{folder} holds no results of `rasa test`: neither intent_report.json nor story_report.json",
@@ -133,7 +134,7 @@ def _nlu(files: _Files, places: dict[tuple[str, str | None], Location]) -> Nlu |
     )
 
 
-def _core(files: _Files, places: dict[str, Location]) -> Core | None:
+def _core(files: _Files, told: dict[str, Story]) -> Core | None:
     report = files.report(STORY_REPORT)
     failed, passed, warned = (files.text(name) for name in _STORY_FILES)
     if report is None:
@@ -145,7 +146,7 @@ def _core(files: _Files, places: dict[str, Location]) -> Core | None:
         failed=failed,
         passed=passed,
         warned=warned,
-        places=places,
+        told=told,
         entities=files.results(_POLICY_ENTITIES, None),
     )
 
@@ -166,12 +167,12 @@ def _sentence_places(project: Path, paths: Sequence[Path]) -> dict[tuple[str, st
     return places
 
 
-def _story_places(project: Path, paths: Sequence[Path]) -> dict[str, Location]:
+def _stories_of(project: Path, paths: Sequence[Path]) -> dict[str, Story]:
     stories, _ = read_stories(list(paths) or find_test_stories(project), project)
-    places: dict[str, Location] = {}
+    told: dict[str, Story] = {}
     for story in stories:
-        places.setdefault(story.name, story.location)
-    return places
+        told.setdefault(story.name, story)
+    return told
 
 
 class _Files:

@@ -16,6 +16,7 @@ from turncheck.measured import as_far_as_it_goes, not_run
 from turncheck.project.config import smallest_max_history
 from turncheck.project.e2e_cases import read_cases
 from turncheck.project.model import UserStep
+from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import (
     EVALUATIONS,
     FindingCounts,
@@ -212,7 +213,10 @@ class _Run:
 
         def all_stories() -> Core:
             nlu = engines.nlu if any(map(_has_text, stories)) else None
-            return evaluate_stories(engines.ensemble, stories, nlu=nlu, end_to_end=True, at_once=engines.at_once)
+            training = with_story_sentences(self.project).nlu.examples
+            return evaluate_stories(
+                engines.ensemble, stories, nlu=nlu, end_to_end=True, training=training, at_once=engines.at_once
+            )
 
         with self.screen.step("core", f"Testing {len(told)} stories"):
             return self._measured("core", all_stories)

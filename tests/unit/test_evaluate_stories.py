@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dialogues import DIALOGUE, story
+from dialogues import DIALOGUE, DOMAIN, story
+from nlu_fakes import ScriptedEngine
 
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.engines.embedded.policies.decision import Decision
 from turncheck.evaluation.stories import evaluate_stories
+from turncheck.location import Location
+from turncheck.project.model import EntityAnnotation, Example, StoryEntity, UserStep
+from turncheck.report.model import StoriesAsWritten
 
 if TYPE_CHECKING:
-    from turncheck.dialogue.domain import DialogueDomain
+    from collections.abc import Mapping
+
     from turncheck.dialogue.tracker import Tracker
 
 
@@ -46,3 +53,133 @@ def test_stories_that_are_the_same_are_asked_about_once_and_listed_each() -> Non
     ]
     assert more.report == core.report
     assert [step.predicted for step in more.stories[2].steps] == ["utter_hi", "action_listen"]
+
+
+# --- misunderstood sentences ------------------------------------------------------------------------------------------
+
+
+class ByIntent:
+    """Policies that answer each intent with its own action, then listen; they count how often they are asked."""
+
+    def __init__(self, answers: Mapping[str, str], domain: DialogueDomain = DIALOGUE) -> None:
+        self.answers = answers
+        self.domain = domain
+        self.asked = 0
+
+    def next(self, tracker: Tracker) -> Decision:
+        self.asked += 1
+        if tracker.latest_action_name != "action_listen":
+            return Decision("action_listen", "ByIntent", 1.0)
+        intent = tracker.situation.latest_message.intent_name
+        return Decision(self.answers.get(intent or "", "action_default_fallback"), "ByIntent", 1.0)
+
+
+ANSWERS = {"greet": "utter_hi", "ask": "utter_answer", "bye": "utter_bye", "inform": "utter_other"}
+
+
+def said(text: str, intent: str | None, *entities: StoryEntity, line: int = 7) -> UserStep:
+    return UserStep(intent, Location("tests/test_stories.yml", line), text, entities)
+
+
+def taken_for(text: str, intent: str, confidence: float = 0.8, *entities: PredictedEntity, **more: object) -> Parse:
+    return Parse(text, PredictedIntent(intent, confidence), entities=entities, **more)  # type: ignore[arg-type]
+
+
+def test_a_story_that_fails_by_a_sentence_alone_is_misunderstood_and_names_who_drew_it_away() -> None:
+    policies = ByIntent(ANSWERS)
+    training = [
+        Example("hi there", "greet"),
+        Example("hi and bye", "bye"),
+        Example("something else", "bye"),
+    ]
+    core = evaluate_stories(
+        policies,
+        [
+            story("flips", said("hi", "greet"), "utter_hi", said("bye", "bye"), "utter_bye"),
+            story("fails by itself", said("bye", "bye"), "utter_hi"),
+            story("fails both ways", said("hi", "greet"), "utter_answer"),
+            story("right", said("bye", "bye"), "utter_bye"),
+        ],
+        nlu=ScriptedEngine({"hi": taken_for("hi", "bye", 0.6), "bye": taken_for("bye", "bye")}),
+        end_to_end=True,
+        training=training,
+    )
+
+    assert {one.name: (one.passed, one.as_written, one.outcome, len(one.misunderstood)) for one in core.stories} == {
+        "flips": (False, True, "misunderstood", 1),
+        "fails by itself": (False, False, "failed", 0),
+        "fails both ways": (False, False, "failed", 1),
+        "right": (True, True, "passed", 0),
+    }
+    assert core.as_written == StoriesAsWritten(passed=2, failed=2)
+    sentence = core.stories[0].misunderstood[0]
+    assert (sentence.text, sentence.location.line) == ("hi", 7)
+    assert (sentence.expected.intent, sentence.predicted.intent, sentence.predicted.confidence) == ("greet", "bye", 0.6)
+    assert [near.text for near in sentence.neighbours] == ["hi and bye"], "of those of the intent it was taken for"
+
+
+def test_only_stories_with_a_misunderstood_sentence_are_judged_again() -> None:
+    right = story("right", said("bye", "bye"), "utter_bye")
+    wrong = story("wrong", said("bye", "bye"), "utter_hi")
+    flips = story("flips", said("hi", "greet"), "utter_hi")
+    nlu = ScriptedEngine({"hi": taken_for("hi", "bye"), "bye": taken_for("bye", "bye")})
+    asked = []
+    for stories in ([right, wrong], [right, wrong, flips]):
+        policies = ByIntent(ANSWERS)
+        evaluate_stories(policies, stories, nlu=nlu, end_to_end=True)
+        asked.append(policies.asked)
+    assert asked == [4, 8], "two actions a story; those of the one that flips are judged twice"
+
+
+def test_an_entity_that_is_not_found_is_a_misunderstanding() -> None:
+    there = StoryEntity("city", "Rome", start=3, end=7)
+    found = PredictedEntity(3, 7, "city", "Rome", "CRFEntityExtractor")
+    lost = story("lost", said("to Rome", "inform", there), "utter_other")
+    training = [
+        Example("to Oslo", "inform", (EntityAnnotation(3, 7, "city", "Oslo"),)),
+        Example("Rome is fine to me", "ask"),
+        Example("Rome", "inform", (EntityAnnotation(0, 4, "city", "Rome"),)),
+    ]
+
+    def judged(*entities: PredictedEntity) -> str:
+        nlu = ScriptedEngine({"to Rome": taken_for("to Rome", "inform", 0.9, *entities)})
+        core = evaluate_stories(ByIntent(ANSWERS), [lost], nlu=nlu, end_to_end=True, training=training)
+        near = [one.text for sentence in core.stories[0].misunderstood for one in sentence.neighbours]
+        return f"{core.stories[0].outcome}: {near}"
+
+    assert judged(found) == "passed: []"
+    assert judged() == "misunderstood: ['Rome is fine to me']", "the one that teaches the word without an entity"
+
+
+def test_a_sentence_without_a_written_intent_cannot_be_misunderstood() -> None:
+    core = evaluate_stories(
+        ByIntent({**ANSWERS, "": "utter_hi"}),
+        [story("text alone", said("hi", None), "utter_hi")],
+        nlu=ScriptedEngine({"hi": taken_for("hi", "greet")}),
+        end_to_end=True,
+    )
+    assert [(one.outcome, one.misunderstood) for one in core.stories] == [("failed", ())]
+
+
+def test_another_response_than_the_written_one_is_a_misunderstanding_where_one_is_selected() -> None:
+    domain = DialogueDomain.from_domain(DOMAIN, retrieval_intents=["ask"])
+    by_action = story("by the action", said("when", "ask"), "utter_ask/hours")
+    by_intent = story("by the intent", said("when", "ask/hours"), "utter_ask/hours")
+
+    def judged(chosen: str | None, intent: str = "ask") -> list[str]:
+        responses = {} if chosen is None else {"default": SelectedResponse("default", chosen, 0.7)}
+        nlu = ScriptedEngine({"when": taken_for("when", intent, responses=responses)})
+        answers = {**ANSWERS, "ask": "utter_ask"}
+        core = evaluate_stories(ByIntent(answers, domain), [by_action, by_intent], nlu=nlu, end_to_end=True)
+        return [one.outcome for one in core.stories]
+
+    assert judged("ask/hours") == ["passed", "passed"]
+    assert judged("ask/price") == ["misunderstood", "misunderstood"]
+    assert judged("ask/hours", "greet") == ["misunderstood", "misunderstood"]
+    assert judged(None) == ["failed", "failed"], "nothing selects responses here, whatever is said"
+
+
+def test_without_texts_both_judgements_are_one() -> None:
+    core = evaluate_stories(ByIntent(ANSWERS), [story("a", "greet", "utter_hi"), story("b", "ask", "utter_hi")])
+    assert [(one.as_written, one.outcome) for one in core.stories] == [(True, "passed"), (False, "failed")]
+    assert core.as_written == StoriesAsWritten(passed=1, failed=1)

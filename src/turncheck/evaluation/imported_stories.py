@@ -10,14 +10,28 @@ import yaml
 from turncheck.errors import UserError
 from turncheck.evaluation.imported_shapes import figure
 from turncheck.location import Location
+from turncheck.project.annotations import AnnotationError, parse_annotations
+from turncheck.project.model import UserStep
 from turncheck.project.yaml_positions import YamlMapping, YamlSequence, parse_yaml
 from turncheck.project.yaml_source import YamlSource
-from turncheck.report.model import Core, PolicyEntities, StoryResult, StoryStep, WrittenStep
+from turncheck.report.model import (
+    Core,
+    EntitySpan,
+    ExpectedParse,
+    Misunderstanding,
+    PolicyEntities,
+    StoriesAsWritten,
+    StoryParse,
+    StoryResult,
+    StoryStep,
+    WrittenStep,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.evaluation.imported_nlu import Results
+    from turncheck.project.model import Story
     from turncheck.project.yaml_positions import YamlNode
 
 NO_SUCCESSES: Final = (
@@ -38,7 +52,7 @@ def import_core(
     failed: tuple[str, str] | None,
     passed: tuple[str, str] | None,
     warned: tuple[str, str] | None,
-    places: Mapping[str, Location],
+    told: Mapping[str, Story],
     entities: Results | None = None,
 ) -> Core:
     """Make the section of ``story_report.json`` and the story files beside it.
@@ -48,8 +62,11 @@ def import_core(
         failed: name and text of ``failed_test_stories.yml``, ``None`` where it is missing; the others likewise.
         passed: of ``successful_test_stories.yml``.
         warned: of ``stories_with_warnings.yml``.
-        places: where the project has its test stories, by their names.
+        told: the project's test stories by their names: where they stand, and what is said in them.
         entities: what the policies found, ``TEDPolicy_report.json`` and its errors.
+
+    The dialogue cannot be judged a second time. But after a message that it misunderstood Rasa goes on as the story
+    says, so a story whose actions are right fails only because of its messages.
 
     Stories that the figures count and no file lists are there all the same, under the name :data:`UNNAMED`.
 
@@ -57,8 +74,8 @@ def import_core(
         UserError: a file has another shape, or the figures count other stories than it lists.
     """
     with_warning = {name for name, *_ in _stories(warned)} if warned else set()
-    results = [_result(*story, places, passed=False, warned=False) for story in _stories(failed)]
-    results += [_result(*story, places, passed=True, warned=story[0] in with_warning) for story in _stories(passed)]
+    results = [_result(*story, told, passed=False, warned=False) for story in _stories(failed)]
+    results += [_result(*story, told, passed=True, warned=story[0] in with_warning) for story in _stories(passed)]
     averages = report.get("weighted avg")
     conversations = report.get("conversation_accuracy") or {}
     remarks = ["Read from the files of `rasa test core`: policies and confidences are not in them."]
@@ -68,8 +85,10 @@ def import_core(
         [f"Of {unclear} failed stories Rasa's files do not say what is wrong: an entity's value."] if unclear else []
     )
     remarks += [NO_ERRORS] if failed is None and conversations.get("correct") != conversations.get("total") else []
+    stories = (*results, *_unnamed(report, failed, passed, results))
     return Core(
-        stories=(*results, *_unnamed(report, failed, passed, results)),
+        stories=stories,
+        as_written=_as_written(stories),
         report=dict(report),
         accuracy=figure(report, "accuracy"),
         conversation_accuracy=figure(conversations, "accuracy"),
@@ -78,6 +97,14 @@ def import_core(
         f1=figure(averages, "f1-score"),
         remarks=tuple(remarks),
         policy_entities=_policy_entities(entities) if entities and (entities.report or entities.errors) else None,
+    )
+
+
+def _as_written(stories: Sequence[StoryResult]) -> StoriesAsWritten | None:
+    if any(story.as_written is None for story in stories):
+        return None
+    return StoriesAsWritten(
+        passed=sum(bool(story.as_written) for story in stories), failed=sum(not story.as_written for story in stories)
     )
 
 
@@ -116,7 +143,13 @@ def _unnamed(
 
 
 def _counted(number: int, *, passed: bool) -> StoryResult:
-    return StoryResult(name=f"{UNNAMED} ({number})", location=Location(STORY_REPORT, 1), passed=passed, named=False)
+    return StoryResult(
+        name=f"{UNNAMED} ({number})",
+        location=Location(STORY_REPORT, 1),
+        passed=passed,
+        named=False,
+        as_written=True if passed else None,
+    )
 
 
 _Story = tuple[str, Location, list[WrittenStep]]
@@ -179,14 +212,97 @@ def _result(
     name: str,
     source: Location,
     written: Sequence[WrittenStep],
-    places: Mapping[str, Location],
+    told: Mapping[str, Story],
     *,
     passed: bool,
     warned: bool,
 ) -> StoryResult:
-    location = places.get(name, source)
-    steps = tuple(step for one in written for step in _judged(one, location))
-    return StoryResult(name=name, location=location, passed=passed, warned=warned, steps=steps, written=tuple(written))
+    story = told.get(name)
+    location = story.location if story else source
+    messages = _messages(story, written)
+    steps: list[StoryStep] = []
+    misunderstood: list[Misunderstanding] = []
+    as_written, misheard = True, False
+    for number, one in enumerate(written):
+        judged = _judged(one, location)
+        steps += judged
+        wrong = [step for step in judged if not step.passed]
+        if {"intent", "user"} & one.step.keys():
+            misheard = bool(wrong)
+            if misheard:
+                misunderstood.append(_misunderstanding(wrong, one, messages.get(number), location))
+        elif wrong and not _differs_in_response(wrong[0], misheard=misheard):
+            as_written = False
+    return StoryResult(
+        name=name,
+        location=location,
+        passed=passed,
+        warned=warned,
+        steps=tuple(steps),
+        written=tuple(written),
+        as_written=passed or as_written,
+        misunderstood=tuple(misunderstood),
+    )
+
+
+def _differs_in_response(step: StoryStep, *, misheard: bool) -> bool:
+    """Whether the right retrieval action was predicted, with another response, or after a misunderstood message none.
+
+    Which response it gives belongs to the understanding of the message.
+    """
+    base, _, response = step.expected.partition("/")
+    predicted, _, other = step.predicted.partition("/")
+    return bool(response) and base == predicted and (bool(other) or misheard)
+
+
+def _messages(story: Story | None, written: Sequence[WrittenStep]) -> dict[int, UserStep]:
+    """Return the project's own step of each message, by its place among the written ones, where the two fit."""
+    places = [number for number, one in enumerate(written) if {"intent", "user"} & one.step.keys()]
+    steps = [step for step in story.steps if isinstance(step, UserStep)] if story else []
+    return dict(zip(places, steps, strict=True)) if len(places) == len(steps) else {}
+
+
+def _misunderstanding(
+    wrong: Sequence[StoryStep], written: WrittenStep, message: UserStep | None, location: Location
+) -> Misunderstanding:
+    intent = next((step for step in wrong if step.kind == "intent"), None)
+    known = str(written.step.get("intent")) if "intent" in written.step else None
+    comment = (written.comment or "").removeprefix("predicted: ").partition(": ")[2]
+    text, found = _read(comment)
+    said, expected = _read(str(written.step.get("user", "")).strip())
+    if message is not None and message.text:
+        said = message.text.strip()
+        expected = tuple(
+            EntitySpan(start=one.start, end=one.end, entity=one.entity, value=one.value, role=one.role, group=one.group)
+            for one in message.entities
+            if one.start is not None and one.end is not None
+        )
+    base, response = _parts(known)
+    predicted, chosen = _parts(intent.predicted if intent else known)
+    return Misunderstanding(
+        text=said or text,
+        location=message.location if message else location,
+        expected=ExpectedParse(intent=base, response=response, entities=expected),
+        predicted=StoryParse(intent=predicted, response=chosen, entities=found),
+    )
+
+
+def _parts(label: str | None) -> tuple[str | None, str | None]:
+    """Part ``faq/ask_hours`` into the intent and the response; Rasa writes ``None`` for no intent."""
+    if label in {None, "None"}:
+        return None, None
+    return str(label).partition("/")[0], label if "/" in str(label) else None
+
+
+def _read(sentence: str) -> tuple[str, tuple[EntitySpan, ...]]:
+    try:
+        text, entities = parse_annotations(sentence)
+    except AnnotationError:
+        return sentence, ()
+    return text, tuple(
+        EntitySpan(start=one.start, end=one.end, entity=one.entity, value=one.value, role=one.role, group=one.group)
+        for one in entities
+    )
 
 
 def _judged(written: WrittenStep, location: Location) -> list[StoryStep]:

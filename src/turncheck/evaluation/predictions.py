@@ -22,7 +22,7 @@ from turncheck.report.tags import Tokens, write_tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.base import Parse, PredictedEntity
+    from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent
     from turncheck.project.model import EntityAnnotation, Example
 
 RANKING_LENGTH: Final = 3
@@ -68,7 +68,7 @@ def judge(
     response = example.intent if example.intent and "/" in example.intent else None
     selected = judged_selector(response, parse)[1] if response else None
     expected_entities = tuple(_annotated(entity) for entity in example.entities)
-    found = tuple(_found(entity) for entity in parse.entities if entity.extractor not in without)
+    found = tuple(span_found(entity) for entity in parse.entities if entity.extractor not in without)
     return NluPrediction(
         text=example.text,
         location=example.location,
@@ -77,9 +77,7 @@ def judge(
         predicted=PredictedParse(
             intent=intent.name,
             confidence=intent.confidence,
-            ranking=tuple(
-                RankedIntent(name=entry.name or "", confidence=entry.confidence) for entry in ranking[:RANKING_LENGTH]
-            ),
+            ranking=ranked(ranking),
             response=selected.intent_response_key if selected else None,
             response_confidence=selected.confidence if selected else None,
             entities=found,
@@ -109,7 +107,13 @@ def _annotated(entity: EntityAnnotation) -> EntitySpan:
     )
 
 
-def _found(entity: PredictedEntity) -> EntitySpan:
+def ranked(ranking: Sequence[PredictedIntent]) -> tuple[RankedIntent, ...]:
+    """Return the head of a ranking as the report has it."""
+    return tuple(RankedIntent(name=one.name or "", confidence=one.confidence) for one in ranking[:RANKING_LENGTH])
+
+
+def span_found(entity: PredictedEntity) -> EntitySpan:
+    """Return an entity that an extractor found as the report has it."""
     extra: dict[str, Any] | None = dict(entity.extra) or None
     return EntitySpan(
         start=entity.start,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,12 @@ from turncheck.dialogue.training import trackers_of
 from turncheck.engines.at_once import ask_all
 from turncheck.engines.base import CutShortError, Parse, PredictedIntent
 from turncheck.evaluation.annotated import annotation
+from turncheck.evaluation.misunderstood import misunderstandings
 from turncheck.evaluation.policy_entities import score_policy_entities
 from turncheck.evaluation.scores import score_pairs
-from turncheck.evaluation.story_run import StoryRun, run_story
+from turncheck.evaluation.story_run import StoryRun, passes_as_written, run_story
 from turncheck.project.model import UserStep
-from turncheck.report.model import Core, StoryResult
+from turncheck.report.model import Core, StoriesAsWritten, StoryResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.policies.decision import Decision
     from turncheck.evaluation.policy_entities import AnnotatedText
     from turncheck.evaluation.story_run import Entity
-    from turncheck.project.model import Story
+    from turncheck.project.model import Example, Story
+    from turncheck.report.model import Misunderstanding
     from turncheck.report.tags import Tokens
 
     Tokenize = Callable[[Sequence[str]], Sequence[Tokens]]
@@ -42,6 +45,7 @@ def evaluate_stories(
     nlu: NluEngine | None = None,
     tokenize: Tokenize | None = None,
     end_to_end: bool = False,
+    training: Sequence[Example] = (),
     max_stories: int | None = None,
     at_once: int = 1,
     progress: Callable[[int, int], None] | None = None,
@@ -53,7 +57,10 @@ def evaluate_stories(
         stories: the test stories as read; alternatives and checkpoints make several of one.
         nlu: reads the texts of messages, with ``end_to_end``; without one, only ``/intent`` messages are understood.
         tokenize: finds the words of annotated texts (see :func:`has_annotated_texts`) where they are not read.
-        end_to_end: judge intents and entities, too.
+        end_to_end: judge intents and entities, too. Where there is an ``nlu``, the dialogue of a story that fails with
+            a misunderstood message is judged a second time, with the intents and entities as written. (One that passes
+            would pass again: after each message the dialogue goes on as the story says in any case.)
+        training: the sentences that ``nlu`` was trained on, to tell which of them drew a misunderstood one away.
         max_stories: judge only so many, the first ones.
         at_once: stories to judge at the same time, where the policies are those of a server. The result does not
             depend on it.
@@ -83,26 +90,39 @@ def evaluate_stories(
     can_repeat = understood is None and at_once == 1
     known: dict[tuple[str, ...], list[Decision]] = {one.fingerprint: [] for one in duplicates if can_repeat}
 
-    def judge(tracker: StoryTracker) -> StoryRun:
+    def judge(tracker: StoryTracker) -> _Judged:
         decisions = known.get(tracker.fingerprint) if can_repeat else None
         run = run_story(tracker, ensemble if decisions is None else _Remembering(ensemble, decisions), understood)
+        as_written = run.passed
+        if nlu is not None and understood is not None and run.misheard and not run.passed:
+            as_written = passes_as_written(tracker, ensemble, understood)
         done.one_more()
-        return run
+        return _Judged(tracker, run, as_written)
 
     stopped: CutShortError | None = None
-    runs: Sequence[StoryRun | None]
+    runs: Sequence[_Judged | None]
     try:
         runs = ask_all(judge, everything, at_once)
     except CutShortError as error:
         if error.finished is None:
             raise
         stopped, runs = error, error.finished
-    judged = [(tracker, run) for tracker, run in zip(everything, runs, strict=True) if run is not None]
+    judged = [run for run in runs if run is not None]
+    sentences = misunderstandings([one.run.misheard for one in judged], training)
     if stopped is None:
         left = _left(len(trackers.stories) + len(trackers.duplicates), len(judged), f"--max-stories {max_stories}")
-        return _core(judged, set(map(id, duplicates)), tokens, *left)
+        return _core(judged, sentences, set(map(id, duplicates)), tokens, *left)
     left = _left(len(everything), len(judged))
-    raise CutShortError(stopped, _core(judged, set(map(id, duplicates)), tokens, *left))
+    raise CutShortError(stopped, _core(judged, sentences, set(map(id, duplicates)), tokens, *left))
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A story, what came of it, and whether its dialogue passes with intents and entities as written."""
+
+    tracker: StoryTracker
+    run: StoryRun
+    as_written: bool
 
 
 def _left(total: int, judged: int, reason: str = "") -> list[str]:
@@ -116,7 +136,8 @@ def has_annotated_texts(stories: Sequence[Story]) -> bool:
 
 
 def _core(
-    judged: Sequence[tuple[StoryTracker, StoryRun]],
+    judged: Sequence[_Judged],
+    misunderstood: Sequence[tuple[Misunderstanding, ...]],
     duplicates: Container[int],
     tokens: Mapping[str, Tokens],
     *remarks: str,
@@ -124,11 +145,11 @@ def _core(
     """Count what was judged, but for duplicates (by identity), and list all of it."""
     tally = _Tally(tokens)
     results = []
-    for tracker, run in judged:
-        is_duplicate = id(tracker) in duplicates
+    for one, sentences in zip(judged, misunderstood, strict=True):
+        is_duplicate = id(one.tracker) in duplicates
         if not is_duplicate:
-            tally.add(run)
-        results.append(_result(tracker, run, is_duplicate=is_duplicate))
+            tally.add(one.run)
+        results.append(_result(one, sentences, is_duplicate=is_duplicate))
     return tally.core(results, *remarks)
 
 
@@ -191,7 +212,8 @@ def _tokens(
     return {text: understood[text].tokens or () for text in texts if text in understood}
 
 
-def _result(tracker: StoryTracker, run: StoryRun, *, is_duplicate: bool) -> StoryResult:
+def _result(judged: _Judged, misunderstood: tuple[Misunderstanding, ...], *, is_duplicate: bool) -> StoryResult:
+    tracker, run = judged.tracker, judged.run
     location = tracker.location
     if location is None:
         raise ValueError("a story's dialogue has at least one step")
@@ -204,6 +226,8 @@ def _result(tracker: StoryTracker, run: StoryRun, *, is_duplicate: bool) -> Stor
         steps=tuple(run.steps),
         written=tuple(run.written),
         duplicate=is_duplicate,
+        as_written=judged.as_written,
+        misunderstood=misunderstood,
     )
 
 
@@ -259,6 +283,10 @@ class _Tally:
             recall=scores.recall,
             f1=scores.f1,
             in_training_data_fraction=0.0,
+            as_written=StoriesAsWritten(
+                passed=sum(bool(story.as_written) for story in results),
+                failed=sum(not story.as_written for story in results),
+            ),
             remarks=(NOT_RUN, *remarks),
             policy_entities=score_policy_entities(self.annotated, self.tokens) if self.annotated else None,
         )

@@ -20,8 +20,10 @@ from turncheck.dialogue.events import (
     UserUttered,
 )
 from turncheck.dialogue.tracker import Tracker
+from turncheck.engines.base import Parse, PredictedIntent, SelectedResponse
 from turncheck.evaluation.annotated import annotated
 from turncheck.evaluation.policy_entities import AnnotatedText, annotated_text
+from turncheck.evaluation.written_steps import user_step, written_action, wrong_user_step
 from turncheck.report.model import Alternative, StoryStep, WrittenStep
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.engines.base import Parse, Policies
+    from turncheck.engines.base import Policies
     from turncheck.engines.embedded.policies.decision import Decision
 
 ACTION_LIMIT: Final = 10
@@ -37,6 +39,15 @@ ACTION_LIMIT: Final = 10
 CIRCUIT_BREAKER: Final = "circuit breaker tripped"
 
 Entity = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Misheard:
+    """A message that was understood otherwise than the story says; ``response`` is what the story would have chosen."""
+
+    event: UserUttered
+    parse: Parse
+    response: str | None
 
 
 @dataclass(slots=True)
@@ -51,6 +62,7 @@ class StoryRun:
     predicted_entities: list[Entity] = field(default_factory=list)
     before_actions: list[AnnotatedText] = field(default_factory=list)
     """The annotated messages that a prediction followed."""
+    misheard: list[Misheard] = field(default_factory=list)
     warned: bool = False
     severity: float = 0.0
 
@@ -75,10 +87,53 @@ def run_story(story: StoryTracker, ensemble: Policies, understood: Mapping[str, 
         elif isinstance(event, ActionExecuted):
             runner.act(event)
         elif understood is not None:
-            runner.hear(event)
+            runner.hear(event, _response_as_written(story.events, number))
         else:
             runner.told(event)
     return runner.run
+
+
+def passes_as_written(story: StoryTracker, ensemble: Policies, understood: Mapping[str, Parse]) -> bool:
+    """Hold the story against the policies once more, each message with the intent and entities that the story gives.
+
+    A retrieval action answers with the response that the story names, if anything in the pipeline selects responses
+    (that ``understood`` tells): which one it is belongs to the understanding of the message.
+    """
+    runner = _Runner(story, ensemble, {})
+    for number, event in enumerate(story.events):
+        if number == 0 or not isinstance(event, ActionExecuted):
+            runner.told(event)
+            if isinstance(event, UserUttered):
+                response = _response_as_written(story.events, number)
+                runner.heard = _as_written(event, response) if _selects(understood, event) else None
+        else:
+            runner.act(event)
+    return runner.run.passed
+
+
+def _response_as_written(events: Sequence[Any], number: int) -> str | None:
+    """Return the response to the message with this number: by its own intent, or by the action that follows."""
+    message = events[number]
+    if full := message.intent.get("full_retrieval_intent_name"):
+        return str(full)
+    for event in events[number + 1 :]:
+        if isinstance(event, UserUttered):
+            return None
+        if isinstance(event, ActionExecuted) and (event.name or "").startswith(f"utter_{message.intent_name}/"):
+            return (event.name or "").removeprefix("utter_")
+    return None
+
+
+def _selects(understood: Mapping[str, Parse], event: UserUttered) -> bool:
+    """Whether a text was read, and a response selected for it; a message without a text has none, as in Rasa."""
+    parse = understood.get(event.text or "")
+    return parse is not None and bool(parse.responses)
+
+
+def _as_written(event: UserUttered, response: str | None) -> Parse:
+    intent = PredictedIntent(event.intent_name, 1.0)
+    chosen = {} if response is None else {"": SelectedResponse("", response, 1.0)}
+    return Parse(event.text or "", intent, responses=chosen)
 
 
 class _Runner:
@@ -100,20 +155,20 @@ class _Runner:
         self.tracker.append(event)
         match event:
             case UserUttered():
-                self.run.written.append(WrittenStep(step=_user_step(event)))
+                self.run.written.append(WrittenStep(step=user_step(event)))
             case SlotSet():
                 self.run.written.append(WrittenStep(step={"slot_was_set": [{event.name: event.value}]}))
             case ActiveLoop():
                 self.run.written.append(WrittenStep(step={"active_loop": event.name}))
             case ActionExecuted() if event.name != ACTION_LISTEN:
-                self.run.written.append(_written_action(event.name, event.text))
+                self.run.written.append(written_action(event.name, event.text))
             case _:
                 pass
 
     # --- messages -----------------------------------------------------------------------------------------------------
 
-    def hear(self, event: UserUttered) -> None:
-        """Let the NLU read the message, and compare intent and entities."""
+    def hear(self, event: UserUttered, response: str | None) -> None:
+        """Let the NLU read the message, and compare intent and entities, and what it selects for a response."""
         expected_intent = event.intent.get("full_retrieval_intent_name") or event.intent_name
         predicted_intent, found = self._understood(event, expected_intent)
         expected = [_cleaned(event.text, entity) for entity in event.entities]
@@ -149,10 +204,15 @@ class _Runner:
                 )
             )
         self.heard = None
+        parse = self.understood.get(text)
+        if parse is not None and not (
+            (intent_right or expected_intent is None) and entities_right and _selects_this(parse, response)
+        ):
+            run.misheard.append(Misheard(event, parse, response))
         if intent_right and entities_right:
-            self.heard = self.understood.get(text)
+            self.heard = parse
             self.tracker.append(event)
-            run.written.append(WrittenStep(step=_user_step(event)))
+            run.written.append(WrittenStep(step=user_step(event)))
         else:
             wrong = UserUttered(
                 text=event.text,
@@ -161,7 +221,7 @@ class _Runner:
                 location=event.location,
             )
             self.tracker.append(wrong)
-            run.written.append(_wrong_user_step(wrong, predicted_intent, predicted))
+            run.written.append(wrong_user_step(wrong, predicted_intent, predicted))
 
     def _understood(self, event: UserUttered, expected: str | None) -> tuple[str | None, Sequence[Mapping[str, Any]]]:
         if not event.text:
@@ -207,7 +267,7 @@ class _Runner:
             comment = f"predicted: {predicted}{f' after {ACTION_UNLIKELY_INTENT}' if warned else ''}"
         self.tracker.append(executed)
         if comment is not None or executed.name not in {ACTION_LISTEN, ACTION_UNLIKELY_INTENT, ACTION_SESSION_START}:
-            run.written.append(_written_action(executed.name, executed.text, comment))
+            run.written.append(written_action(executed.name, executed.text, comment))
 
     def _predict(self, expected: str) -> tuple[str, Decision | None]:
         decision = self._decide()
@@ -323,6 +383,12 @@ def _response_key(parse: Parse, intent: str) -> str | None:
     return None
 
 
+def _selects_this(parse: Parse, response: str | None) -> bool:
+    """Whether nothing else is selected than the response that the story names."""
+    chosen = None if response is None else _response_key(parse, response.partition("/")[0])
+    return chosen in {None, response}
+
+
 def _found(entity: Any) -> dict[str, Any]:
     return {
         "start": entity.start,
@@ -350,54 +416,3 @@ def _shown(text: str, entities: Sequence[Entity]) -> str:
     if any("start" in entity for entity in entities):
         return annotated(text, entities)
     return ", ".join(f"{entity['entity']}: {entity.get('value')}" for entity in entities)
-
-
-# --- writing back ----------------------------------------------------------------------------------------------------
-
-
-def _user_step(event: UserUttered) -> dict[str, Any]:
-    step: dict[str, Any] = {}
-    if event.intent_name and not event.use_text:
-        step["intent"] = event.intent.get("full_retrieval_intent_name") or event.intent_name
-    if event.entities:
-        step["entities"] = [_written_entity(entity) for entity in event.entities]
-    if event.text and event.use_text:
-        step["user"] = annotated(event.text, event.entities)
-    return step
-
-
-def _written_entity(entity: Mapping[str, Any]) -> Any:
-    return {entity["entity"]: entity["value"]} if "value" in entity else entity["entity"]
-
-
-def _wrong_user_step(event: UserUttered, intent: str | None, predicted: Sequence[Entity]) -> WrittenStep:
-    """Write a misunderstood message: of its entities those where something was found, with what was found."""
-    step: dict[str, Any] = {}
-    if event.intent_name and not event.use_text:
-        step["intent"] = event.intent_name
-    comments: dict[str, str] = {}
-    entities: list[Any] = []
-    for entity in event.entities:
-        if "value" not in entity:
-            entities.append(entity["entity"])
-            continue
-        for found in predicted:
-            if found.get("start") == entity.get("start"):
-                if found["entity"] != entity["entity"]:
-                    comments[str(len(entities))] = f"predicted: {found['entity']}: {found.get('value')}"
-                entities.append(_written_entity(entity))
-    if event.entities:
-        step["entities"] = entities
-    if event.text and event.use_text:
-        step["user"] = annotated(event.text, event.entities)
-    comment = None
-    # Rasa hangs the comment on the intent: a step by text alone gets none.
-    if "intent" in step and (not entities or intent != event.intent_name):
-        comment = f"predicted: {intent}: {annotated(event.text or '', predicted)}".replace("\n", " ")
-    return WrittenStep(step=step, comment=comment, entity_comments=comments)
-
-
-@lru_cache(maxsize=4096)
-def _written_action(name: str | None, text: str | None, comment: str | None = None) -> WrittenStep:
-    """Return the same object for the same action: thousands of stories say the same few."""
-    return WrittenStep(step={"action": name} if name else {"bot": text}, comment=comment)

@@ -92,6 +92,12 @@ def _totals(report: Report) -> list[tuple[str, int, int]]:
         # A sentence without an intent's entry may still be listed, for its entities.
         counted = min(max(stated, listed), listed + max(0, report.nlu.unlisted))
         totals.append(("nlu.examples", stated, counted))
+    if report.core and report.core.as_written:
+        as_written = [story.as_written for story in report.core.stories]
+        totals += [
+            ("core.as_written.passed", report.core.as_written.passed, as_written.count(True)),
+            ("core.as_written.failed", report.core.as_written.failed, as_written.count(False)),
+        ]
     if report.e2e:
         outcomes = [case.outcome for case in report.e2e.cases]
         totals += [

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from turncheck.location import Location
 from turncheck.report.part import Part
-from turncheck.report.understanding import Confusion
+from turncheck.report.understanding import Confusion, EntitySpan, ExpectedParse, RankedIntent
 
 # --- dialogue --------------------------------------------------------------------------------------------------------
 
@@ -16,6 +16,9 @@ class Alternative(Part, frozen=True, kw_only=True):
 
     action: str
     confidence: float
+
+
+StoryOutcome = Literal["passed", "failed", "misunderstood"]
 
 
 class StoryStep(Part, frozen=True, kw_only=True):
@@ -47,11 +50,51 @@ class WrittenStep(Part, frozen=True, kw_only=True):
     entity_comments: dict[str, str] = {}
 
 
+class NearSentence(Part, frozen=True, kw_only=True):
+    """A training sentence that looks like another one: where it is, and how near (0 to 1)."""
+
+    text: str
+    intent: str
+    location: Location
+    similarity: float
+
+
+class StoryParse(Part, frozen=True, kw_only=True):
+    """What was understood of a story's sentence. ``fallback``: too unsure, so that the fallback stood for ``intent``.
+
+    ``confidence`` is ``None`` where imported files do not tell it.
+    """
+
+    intent: str | None
+    confidence: float | None = None
+    ranking: tuple[RankedIntent, ...] = ()
+    response: str | None = None
+    response_confidence: float | None = None
+    entities: tuple[EntitySpan, ...] = ()
+    fallback: bool = False
+
+
+class Misunderstanding(Part, frozen=True, kw_only=True):
+    """A sentence of a test story whose intent, response or entities were understood otherwise than the story says.
+
+    ``neighbours``, the nearest first: the training sentences that drew it away. Of another intent they are those of the
+    intent it was taken for; of other entities those that have the same words with other entities, or without.
+    """
+
+    text: str
+    location: Location
+    expected: ExpectedParse
+    predicted: StoryParse
+    neighbours: tuple[NearSentence, ...] = ()
+
+
 class StoryResult(Part, frozen=True, kw_only=True):
     """A test story. ``duplicate``: Rasa would drop it silently, since an earlier one is the same.
 
-    ``written`` is the story with what was predicted instead, as Rasa writes it into its story files. Not ``named`` are
-    those that imported files only count.
+    ``passed`` and ``steps`` are about the story end to end: what is understood of its texts, and every action.
+    ``as_written`` is whether its dialogue passes with the intents, entities and responses that the story itself gives
+    (``None``: not known). ``written`` is the story with what was predicted instead, as Rasa writes it into its story
+    files. Not ``named`` are those that imported files only count.
     """
 
     name: str
@@ -63,6 +106,24 @@ class StoryResult(Part, frozen=True, kw_only=True):
     written: tuple[WrittenStep, ...] = ()
     duplicate: bool = False
     named: bool = True
+    as_written: bool | None = None
+    misunderstood: tuple[Misunderstanding, ...] = ()
+    """The sentences that were understood otherwise than written, also of a story whose dialogue fails; imported files
+    do not always tell which."""
+
+    @property
+    def outcome(self) -> StoryOutcome:
+        """The class of the result: ``misunderstood`` fails only because of how its sentences were understood."""
+        if self.passed:
+            return "passed"
+        return "misunderstood" if self.as_written else "failed"
+
+
+class StoriesAsWritten(Part, frozen=True, kw_only=True):
+    """How many dialogues pass with the intents, entities and responses as the stories give them: no text is read."""
+
+    passed: int
+    failed: int
 
 
 class PolicyEntities(Part, frozen=True, kw_only=True):
@@ -88,6 +149,8 @@ class Core(Part, frozen=True, kw_only=True):
     recall: float = 0.0
     f1: float = 0.0
     in_training_data_fraction: float | None = None
+    as_written: StoriesAsWritten | None = None
+    """``None`` where of some story it is not known."""
     remarks: tuple[str, ...] = ()
     policy_entities: PolicyEntities | None = None
     """``None`` where no message has annotated entities."""

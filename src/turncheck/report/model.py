@@ -22,8 +22,13 @@ from turncheck.report.conversations import (
     CaseStep,
     Core,
     EndToEnd,
+    Misunderstanding,
+    NearSentence,
     Outcome,
     PolicyEntities,
+    StoriesAsWritten,
+    StoryOutcome,
+    StoryParse,
     StoryResult,
     StoryStep,
     WrittenStep,
@@ -80,6 +85,8 @@ __all__ = [
     "IntentHarm",
     "IntentScores",
     "KindCoverage",
+    "Misunderstanding",
+    "NearSentence",
     "Neighbour",
     "Nlu",
     "NluPrediction",
@@ -94,6 +101,9 @@ __all__ = [
     "Source",
     "SpanScores",
     "Spread",
+    "StoriesAsWritten",
+    "StoryOutcome",
+    "StoryParse",
     "StoryResult",
     "StoryStep",
     "Substitution",
@@ -215,6 +225,8 @@ class GateSettings(Part, frozen=True, kw_only=True):
     max_regression: tuple[str, ...] = ()
     require: tuple[str, ...] = ()
     not_judged: Literal["pass", "fail"] = "pass"
+    misunderstood: Literal["warn", "fail"] = "warn"
+    """What a story counts as that fails only because a sentence is understood otherwise than written."""
     strict: bool = False
     evaluations: tuple[str, ...] = ()
     """Those that were asked for; empty: all that there are files for."""
