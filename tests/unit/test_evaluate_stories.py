@@ -183,3 +183,8 @@ def test_without_texts_both_judgements_are_one() -> None:
     core = evaluate_stories(ByIntent(ANSWERS), [story("a", "greet", "utter_hi"), story("b", "ask", "utter_hi")])
     assert [(one.as_written, one.outcome) for one in core.stories] == [(True, "passed"), (False, "failed")]
     assert core.as_written == StoriesAsWritten(passed=1, failed=1)
+
+
+def test_where_nothing_understands_nothing_is_misunderstood() -> None:
+    core = evaluate_stories(ByIntent(ANSWERS), [story("a", said("hi", "greet"), "utter_hi")], end_to_end=True)
+    assert [(one.as_written, one.outcome, one.misunderstood) for one in core.stories] == [(False, "failed", ())]

@@ -108,7 +108,8 @@ def evaluate_stories(
             raise
         stopped, runs = error, error.finished
     judged = [run for run in runs if run is not None]
-    sentences = misunderstandings([one.run.misheard for one in judged], training)
+    # Where nothing understands, nothing is misunderstood: the stories fail.
+    sentences = misunderstandings([one.run.misheard if nlu is not None else () for one in judged], training)
     if stopped is None:
         left = _left(len(trackers.stories) + len(trackers.duplicates), len(judged), f"--max-stories {max_stories}")
         return _core(judged, sentences, set(map(id, duplicates)), tokens, *left)
