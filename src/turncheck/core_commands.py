@@ -15,6 +15,7 @@ from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
 from turncheck.files import write_all, write_file
 from turncheck.measured import as_far_as_it_goes, end_with, not_run
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
+from turncheck.plurals import count
 from turncheck.project.python_code import code_of_actions
 from turncheck.project.reader import read_stories
 from turncheck.project.story_sentences import with_story_sentences
@@ -153,7 +154,7 @@ def _measured(options: CoreTestOptions, project: Project, stories: Sequence[Stor
             nlu = rasa.nlu if options.end_to_end or annotated else None
             subject = Subject(rasa.ensemble, nlu, rasa.info(), None if nlu is None else _tokens_by(nlu))
         try:
-            with screen.step("core", f"Testing {_number(stories, options.max_stories)} stories"):
+            with screen.step("core", f"Testing {count(_number(stories, options.max_stories), 'story', 'stories')}"):
                 core = evaluate_stories(
                     subject.ensemble,
                     stories,

@@ -23,6 +23,7 @@ from turncheck.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserErr
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.files import write_all, write_file
 from turncheck.model_choice import SUFFIX, load_model, named_model
+from turncheck.plurals import count
 from turncheck.render.nlu_comparison import CORE_CURVE, CurvePoint, draw_curves
 from turncheck.render.rasa_files import as_json
 from turncheck.render.sinks.terminal import text
@@ -138,7 +139,9 @@ def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: Co
         results.setdefault(path.name, []).append(correct.right)
     write_all(output.folder, [as_json("results.json", results)])
     for path, correct in found.items():
-        sys.stdout.write(f"{text(str(path), 200)}: {correct.right} of {correct.total} stories right\n")
+        sys.stdout.write(
+            f"{text(str(path), 200)}: {correct.right} of {count(correct.total, 'story', 'stories')} right\n"
+        )
     return EXIT_OK
 
 

@@ -19,6 +19,7 @@ from turncheck.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.evaluation.e2e import DEFAULT_CHANNEL, CaseRun, evaluate_cases, none_run
 from turncheck.files import write_file
 from turncheck.measured import as_far_as_it_goes, end_with, not_run
+from turncheck.plurals import count
 from turncheck.project.e2e_cases import DEFAULT_PATH, read_cases
 from turncheck.project.python_code import code_of_actions
 from turncheck.remote_models import fetch_model
@@ -84,7 +85,7 @@ def run_test_e2e(
     def measure() -> _E2EMeasurement:
         with (
             _talking_to(options.rasa, assistant, project, environment, screen) as (engine, rasa),
-            screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"),
+            screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"),
         ):
             return _measured(engine, rasa, read.cases, options.run, progress)
 

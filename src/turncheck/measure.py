@@ -13,6 +13,7 @@ from turncheck.engines.base import INTERRUPTED
 from turncheck.errors import UserError
 from turncheck.given import read_given, read_tests
 from turncheck.measured import as_far_as_it_goes, not_run
+from turncheck.plurals import count
 from turncheck.project.config import smallest_max_history
 from turncheck.project.e2e_cases import read_cases
 from turncheck.project.model import UserStep
@@ -188,7 +189,7 @@ class _Run:
                 workers = 1  # there is one server, and it has one model at a time
             return cross_validate(project, trainer, folds=folds, seed=seed, workers=workers)
 
-        how = "Testing language understanding" if tests else f"Cross-validating in {folds} folds"
+        how = "Testing language understanding" if tests else f"Cross-validating in {count(folds, 'fold')}"
         with self.screen.step("nlu", how):
             return self._measured("nlu", held_out_or_folds)
 
@@ -218,7 +219,7 @@ class _Run:
                 engines.ensemble, stories, nlu=nlu, end_to_end=True, training=training, at_once=engines.at_once
             )
 
-        with self.screen.step("core", f"Testing {len(told)} stories"):
+        with self.screen.step("core", f"Testing {count(len(told), 'story', 'stories')}"):
             return self._measured("core", all_stories)
 
     def e2e(self) -> EndToEnd | None:
@@ -248,7 +249,7 @@ class _Run:
                 engine = self.engines.assistant(server)
                 return evaluate_cases(engine, read.cases, CaseRun(workers=workers))
 
-        with self.screen.step("e2e", f"Running {len(read.cases)} end-to-end cases"):
+        with self.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
             return self._measured("e2e", all_cases)
 
     @cached_property

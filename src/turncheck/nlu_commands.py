@@ -17,6 +17,7 @@ from turncheck.evaluation.rasa_split import response_name, split_as_rasa
 from turncheck.files import write_all, write_file
 from turncheck.measured import as_far_as_it_goes, end_with, not_run
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
+from turncheck.plurals import count
 from turncheck.project.nlu_writer import write_nlu_yaml, write_responses_yaml
 from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, read_nlu, read_nlu_responses, read_project
 from turncheck.project.story_sentences import with_story_sentences
@@ -160,7 +161,7 @@ def _measured(
         else:
             engine = own = engine_for(project, options, screen)
             trained = frozenset(own.sentences.texts)
-        with screen.step("nlu", f"Judging {len(data.examples)} sentences"):
+        with screen.step("nlu", f"Judging {count(len(data.examples), 'sentence')}"):
             return evaluate_held_out(project, engine, data, pretrained=options.pretrained, trained=trained)
     if rasa is not None:
         if rasa.capabilities.no_training is not None:
@@ -169,7 +170,7 @@ def _measured(
         screen.note(rasa.before_folds(options.folds))
     elif options.model is not None:
         screen.note("--cross-validation trains engines of its own: --model is not used.")
-    with screen.step("nlu", f"Judging {len(data.examples)} sentences in {options.folds} folds"):
+    with screen.step("nlu", f"Judging {count(len(data.examples), 'sentence')} in {count(options.folds, 'fold')}"):
         return cross_validate(
             replace(project, nlu=data),
             _trainer(options, data) if rasa is None else rasa.nlu_trainer,
@@ -182,7 +183,7 @@ def _measured(
 
 
 def _told(screen: Screen) -> Callable[[int, int], None]:
-    return lambda done, total: screen.detail(f"{done} of {total} folds are done")
+    return lambda done, total: screen.detail(f"{done} of {count(total, 'fold')} done")
 
 
 def _estimated(screen: Screen) -> Callable[[int, int], None]:
@@ -192,7 +193,7 @@ def _estimated(screen: Screen) -> Callable[[int, int], None]:
     def tell(done: int, total: int) -> None:
         rest = (screen.clock() - begin) / done * (total - done)
         left = f": about {duration(rest)} to go" if done < total else ""
-        screen.note(f"{done} of {total} folds are done{left}")
+        screen.note(f"{done} of {count(total, 'fold')} done{left}")
 
     return tell
 
@@ -334,7 +335,7 @@ def run_data_split_nlu(
         raise UserError(
             f"the NLU data cannot be read: {faults[0].message}",
             location=faults[0].location,
-            remedy=f"`turncheck data validate` lists all {len(faults)} faults.",
+            remedy=f"`turncheck data validate` lists {count(len(faults), 'fault')}.",
         )
     if not data.examples:
         raise UserError(f"there are no NLU examples at '{path}'", remedy="Name NLU data with --nlu.")
@@ -354,7 +355,9 @@ def run_data_split_nlu(
             _yaml("nlg_test_data.yml", write_responses_yaml(needed_responses(split.test, responses))),
         ),
     )
-    sys.stdout.write(f"{len(split.training)} examples to train on and {len(split.test)} to test with are in {out}\n")
+    sys.stdout.write(
+        f"{count(len(split.training), 'example')} to train on and {len(split.test):,} to test with: {out}\n"
+    )
     return EXIT_OK
 
 

@@ -25,6 +25,7 @@ from turncheck.evaluation.pipelines import FEWEST_EXAMPLES, WORTHWHILE, Advice, 
 from turncheck.files import write_all, write_file
 from turncheck.model_choice import SUFFIX, has_custom_components
 from turncheck.nlu_commands import NluOutput, NluTestOptions, needed_responses, read_training_and_test, trainer_for
+from turncheck.plurals import count
 from turncheck.project.model import NluData
 from turncheck.project.nlu_writer import write_nlu_yaml, write_responses_yaml
 from turncheck.project.reader import read_project
@@ -208,9 +209,9 @@ def _run_tasks(
     """Run what is not done yet; the scores come back in the order of the tasks."""
     done = {task.key: score for task in tasks if (score := _finished(task, folder)) is not None}
     if done:
-        screen.note(f"{len(done)} of {len(tasks)} fits are done already and kept.")
+        screen.note(f"{len(done)} of {count(len(tasks), 'fit')} done already and kept.")
     missing = [task for task in tasks if task.key not in done]
-    with screen.step("fits", f"Fitting {len(missing)} engines"):
+    with screen.step("fits", f"Fitting {count(len(missing), 'engine')}"):
         for task, outcome in _outcomes(missing, workers=workers, cluster=cluster):
             score = outcome.score
             state = json.dumps(
@@ -401,7 +402,7 @@ def _advice_text(advice: Advice) -> list[str]:
     if advice.p_value is not None:
         best, second = advice.pipelines[:2]
         counts = (
-            f"it understands {advice.better} sentences more often and {advice.worse} less often "
+            f"it is right more often about {count(advice.better, 'sentence')}, less often about {advice.worse:,} "
             f"(sign test, p {'< 0.001' if advice.p_value < 0.001 else f'= {advice.p_value:.3f}'})"
         )
         if advice.mean_f1[best] == advice.mean_f1[second]:

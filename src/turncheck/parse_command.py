@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
+from turncheck.plurals import count
 from turncheck.project.reader import read_project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.engine_text import engine_lines
@@ -84,7 +85,7 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine:
     from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - heavy
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - heavy
 
-    with screen.step("train", f"No model fits: training on {len(project.nlu.examples)} sentences"):
+    with screen.step("train", f"No model fits: training on {count(len(project.nlu.examples), 'sentence')}"):
         vectors = chosen_vectors(options.vectors)
         trainer = EmbeddedNluTrainer(seed=options.seed, allow_custom_code=custom, vectors=vectors)
         return trainer.fit(with_story_sentences(project))

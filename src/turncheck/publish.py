@@ -19,6 +19,7 @@ from turncheck.github.comment import Stamp, StickyComment
 from turncheck.github.errors import MissingPermissionError
 from turncheck.github.file_commands import SUMMARY_LIMIT, write_outputs, write_summary
 from turncheck.github.results_service import NoService
+from turncheck.plurals import count
 from turncheck.render.annotations import find_annotations, within_limit, workflow_commands
 from turncheck.render.markdown import comment_key, render_comment, render_summary
 from turncheck.render.sinks.markdown import marker, ticked, trusted
@@ -270,7 +271,7 @@ class Publishing:
         )
         post_check_run(client, self.place.repository, check)
         if len(placed) > MOST:
-            self._note(f"the check run holds {MOST} of {len(placed)} annotations")
+            self._note(f"the check run holds {MOST} of {count(len(placed), 'annotation')}")
         return True
 
     # --- summary and outputs -----------------------------------------------------------------------------------------

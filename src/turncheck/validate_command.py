@@ -231,7 +231,8 @@ def rule_texts() -> Mapping[str, RuleText]:
     from turncheck.render.sarif import RuleText  # noqa: PLC0415 - see above
 
     return {
-        code: RuleText(check.title, f"{check.title}. {check.text}", check.severity) for code, check in CHECKS.items()
+        code: RuleText(check.title, f"{check.title}. {check.text} {check.details}".strip(), check.severity)
+        for code, check in CHECKS.items()
     }
 
 

@@ -231,7 +231,7 @@ def test_a_drop_among_sentences_that_are_not_listed_fails_its_gate(tmp_path: Pat
     assert outcomes["max-regression: nlu.intents.f1: 0.01"] == "failed"
     assert outcomes["max-regression: nlu.intents.accuracy: 0.01 significant"] == "not judged"
     passed = judged(head, base)
-    assert "10 of 20 sentences understood" in passed.summary
+    assert "the right intent for 10 of 20 sentences" in passed.summary
     assert any("does not list all" in warning for warning in compare(head, Present(base, way="file")).warnings)
 
 

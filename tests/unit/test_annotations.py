@@ -36,7 +36,7 @@ def test_the_worst_come_first_with_their_places_in_the_repository() -> None:
         52,
     )
     assert (found[1].path, found[1].line) == ("bots/bank/tests/test_stories.yml", 3)
-    assert found[3].message.startswith("'how much is on my account' is check_balance, now taken for transfer_money")
+    assert found[3].message.startswith("'how much is on my account': expected check_balance, got transfer_money")
     assert "how much can I move to my savings" in found[3].message
 
 

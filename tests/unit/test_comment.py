@@ -196,7 +196,7 @@ def test_forty_wrong_and_five_right_are_real() -> None:
 
     assert "| Intents, F1 | 0.995 | 0.960 | −0.035 🔴 real drop |" in text
     assert "| Intents, accuracy | 0.995 | 0.960 | −0.035 🔴 real drop |" in text
-    assert "Sentences newly wrong (40)" in text
+    assert "Newly misclassified sentences (40)" in text
     assert "Newly right (5)" in text
 
 
@@ -282,7 +282,7 @@ def test_testing_on_training_sentences_is_said_in_the_headline() -> None:
 
     headline = next(line for line in comment_of(head, None).splitlines() if line.startswith("**"))
 
-    assert "12 test sentences of 48 stand in the training data as well" in headline
+    assert "12 of 48 test sentences also appear in the training data" in headline
 
 
 def test_without_a_baseline_everything_in_the_data_is_listed_and_with_one_what_is_known_is_folded() -> None:
@@ -293,7 +293,7 @@ def test_without_a_baseline_everything_in_the_data_is_listed_and_with_one_what_i
     alone, against = comment_of(head, None), comment_of(head, base)
 
     assert "#### In the data (2)" in alone
-    assert "<details><summary>In the data of the base as well (1)</summary>\n\n- ⚠️ `old-thing`" in against
+    assert "<details><summary>In the data of the base too (1)</summary>\n\n- ⚠️ `old-thing`" in against
     assert "#### New in the data (1)\n\n- ⚠️ `new-thing`" in against
 
 
@@ -395,7 +395,7 @@ def test_details_give_way_before_what_changed_and_that_before_the_gates() -> Non
     text = comment_of(head, base)
 
     assert {"confusions", "wrong", "failing"} <= set(names)
-    assert re.search(r"Intents taken for each other \(400\): 400, in the \[results\]", text)
+    assert re.search(r"Confused intents \(400 pairs\): 400, in the \[results\]", text)
     assert text.count("\n- story ") + text.count("\n- end-to-end case ") == 200
 
 

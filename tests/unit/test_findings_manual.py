@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from turncheck.errors import UserError
+from turncheck.render.sinks.markdown import PROSE_LIMIT
 from turncheck.validation.catalogue_cases import CASE_CHECKS
 from turncheck.validation.registry import CHECKS, OWN_CHECKS, explain, manual
 
@@ -85,3 +86,9 @@ def test_explain_prints_the_section_of_a_code() -> None:
 def test_explain_of_an_unknown_code_suggests_a_near_one() -> None:
     with pytest.raises(UserError, match="Did you mean rule-contradiction"):
         explain("rule-contradicton")
+
+
+def test_what_is_said_beside_each_finding_is_never_cut() -> None:
+    """The comment shows the advice whole; what is long stands in the manual alone."""
+    assert [check.code for check in CHECKS.values() if len(check.text) > PROSE_LIMIT] == []
+    assert "difflib" in explain("example-nearly-in-several-intents")

@@ -57,7 +57,7 @@ def test_a_clean_run_passes_and_says_what_was_tested() -> None:
     assert verdict.passed
     assert outcomes(verdict.gates) == {"errors": "passed", "test-failures": "passed", "something-was-tested": "passed"}
     assert gate(verdict, "something-was-tested").reason == "tested: 2 sentences, 1 story"
-    assert verdict.summary == "1 of 1 story passed, 2 of 2 sentences understood"
+    assert verdict.summary == "1 of 1 story passed, the right intent for 2 of 2 sentences"
 
 
 def test_an_error_in_the_data_fails_and_is_named_with_its_place() -> None:
@@ -184,7 +184,7 @@ def test_a_failed_threshold_lists_what_is_behind_it() -> None:
 
     assert failed.reason == "nlu.intents[y].f1 is 0.667, not >= 0.9"
     assert failed.metric == "nlu.intents[y].f1"
-    assert [cause.what for cause in failed.failed_by] == ["d: y taken for x"]
+    assert [cause.what for cause in failed.failed_by] == ["d: expected y, got x"]
 
 
 @pytest.mark.parametrize("rule", ["core.conversation_accuracy >= 1", "core.failed <= 0"])
@@ -318,7 +318,7 @@ def test_a_failed_regression_says_from_what_to_what_and_lists_the_newly_wrong_fi
     failed = gate(verdict, "max-regression: nlu.intents.f1: 0.01 significant")
 
     assert failed.reason == "nlu.intents.f1: 0.979 to 0.782 (−0.197), more than 0.01"
-    assert failed.failed_by[0].what == "how much is on my account: check_balance taken for transfer_money"
+    assert failed.failed_by[0].what == "how much is on my account: expected check_balance, got transfer_money"
     assert len(failed.failed_by) == len(comparison.examples.worse)
 
 

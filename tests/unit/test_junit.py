@@ -107,7 +107,7 @@ def test_a_wrong_sentence_fails_nothing_unless_a_gate_of_its_intent_fails() -> N
     output = quiet.find("system-out")
     assert quiet.find("failure") is None
     assert output is not None
-    assert output.text == "1 of 2 right\ntests/test_nlu.yml:1:7: 'b' was taken for y (0.900)"
+    assert output.text == "1 of 2 right\ntests/test_nlu.yml:1:7: 'b': expected x, got y (0.900)"
     failure = failing.find("failure")
     assert failure is not None
     assert failure.get("message") == "nlu.intents[x].recall is 0.500, not >= 0.9"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
     from turncheck.finding import Finding
     from turncheck.location import Location
-    from turncheck.report.model import NluPrediction, Report, StoryStep
+    from turncheck.report.model import NluPrediction, Report, StoryResult, StoryStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,13 @@ class Case:
     confidence: float | None = None
     remark: str = ""
     """How the engine came to it: the policy that was wrong, what it would have done else."""
+    copies: int = 0
+    """How many more there are that are the same in every step, and fared the same."""
+
+    @property
+    def number(self) -> int:
+        """How many cases this one stands for."""
+        return 1 + self.copies
 
 
 def intent_cases(report: Report) -> list[Case]:
@@ -99,7 +108,7 @@ def _spell(text: str, spans: tuple[_Span, ...]) -> str:
     for start, end, entity, role, group in spans:
         kind = ", ".join([entity, *([f"role {role}"] if role else []), *([f"group {group}"] if group else [])])
         shown.append(f"{text[max(start, 0) : max(end, 0)]} ({kind})")
-    return "; ".join(shown) or "nothing"
+    return "; ".join(shown) or "no entity"
 
 
 def _predictions(report: Report) -> tuple[NluPrediction, ...]:
@@ -107,40 +116,56 @@ def _predictions(report: Report) -> tuple[NluPrediction, ...]:
 
 
 def story_cases(report: Report, *, unnamed: bool = True) -> list[Case]:
-    """Test stories, without duplicates: what they are copies of is a case. Of ``unnamed`` ones those that failed."""
-    cases = []
-    for story in report.core.stories if report.core else ():
-        if not story.duplicate and (story.named or (unnamed and not story.passed)):
-            wrong = next((step for step in story.steps if not step.passed), None)
-            cases.append(
-                Case(
-                    name=story.name,
-                    expectation=tuple((step.kind, step.expected, step.text) for step in story.steps),
-                    location=(wrong.location if wrong and wrong.location else story.location),
-                    passed=story.passed,
-                    expected=wrong.expected if wrong else "",
-                    actual=wrong.predicted if wrong else "",
-                    confidence=wrong.confidence if wrong else None,
-                    remark=_how(wrong) if wrong else "",
-                )
-            )
-    return cases
+    """Test stories; exact copies of one are one case, which counts them. Of ``unnamed`` ones those that failed."""
+    stories = report.core.stories if report.core else ()
+    listed = [story for story in stories if story.named or (unnamed and not story.passed)]
+    first: dict[Hashable, int] = {}
+    copies: Counter[int] = Counter()
+    for place, story in enumerate(listed):
+        of = first.setdefault(_content(story), place)
+        if story.duplicate and of != place:
+            copies[of] += 1
+        else:
+            copies[place] = 0
+    return [_story_case(listed[place], number) for place, number in sorted(copies.items())]
+
+
+def _content(story: StoryResult) -> Hashable:
+    """What a story says and how it fared. Two of other words are the same to every policy, not to who understands."""
+    written = tuple(json.dumps(step.step, sort_keys=True) for step in story.written)
+    return story.passed, _expectation(story), written
+
+
+def _expectation(story: StoryResult) -> Hashable:
+    return tuple((step.kind, step.expected, step.text) for step in story.steps)
+
+
+def _story_case(story: StoryResult, copies: int) -> Case:
+    wrong = next((step for step in story.steps if not step.passed), None)
+    return Case(
+        name=story.name,
+        expectation=_expectation(story),
+        location=(wrong.location if wrong and wrong.location else story.location),
+        passed=story.passed,
+        expected=wrong.wanted if wrong else "",
+        actual=wrong.got if wrong else "",
+        confidence=wrong.confidence if wrong else None,
+        remark=_how(wrong) if wrong else "",
+        copies=copies,
+    )
 
 
 def _how(step: StoryStep) -> str:
-    """The policy and its confidence, the next best actions, the active form."""
-    parts = []
-    if step.policy:
-        sure = f" ({step.confidence:.2f})" if step.confidence is not None else ""
-        parts.append(f"{step.policy}{sure}")
+    """The policy and its confidence, the next best actions, the active form: a phrase that goes behind what came."""
+    sure = f" ({step.confidence:.2f})" if step.confidence is not None else ""
+    by = f"by {step.policy}{sure}" if step.policy else ""
     others = [
         f"{other.action} ({other.confidence:.2f})" for other in step.alternatives[:2] if other.action != step.predicted
     ]
-    if others:
-        parts.append(f"next best: {', '.join(others)}")
+    parts = [by, f"next best: {', '.join(others)}" if others else ""]
     if step.active_loop:
-        parts.append(f"within {step.active_loop}")
-    return "; ".join(parts)
+        parts.append(f"while {step.active_loop} is active")
+    return "; ".join(part for part in parts if part)
 
 
 def end_to_end_cases(report: Report) -> list[Case]:

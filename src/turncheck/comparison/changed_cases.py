@@ -43,6 +43,11 @@ class Pair:
     head: Case
     edits: tuple[Edit, ...] = ()
 
+    @property
+    def number(self) -> int:
+        """How many cases of both sides this is, copies included: one more or less of these says nothing new."""
+        return min(self.base.number, self.head.number)
+
 
 @dataclass(frozen=True, slots=True)
 class Matched:
@@ -158,10 +163,10 @@ def changed_cases(matched: Matched) -> ChangedCases:
         better=_worst_first(_change(pair) for pair in same if pair.head.passed and not pair.base.passed),
         edited=_worst_first(_change(pair) for pair in matched.pairs if {"edited", "renamed"} & set(pair.edits)),
         added_failing=_worst_first(_added(case) for case in matched.added if not case.passed),
-        moved=sum("moved" in pair.edits for pair in matched.pairs),
-        shared=len(matched.pairs),
-        added=len(matched.added),
-        removed=len(matched.removed),
+        moved=sum(pair.number for pair in matched.pairs if "moved" in pair.edits),
+        shared=sum(pair.number for pair in matched.pairs),
+        added=sum(case.number for case in matched.added),
+        removed=sum(case.number for case in matched.removed),
     )
 
 
@@ -172,7 +177,14 @@ def changed_tests(matched: Matched) -> ChangedCases:
 
 
 def _removed(case: Case) -> CaseChange:
-    return CaseChange(name=case.name, location=None, base_location=case.location, passed=None, base_passed=case.passed)
+    return CaseChange(
+        name=case.name,
+        location=None,
+        base_location=case.location,
+        passed=None,
+        base_passed=case.passed,
+        copies=case.copies,
+    )
 
 
 def _change(pair: Pair) -> CaseChange:
@@ -188,6 +200,7 @@ def _change(pair: Pair) -> CaseChange:
         confidence=pair.head.confidence,
         remark=pair.head.remark,
         edits=pair.edits,
+        copies=pair.head.copies,
     )
 
 
@@ -202,6 +215,7 @@ def _added(case: Case) -> CaseChange:
         actual=case.actual,
         confidence=case.confidence,
         remark=case.remark,
+        copies=case.copies,
     )
 
 

@@ -36,6 +36,7 @@ from turncheck.comparison.model import (
     MetricDelta,
     SettingChange,
 )
+from turncheck.plurals import count
 
 if TYPE_CHECKING:
     from turncheck.comparison.changed_cases import Matched
@@ -173,7 +174,7 @@ def _engine(report: Report) -> str:
 def _mode(report: Report) -> str:
     if report.nlu is None:
         return ""
-    return report.nlu.mode if report.nlu.folds is None else f"{report.nlu.mode} with {report.nlu.folds} folds"
+    return report.nlu.mode if report.nlu.folds is None else f"{report.nlu.mode} with {count(report.nlu.folds, 'fold')}"
 
 
 def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.comparison.gate_rules import GateRules, at_its_place, read_rules
 from turncheck.comparison.metric_gates import judge_regression, judge_threshold
-from turncheck.comparison.model import FailedBy, GateResult, Verdict
+from turncheck.comparison.model import FailedBy, GateResult, Verdict, and_copies
 from turncheck.comparison.summary import summarize
 from turncheck.comparison.wording import count
 
@@ -108,7 +108,8 @@ def _no_new_failures(comparison: Comparison | None) -> GateResult:
     name = "new-failures"
     if comparison is None or not comparison.judged:
         return GateResult(name=name, outcome="not judged", reason=no_baseline(comparison))
-    failed = [FailedBy(what=f"{kind} {case.name}", location=case.location) for kind, case in newly_failing(comparison)]
+    tests = newly_failing(comparison)
+    failed = [FailedBy(what=f"{kind} {case.name}{and_copies(case)}", location=case.location) for kind, case in tests]
     failed += [
         FailedBy(what=f"{finding.code}: {finding.message}", location=finding.location)
         for finding in comparison.new_findings
@@ -116,7 +117,8 @@ def _no_new_failures(comparison: Comparison | None) -> GateResult:
     ]
     if not failed:
         return GateResult(name=name, outcome="passed", reason="nothing fails that passed on the base")
-    reason = f"{count(len(failed), 'failure')} that the base does not have"
+    copies = sum(case.copies for _, case in tests)
+    reason = f"{count(len(failed) + copies, 'failure')} that the base does not have"
     return GateResult(name=name, outcome="failed", reason=reason, failed_by=tuple(failed))
 
 

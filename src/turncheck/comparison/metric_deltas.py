@@ -103,10 +103,10 @@ def _delta(
 def _counted(tests: Mapping[str, Matched]) -> Iterable[tuple[str, SharedDelta | None]]:
     """The figures about tests, on those of both sides, where one side has others; ``None`` where they share none."""
     for section, matched in tests.items():
-        if matched.added or matched.removed:
-            number = len(matched.pairs)
-            before = sum(pair.base.passed for pair in matched.pairs)
-            after = sum(pair.head.passed for pair in matched.pairs)
+        if matched.added or matched.removed or any(pair.base.copies != pair.head.copies for pair in matched.pairs):
+            number = sum(pair.number for pair in matched.pairs)
+            before = sum(pair.number for pair in matched.pairs if pair.base.passed)
+            after = sum(pair.number for pair in matched.pairs if pair.head.passed)
             yield f"{section}.passed", _shared(before, after) if number else None
             yield f"{section}.failed", _shared(number - before, number - after) if number else None
             if section == "core":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
+import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, family_of, find_metric, metrics_of
-from turncheck.comparison.model import FailedBy, GateResult
+from turncheck.comparison.model import FailedBy, GateResult, and_copies
 from turncheck.comparison.wording import difference, figure
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.gate_rules import Operator, Regression, Threshold
     from turncheck.comparison.model import Comparison, MetricDelta, SharedDelta
+    from turncheck.location import Location
     from turncheck.report.model import Report
 
 _HOLDS: Final[dict[Operator, Callable[[float, float], bool]]] = {
@@ -79,7 +81,7 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
     if delta.judgement == "not judged" and not _is_counted(delta) and (rule.significant or known):
         reason = "no example was judged on both sides"
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
-    return _judge_drop(report, comparison, rule, delta, name)
+    return _judge_drop(comparison, rule, delta, name)
 
 
 def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: str) -> GateResult:
@@ -96,7 +98,7 @@ def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: 
     return GateResult(name=name, outcome="failed", reason=reason, metric=rule.name)
 
 
-def _judge_drop(report: Report, comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> GateResult:
+def _judge_drop(comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> GateResult:
     shared = _shared_examples(delta)
     change = shared.delta if shared else delta.delta or 0.0
     drop = change if delta.better == "lower" else -change
@@ -109,7 +111,7 @@ def _judge_drop(report: Report, comparison: Comparison, rule: Regression, delta:
         outcome="failed" if too_far else "passed",
         reason=reason,
         metric=rule.name,
-        failed_by=_behind(report, comparison, rule.name) if too_far else (),
+        failed_by=_became_worse(comparison, rule.name) if too_far else (),
     )
 
 
@@ -134,10 +136,40 @@ def _why_no_baseline(comparison: Comparison | None) -> str:
     return f"no baseline: {comparison.baseline.reason if comparison else 'none was asked for'}"
 
 
+def _became_worse(comparison: Comparison, name: str) -> tuple[FailedBy, ...]:
+    """What is behind a drop: what both sides judged and this one gets wrong, the worst first; tests that are gone."""
+    label = _label(name)
+    if name.startswith("nlu."):
+        kinds = {"intents": comparison.examples, "entities": comparison.entities, "responses": comparison.responses}
+        cases = kinds.get(re.split(r"[.\[]", name)[1])
+        return tuple(
+            _wrong(case.name, case.expected, case.actual or "no intent", case.location)
+            for case in (cases.worse if cases else ())
+            if label in {None, case.expected, case.actual}
+        )[:_MOST_EXAMPLES]
+    tests = {"core": ("story", comparison.stories), "e2e": ("end-to-end case", comparison.e2e)}
+    if name == COVERAGE_OF_CHANGES or name.partition(".")[0] not in tests:
+        return ()
+    kind, changed = tests[name.partition(".")[0]]
+    worse = [
+        FailedBy(what=f"{kind} {case.name}{and_copies(case)}", location=case.location) for case in changed.newly_failing
+    ]
+    gone = [FailedBy(what=f"{kind} {case.name}{and_copies(case)} is gone") for case in changed.gone if case.base_passed]
+    return (*worse, *gone)[:_MOST_EXAMPLES]
+
+
+def _label(name: str) -> str | None:
+    return name.removeprefix("nlu.intents[").rpartition("].")[0] if name.startswith("nlu.intents[") else None
+
+
+def _wrong(text: str, expected: str | None, got: str, location: Location | None) -> FailedBy:
+    return FailedBy(what=f"{text}: expected {expected}, got {got}", location=location)
+
+
 def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[FailedBy, ...]:
     """What is behind a figure: the wrong examples, of the named intent if there is one; newly wrong ones first."""
     if name.startswith("nlu.intents") and report.nlu:
-        label = name.removeprefix("nlu.intents[").rpartition("].")[0] if name.startswith("nlu.intents[") else None
+        label = _label(name)
         wrong = [
             example
             for example in report.nlu.predictions
@@ -146,10 +178,7 @@ def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[F
         new = {(c.name, c.location) for c in comparison.examples.newly_failing} if comparison else set()
         wrong.sort(key=lambda example: (example.text, example.location) not in new)
         return tuple(
-            FailedBy(
-                what=f"{example.text}: {example.expected.intent} taken for {example.predicted.intent or 'nothing'}",
-                location=example.location,
-            )
+            _wrong(example.text, example.expected.intent, example.predicted.intent or "no intent", example.location)
             for example in wrong[:_MOST_EXAMPLES]
         )
     if name == COVERAGE_OF_CHANGES and comparison:

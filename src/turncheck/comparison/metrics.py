@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.errors import UserError
+from turncheck.plurals import count
 from turncheck.report.model import COVERAGE_KINDS
 from turncheck.suggestions import nearest
 
@@ -138,7 +139,7 @@ def find_metric(report: Report, metrics: Mapping[str, Metric], name: str) -> Met
         return NotMeasured(reason)
     for intent in report.nlu.unjudged if report.nlu else ():
         if name.startswith(f"nlu.intents[{intent.intent}]."):
-            return NotMeasured(f"the intent has {intent.examples} examples, fewer than there are folds")
+            return NotMeasured(f"the intent has {count(intent.examples, 'example')}, fewer than there are folds")
     prefix = name.partition(".")[0] + "."
     raise _unknown(name, tuple(known for known in metrics if known.startswith(prefix)))
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
 from turncheck.comparison.baseline import Way
 from turncheck.comparison.metrics import Better, Kind
 from turncheck.location import Location
+from turncheck.plurals import count
 from turncheck.report.schemas import document_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 COMPARISON_SCHEMA: Final = "turncheck/comparison/v1"
 VERDICT_SCHEMA: Final = "turncheck/verdict/v1"
@@ -101,7 +105,7 @@ class CaseChange(_Part, frozen=True, kw_only=True):
 
     ``edits`` says how the case itself differs: ``edited`` (its text or expectation), ``renamed``, ``moved`` (to another
     file). ``because`` lists the training sentences of this change that explain it best, ``remark`` says how the engine
-    came to it (policy, next best actions).
+    came to it (policy, next best actions), ``copies`` counts further cases that are the same and fared the same.
     """
 
     name: str
@@ -116,6 +120,22 @@ class CaseChange(_Part, frozen=True, kw_only=True):
     remark: str = ""
     edits: tuple[Edit, ...] = ()
     because: tuple[TrainingChange, ...] = ()
+    copies: int = 0
+
+    @property
+    def number(self) -> int:
+        """How many cases this one stands for."""
+        return 1 + self.copies
+
+
+def and_copies(case: CaseChange) -> str:
+    """Say behind a case how many copies of it there are."""
+    return f" and {count(case.copies, 'copy', 'copies')}" if case.copies else ""
+
+
+def number_of(cases: Iterable[CaseChange]) -> int:
+    """Count cases, each with its copies."""
+    return sum(case.number for case in cases)
 
 
 class ChangedCases(_Part, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.model import number_of
 from turncheck.comparison.wording import count, difference
 
 if TYPE_CHECKING:
@@ -31,8 +32,12 @@ def summarize(
     if report.e2e and report.e2e.skipped:
         parts.append(f"{count(report.e2e.skipped, 'end-to-end case')} not run")
     if report.nlu and report.nlu.on_training_sentences:
-        trained = count(report.nlu.on_training_sentences, "test sentence")
-        parts.append(f"{trained} of {report.nlu.examples:,} stand in the training data as well")
+        copies, folded = report.nlu.on_training_sentences, report.nlu.mode == "cross-validation"
+        of = f"{copies:,} of {count(report.nlu.examples, 'sentence' if folded else 'test sentence')}"
+        if folded:
+            parts.append(f"{of} {'has a copy' if copies == 1 else 'have copies'} in other folds")
+        else:
+            parts.append(f"{of} also {'appears' if copies == 1 else 'appear'} in the training data")
     return "; ".join(parts)
 
 
@@ -50,8 +55,8 @@ def _tested(report: Report) -> str:
     if (nlu := report.nlu) and nlu.intents:
         listed = sum(example.correct for example in nlu.predictions)
         right = round(nlu.intents.accuracy * nlu.examples) if nlu.unlisted else listed
-        understood = f"{right:,} of {count(nlu.examples, 'sentence')} understood"
-        return f"{passed_line}, {understood}" if passed_line else understood
+        intents = f"the right intent for {right:,} of {count(nlu.examples, 'sentence')}"
+        return f"{passed_line}, {intents}" if passed_line else intents
     if not passed_line and report.validation and report.settings.evaluations == ("validate",):
         return f"{count(len(report.validation.findings), 'finding')} in the data, nothing else was asked for"
     return passed_line or "nothing was tested"
@@ -69,12 +74,12 @@ def _changed(comparison: Comparison) -> str:
         *(comparison.examples, comparison.entities, comparison.responses),
         *(comparison.stories, comparison.e2e, comparison.batch),
     )
-    worse, better = sum(len(c.became_wrong) for c in cases), sum(len(c.better) for c in cases)
+    worse, better = sum(number_of(c.became_wrong) for c in cases), sum(number_of(c.better) for c in cases)
     if worse:
         told.append(f"{count(worse, 'case')} newly wrong")
     if better:
         told.append(f"{better:,} newly right" if worse else f"{count(better, 'case')} newly right")
-    if added := sum(len(c.added_failing) for c in cases):
+    if added := sum(number_of(c.added_failing) for c in cases):
         told.append(f"{count(added, 'new case')} wrong from the start")
     serious = [finding for finding in comparison.new_findings if finding.severity != "info"]
     if serious:

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.plurals import count
+
 if TYPE_CHECKING:
     from turncheck.comparison.metrics import Kind
+
+__all__ = ["count", "difference", "figure"]
 
 MINUS: Final = "−"
 _LEAST: Final = 0.001
@@ -50,8 +54,3 @@ def difference(delta: float, kind: Kind) -> str:
     if kind == "count":
         return f"{sign}{abs(delta):,.0f}"
     return f"{sign}{abs(delta):.3f}" if abs(delta) >= _LEAST else "≈ ±0"
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """Show a number with its noun: ``1 story``, ``2 stories``, ``1,200 sentences``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

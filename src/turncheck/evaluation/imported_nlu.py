@@ -113,7 +113,7 @@ def import_nlu(
         response_selection=_response_scores(responses),
         predictions=predictions,
         unlisted=max(0, _supported(intents) - len(intents.entries)),
-        insights=find_insights(predictions, unseen=False),
+        insights=find_insights(predictions, seen=range(len(predictions))),
         remarks=tuple(_remarks(intents, extractors)),
     )
 

@@ -9,7 +9,7 @@ from turncheck.report.model import ConfusedPair, Insights, IntentHarm
 from turncheck.report.tags import overlapping
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from turncheck.report.model import NluPrediction
 
@@ -20,17 +20,17 @@ LONGEST_LIST: Final = 25
 """Nobody reads further; the whole is in ``predictions``."""
 
 
-def find_insights(predictions: Sequence[NluPrediction], *, unseen: bool) -> Insights:
+def find_insights(predictions: Sequence[NluPrediction], *, seen: Container[int]) -> Insights:
     """Collect what stands out.
 
     Args:
         predictions: the judged sentences.
-        unseen: whether the engine had not been trained on them: only then does a sure contradiction say anything about
-            the label.
+        seen: the places of those that the engine had been trained on: of the others alone does a sure contradiction
+            say anything about the label.
     """
     return Insights(
         confused=most_confused(predictions),
-        mislabelled=likely_mislabelled(predictions) if unseen else (),
+        mislabelled=likely_mislabelled(predictions, seen),
         harmful=most_harmful(predictions),
         least_sure=least_sure(predictions),
         overlapping=tuple(
@@ -42,7 +42,7 @@ def find_insights(predictions: Sequence[NluPrediction], *, unseen: bool) -> Insi
 
 
 def most_confused(predictions: Sequence[NluPrediction]) -> tuple[ConfusedPair, ...]:
-    """Return the pairs of intents that are taken for each other most often, either way, with their sentences."""
+    """Return the pairs of intents that are confused most often, either way, with their sentences."""
     pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
     one_way: Counter[tuple[str, str]] = Counter()
     for index, prediction in _wrong(predictions):
@@ -63,15 +63,17 @@ def most_confused(predictions: Sequence[NluPrediction]) -> tuple[ConfusedPair, .
     )
 
 
-def likely_mislabelled(predictions: Sequence[NluPrediction]) -> tuple[int, ...]:
-    """Return the sentences that were judged wrong with high confidence, the surest first.
+def likely_mislabelled(predictions: Sequence[NluPrediction], seen: Container[int] = ()) -> tuple[int, ...]:
+    """Return the sentences that were judged wrong with high confidence, the surest first, without those ``seen``.
 
     The idea is that of confident learning (Northcutt et al., 2021) with one threshold for all intents.
     """
     sure = [
         (-prediction.predicted.confidence, index)
         for index, prediction in _wrong(predictions)
-        if prediction.predicted.intent and prediction.predicted.confidence >= MISLABELLED_CONFIDENCE
+        if index not in seen
+        and prediction.predicted.intent
+        and prediction.predicted.confidence >= MISLABELLED_CONFIDENCE
     ]
     return tuple(index for _, index in sorted(sure)[:LONGEST_LIST])
 

@@ -14,17 +14,19 @@ from turncheck.evaluation.fold_runs import FoldRun, run_folds
 from turncheck.evaluation.insights import find_insights
 from turncheck.evaluation.intents import score_intents
 from turncheck.evaluation.neighbours import Neighbours, find_neighbours
+from turncheck.evaluation.overlap import Overlap, overlap_of_folds, overlap_with
 from turncheck.evaluation.predictions import Judged, judge, judgement_of
 from turncheck.evaluation.responses import judged_selector, score_selectors
 from turncheck.evaluation.splits import Folds, stable_folds
 from turncheck.evaluation.understood import calibration_error, score_understood
+from turncheck.plurals import count
 from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from turncheck.engines.base import NluEngine, NluTrainer
-    from turncheck.project.model import Component, Config, Example, NluData, Project
+    from turncheck.project.model import Component, Config, NluData, Project
     from turncheck.report.model import EngineInfo, NluPrediction
 
 FALLBACK_THRESHOLD: Final = 0.3
@@ -136,12 +138,12 @@ def evaluate_held_out(
         neighbours,
         engine_info=engine.info,
         extractors=engine.extractors,
-        seen=sum(example.text in known for example in examples),
+        overlap=overlap_with(examples, project.nlu.examples, known),
         folds=None,
         pretrained=pretrained,
     )
     if stopped is not None:
-        left = f"Not run: {len(test_data.examples) - len(examples)} of {len(test_data.examples)} sentences."
+        left = f"Not run: {len(test_data.examples) - len(examples)} of {count(len(test_data.examples), 'sentence')}."
         raise CutShortError(stopped, _with_remark(measurement, left))
     return measurement
 
@@ -186,12 +188,14 @@ def cross_validate(
         find_neighbours(examples, wrong, lambda place, index: plan.fold_of[index] != judged[place].fold),
         engine_info=runs[0].info,
         extractors=_all_extractors(runs),
-        seen=_seen_in_training(examples, plan),
+        overlap=overlap_of_folds(examples, plan),
         folds=plan,
         pretrained=pretrained,
     )
     if stopped is not None:
-        raise CutShortError(stopped, _with_remark(measurement, f"Not run: {folds - len(runs)} of {folds} folds."))
+        raise CutShortError(
+            stopped, _with_remark(measurement, f"Not run: {folds - len(runs)} of {count(folds, 'fold')}.")
+        )
     return measurement
 
 
@@ -207,7 +211,7 @@ def _measure(
     *,
     engine_info: EngineInfo,
     extractors: Sequence[str],
-    seen: int,
+    overlap: Overlap,
     folds: Folds | None,
     pretrained: bool,
 ) -> NluMeasurement:
@@ -232,14 +236,15 @@ def _measure(
         response_selection=response_selection,
         understood=_understood(judged, project.config),
         unjudged=() if folds is None else folds.unjudged,
-        on_training_sentences=seen,
+        on_training_sentences=len(overlap.copies),
+        under_other_intents=len(overlap.contradicted),
         training=tuple(
             TrainingSentence(text=example.text, intent=example.intent or "", location=example.location)
             for example in project.nlu.examples
         ),
         predictions=predictions,
         calibration_error=calibration_error(judgements),
-        insights=find_insights(predictions, unseen=seen == 0),
+        insights=find_insights(predictions, seen=overlap.all),
         remarks=tuple(
             _remarks(
                 project,
@@ -300,17 +305,6 @@ def _all_extractors(runs: Sequence[FoldRun]) -> list[str]:
     for run in runs:
         names |= dict.fromkeys(run.extractors)
     return list(names)
-
-
-def _seen_in_training(examples: Sequence[Example], plan: Folds) -> int:
-    """Count judged sentences whose very text was trained on in their fold (the same text with another label, say)."""
-    all_texts = Counter(example.text for example in examples)
-    by_fold = Counter((plan.fold_of[index], example.text) for index, example in enumerate(examples))
-    return sum(
-        all_texts[example.text] > by_fold[plan.fold_of[index], example.text]
-        for index, example in enumerate(examples)
-        if plan.fold_of[index] is not None
-    )
 
 
 def _remarks(

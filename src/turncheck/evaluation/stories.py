@@ -16,6 +16,7 @@ from turncheck.evaluation.misunderstood import misunderstandings
 from turncheck.evaluation.policy_entities import score_policy_entities
 from turncheck.evaluation.scores import score_pairs
 from turncheck.evaluation.story_run import StoryRun, passes_as_written, run_story
+from turncheck.plurals import count
 from turncheck.project.model import UserStep
 from turncheck.report.model import Core, StoriesAsWritten, StoryResult
 
@@ -128,7 +129,7 @@ class _Judged:
 
 def _left(total: int, judged: int, reason: str = "") -> list[str]:
     because = f" ({reason})" if reason else ""
-    return [f"Not run: {total - judged} of {total} stories{because}."] if total > judged else []
+    return [f"Not run: {total - judged} of {count(total, 'story', 'stories')}{because}."] if total > judged else []
 
 
 def has_annotated_texts(stories: Sequence[Story]) -> bool:

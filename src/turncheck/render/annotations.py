@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
+from turncheck.comparison.model import and_copies
 from turncheck.render.links import repository_path
 from turncheck.render.sinks.plain import one_line
 from turncheck.render.sinks.workflow_command import command
@@ -106,7 +107,7 @@ def _test_remarks(report: Report) -> list[_Remark]:
     remarks: list[_Remark] = []
     for kind, case in wrong_tests(report):
         if case.location:
-            title = f"{kind} failed: {one_line(case.name, 100)}"
+            title = f"{kind} failed: {one_line(case.name, 100)}{and_copies(case)}"
             told = f"expected {one_line(case.expected, _TEXT)}, got {one_line(case.actual, _TEXT)}"
             if not case.expected:  # no step failed: something kept the case from being run to its end
                 told = one_line(case.actual, _TEXT) or "the case failed"
@@ -115,11 +116,11 @@ def _test_remarks(report: Report) -> list[_Remark]:
 
 
 def _sentence_remark(case: CaseChange, place: Location) -> _Remark:
-    told = f"'{one_line(case.name, _TEXT)}' is {case.expected}, now taken for {case.actual or 'nothing'}"
+    told = f"'{one_line(case.name, _TEXT)}': expected {case.expected}, got {case.actual or 'no intent'}"
     if case.because:
         near = case.because[0]
         told += f"; {near.change} in this change: '{one_line(near.text, _TEXT)}' ({near.intent}, {near.location})"
-    return "warning", "newly misunderstood", told, place
+    return "warning", "newly misclassified", told, place
 
 
 def _merge(path: str | None, line: int | None, said: Sequence[tuple[Level, str, str]]) -> Annotation:

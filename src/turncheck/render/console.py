@@ -11,8 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from turncheck.comparison.baseline import WAYS
+from turncheck.comparison.model import and_copies, number_of
 from turncheck.comparison.wording import count
 from turncheck.render.main_metrics import main_metrics
+from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
 from turncheck.render.wrong_cases import wrong_sentences, wrong_tests
@@ -71,23 +73,26 @@ def _failures(console: Console, report: Report, compared: Comparison | None) -> 
     _listed(
         console, "Errors in the data", (f"{_place(f.location)}{text(f.code)}: {text(f.message, 400)}" for f in errors)
     )
-    _listed(console, "Failed", (_test(kind, case) for kind, case in wrong_tests(report)))
+    tests = wrong_tests(report)
+    failed = number_of(case for _, case in tests)
+    _listed(console, "Failed tests", (_test(kind, case) for kind, case in tests), failed)
     if compared:
         for collision in compared.collisions[:_MOST]:
             one, other = collision.intents
             console.print(
                 f"{text(one)} and {text(other)} now collide ({collision.newly_wrong} newly wrong)", style="red"
             )
-        _listed(console, "Newly wrong", map(_sentence, compared.examples.newly_failing))
+        _listed(console, "Newly misclassified", map(_sentence, compared.examples.newly_failing))
     else:
-        _listed(console, "Taken for something else", map(_sentence, wrong_sentences(report)))
+        _listed(console, "Misclassified", map(_sentence, wrong_sentences(report)))
 
 
-def _listed(console: Console, title: str, lines: Iterable[str]) -> None:
+def _listed(console: Console, title: str, lines: Iterable[str], number: int | None = None) -> None:
+    """Print the first lines. ``number``: how many things they tell of, where that is not one each."""
     entries = list(lines)
     if not entries:
         return
-    console.print(f"{title} ({len(entries)})", style="bold")
+    console.print(f"{title} ({len(entries) if number is None else number:,})", style="bold")
     for line in entries[:_MOST]:
         _indented(console, line, 2)
     if len(entries) > _MOST:
@@ -104,14 +109,14 @@ def _test(kind: str, case: CaseChange) -> str:
     told = f": expected {text(case.expected)}, got {text(case.actual)}" if case.expected else ""
     if case.actual and not case.expected:  # no step failed: something kept the case from being run to its end
         told = f": {text(case.actual)}"
-    how = f" by {text(case.remark)}" if case.remark else ""
-    return f"{_place(case.location)}{kind} {text(case.name)}{told}{how}"
+    how = f" {text(case.remark)}" if case.remark else ""
+    return f"{_place(case.location)}{kind} {text(case.name)}{and_copies(case)}{told}{how}"
 
 
 def _sentence(case: CaseChange) -> str:
     because = f" (near the {case.because[0].change} sentence '{text(case.because[0].text)}')" if case.because else ""
-    taken = text(case.actual) or "nothing"
-    return f"{_place(case.location)}'{text(case.name)}' is {text(case.expected)}, taken for {taken}{because}"
+    got = text(case.actual) or "no intent"
+    return f"{_place(case.location)}'{text(case.name)}': expected {text(case.expected)}, got {got}{because}"
 
 
 def _place(location: Location | None) -> str:
@@ -158,9 +163,7 @@ def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:
     if warned:
         told = f"{count(len(warned), 'end-to-end case')} passed with a warning"
         yield f"Warning: {told}: {text(warned[0].warning or '', 400)}"
-    if report.nlu and report.nlu.on_training_sentences:
-        trained = count(report.nlu.on_training_sentences, "test sentence")
-        yield f"Warning: {trained} of {report.nlu.examples:,} were trained on"
+    yield from (f"Warning: {remark}" for remark in (overlap_remarks(report.nlu) if report.nlu else ()))
     yield from (f"Not run: {text(entry.evaluation)}: {text(entry.reason, 400)}" for entry in report.skipped)
     replaced = report.engine.substitutions if report.engine else ()
     for entry in replaced:

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.finding import SEVERITIES, Finding, Severity
+from turncheck.plurals import count
 from turncheck.render.links import repository_path
 from turncheck.render.sinks import terminal, workflow_command
 
@@ -129,8 +130,7 @@ def _window(source: str, column: int) -> tuple[str, int]:
 
 
 def _counted(number: int, severity: Severity) -> str:
-    noun = {"error": "error", "warning": "warning", "info": "note"}[severity]
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return count(number, {"error": "error", "warning": "warning", "info": "note"}[severity])
 
 
 def _styled(text: str, code: str, *, coloured: bool) -> str:

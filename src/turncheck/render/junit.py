@@ -126,7 +126,7 @@ class _Writer:
         place = wrong.location if wrong and wrong.location else story.location
         case = self._case("core", story.name, place)
         if not story.passed:
-            message = f"expected {wrong.expected}, got {wrong.predicted}" if wrong else "the story failed"
+            message = f"expected {wrong.wanted}, got {wrong.got}" if wrong else "the story failed"
             lines = (line for step in story.steps for line in _step(step))
             case.add_failure_info(attribute(message), _listed(lines), "story")
         return case
@@ -190,9 +190,9 @@ class _Writer:
 
 
 def _told(example: NluPrediction) -> str:
-    taken = example.predicted.intent or "nothing"
+    got = example.predicted.intent or "no intent"
     sure = figure(example.predicted.confidence, "score")
-    return f"{example.location}: {example.text!r} was taken for {taken} ({sure})"
+    return f"{example.location}: {example.text!r}: expected {example.expected.intent}, got {got} ({sure})"
 
 
 def _step(step: StoryStep) -> Iterator[str]:
@@ -201,7 +201,7 @@ def _step(step: StoryStep) -> Iterator[str]:
         return
     policy = f" by {step.policy}" if step.policy else ""
     sure = f" ({figure(step.confidence, 'score')})" if step.confidence is not None else ""
-    yield f"! {step.expected}, but {step.predicted} was predicted{policy}{sure}"
+    yield f"! {step.wanted}, but {step.got} was predicted{policy}{sure}"
     yield from (f"    {line}" for line in circumstances(step, attribute))
 
 

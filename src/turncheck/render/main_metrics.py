@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
+from turncheck.comparison.model import number_of
 from turncheck.comparison.wording import difference, figure
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _new_and_gone(tests: ChangedCases) -> str:
     """How many tests only one side has: ``2 new (1 fails), 7 gone``."""
     parts = []
     if tests.added:
-        failing = len(tests.added_failing)
+        failing = number_of(tests.added_failing)
         fails = f" ({failing:,} {'fails' if failing == 1 else 'fail'})" if failing else ""
         parts.append(f"{tests.added:,} new{fails}")
     if tests.removed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.model import and_copies
 from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, ticked, trusted
 
 if TYPE_CHECKING:
@@ -64,13 +65,13 @@ class Entries:
         """A test sentence that is wrong, or right again."""
         edited = case.edits and case.edits != ("moved",)
         was = trusted(" (edited)" if edited else " (new)" if case.base_passed is None else "")
+        place = self.place(case.location)
         if case.passed:
-            told = join([code(case.name), trusted(" is understood as "), code(case.expected), trusted(" again")])
-            return join([told, was, self.place(case.location)])
+            return join([code(case.name), was, trusted(": "), code(case.expected), trusted(" again"), place])
         sure = f" ({case.confidence:.2f})" if case.confidence is not None else ""
-        taken = code(case.actual) if case.actual else trusted("nothing")
-        head = join([code(case.name), trusted(" is "), code(case.expected), trusted(", taken for "), taken])
-        line = join([head, trusted(sure), was, self.place(case.location)])
+        got = code(case.actual) if case.actual else trusted("no intent")
+        told = [trusted(": expected "), code(case.expected), trusted(", got "), got, trusted(sure)]
+        line = join([code(case.name), was, *told, place])
         return join([line, *(join([trusted("\n  - "), self.training(change)]) for change in case.because)])
 
     def step(self, kind: str, case: CaseChange) -> Markdown:
@@ -78,13 +79,13 @@ class Entries:
         edits = [edit for edit in case.edits if edit != "moved"]
         new = ["new"] if case.base_passed is None else []
         remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
-        head = join([trusted(f"{kind} "), code(case.name), trusted(remark)])
+        head = join([trusted(f"{kind} "), code(case.name), trusted(f"{remark}{and_copies(case)}")])
         if case.passed or not (case.expected or case.actual):
             return join([head, self.place(case.location)])
         told = [trusted(": expected "), code(case.expected), trusted(", got "), code(case.actual)]
         if not case.expected:  # no step failed: something kept the case from being run to its end
             told = [trusted(": "), code(case.actual)]
-        how = join([trusted(" by "), code(case.remark)]) if case.remark else trusted("")
+        how = join([trusted(" "), prose(case.remark)]) if case.remark else trusted("")
         return join([head, *told, how, self.place(case.location)])
 
     def labelled(self, what: str, case: CaseChange) -> Markdown:
@@ -99,11 +100,12 @@ class Entries:
         """A case that is not the one it was, with its result on both sides."""
         sides = f"{_side(case.base_passed)} on the base, {_side(case.passed)} now"
         how = " and ".join(case.edits)
-        return join([trusted(f"{kind} "), code(case.name), trusted(f" ({how}): {sides}"), self.place(case.location)])
+        told = trusted(f" ({how}){and_copies(case)}: {sides}")
+        return join([trusted(f"{kind} "), code(case.name), told, self.place(case.location)])
 
     def gone(self, kind: str, case: CaseChange) -> Markdown:
         """A test that only the base has."""
-        how = trusted(f", {'passed' if case.base_passed else 'failed'} on the base")
+        how = trusted(f"{and_copies(case)}, {'passed' if case.base_passed else 'failed'} on the base")
         return join([trusted(f"{kind} "), code(case.name), how, self.place(case.base_location, base=True)])
 
     def training(self, change: TrainingChange) -> Markdown:

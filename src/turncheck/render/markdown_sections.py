@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from turncheck.comparison.cases import findings_worst_first
+from turncheck.comparison.model import number_of
 from turncheck.comparison.wording import count
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown_entries import Entries, bullets, row, skipped, substitution
 from turncheck.render.markdown_tables import confusion_table, intent_table, marked
+from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.sinks.markdown import Markdown, code_cell, join, link, prose, ticked, trusted
 from turncheck.render.wrong_cases import wrong_sentences, wrong_tests
@@ -59,10 +61,7 @@ def all_sections(
 def _remarks(report: Report, compared: Comparison | None) -> list[Markdown]:
     """What a reader must know before believing the figures."""
     remarks = [join([trusted("⚠️ "), ticked(warning)]) for warning in (compared.warnings if compared else ())]
-    nlu = report.nlu
-    if nlu and nlu.on_training_sentences:
-        trained = count(nlu.on_training_sentences, "test sentence")
-        remarks.append(trusted(f"⚠️ {trained} of {nlu.examples:,} were trained on: the figures are better than life."))
+    remarks += [trusted(f"⚠️ {remark}") for remark in (overlap_remarks(report.nlu) if report.nlu else ())]
     skipped_cases = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
     if report.stopped is not None:
         remarks.append(join([trusted("⛔ Stopped before the end: "), prose(report.stopped, 600)]))
@@ -130,8 +129,9 @@ class _Writer:
     def failures(self, report: Report) -> Iterable[Section]:
         """Without a base: all that is wrong."""
         tests, wrong = wrong_tests(report), wrong_sentences(report)
-        yield self.listed("failing", f"Failing tests ({len(tests)})", tests, lambda test: self.entries.step(*test))
-        title = f"Sentences taken for something else ({len(wrong)})"
+        title = f"Failing tests ({_number(tests)})"
+        yield self.listed("failing", title, tests, lambda test: self.entries.step(*test))
+        title = f"Misclassified sentences ({len(wrong)})"
         yield self.listed("wrong", title, wrong, self.entries.sentence)
         found = _hints_once(findings_worst_first(report))
         serious = sum(finding.severity != "info" for finding, _ in found)
@@ -149,14 +149,15 @@ class _Writer:
         changed = compared.settings_changed
         yield self.listed("settings", "", changed, entries.setting, unfolded=BUILT)
         failing = [(kind, case) for kind, cases in _tests(compared) for case in cases.newly_failing]
-        yield self.listed("failing", f"Newly failing tests ({len(failing)})", failing, lambda test: entries.step(*test))
+        title = f"Newly failing tests ({_number(failing)})"
+        yield self.listed("failing", title, failing, lambda test: entries.step(*test))
         collisions = compared.collisions
         title = f"Intents that began to collide ({len(collisions)})"
         yield self.listed("collisions", title, collisions, entries.collision)
         others, collided = _parted(compared)
         wrong = [*others, *collided]
         unfolded = min(len(others), self.unfolded)
-        title = f"Sentences newly wrong ({len(wrong)})"
+        title = f"Newly misclassified sentences ({len(wrong)})"
         yield self.listed("wrong", title, wrong, entries.sentence, unfolded=unfolded)
         labels = [(what, case) for what, cases in _sentences(compared)[1:] for case in cases.newly_failing]
         title = f"Entities and responses newly wrong ({len(labels)})"
@@ -174,7 +175,7 @@ class _Writer:
         title = f"Changed, and no test reaches it ({len(uncovered)} of {len(compared.changed_items)})"
         yield self.listed("uncovered", title, uncovered, entries.item)
         gone = [(kind, case) for kind, cases in _tests(compared) for case in cases.gone]
-        title = f"Tests that are gone ({len(gone)})"
+        title = f"Tests that are gone ({_number(gone)})"
         yield self.listed("gone_tests", title, gone, lambda test: entries.gone(*test), unfolded=self.unfolded // 2)
         yield from self._improvements(compared)
         yield from self._constants(report, compared)
@@ -190,11 +191,12 @@ class _Writer:
         sentences = [(what, case) for what, cases in _sentences(compared) for case in cases.better]
         right = [entries.step(*test) for test in tests[:BUILT]] + [self._sentence(one) for one in sentences[:BUILT]]
         total = len(tests) + len(sentences)
-        yield Section("right", trusted(f"Newly right ({total})"), bullets(right[:BUILT]), total, self.where, 0)
+        title = f"Newly right ({_number(tests) + len(sentences)})"
+        yield Section("right", trusted(title), bullets(right[:BUILT]), total, self.where, 0)
         kinds = (*_tests(compared), ("sentence", compared.examples))
         # Those that broke stand above already.
         edited = [(kind, case) for kind, cases in kinds for case in cases.edited if case.passed or not case.base_passed]
-        title = f"Edited or renamed ({len(edited)})"
+        title = f"Edited or renamed ({_number(edited)})"
         yield self.listed("edited", title, edited, lambda case: entries.edited(*case), unfolded=0)
         gone = compared.gone_findings
         yield self.listed("gone", f"No longer in the data ({len(gone)})", gone, entries.finding_gone, unfolded=0)
@@ -211,16 +213,16 @@ class _Writer:
         """What was wrong on the base already, folded."""
         new = {(kind, case.name, case.location) for kind, cases in _tests(compared) for case in cases.newly_failing}
         tests = [(kind, case) for kind, case in wrong_tests(report) if (kind, case.name, case.location) not in new]
-        title = f"Tests that fail on the base as well ({len(tests)})"
+        title = f"Tests that fail on the base too ({_number(tests)})"
         yield self.listed("still_failing", title, tests, lambda test: self.entries.step(*test), unfolded=0)
         newly = {(case.name, case.location) for case in compared.examples.newly_failing}
         wrong = [case for case in wrong_sentences(report) if (case.name, case.location) not in newly]
-        title = f"Sentences wrong on the base as well ({len(wrong)})"
+        title = f"Sentences misclassified on the base too ({len(wrong)})"
         yield self.listed("still_wrong", title, wrong, self.entries.sentence, unfolded=0)
         found_now = {(one.code, one.message, one.location) for one in compared.new_findings}
         known_or_new = findings_worst_first(report)
         known = [one for one in known_or_new if (one.code, one.message, one.location) not in found_now]
-        title = f"In the data of the base as well ({len(known)})"
+        title = f"In the data of the base too ({len(known)})"
         yield self.listed("still_found", title, known, lambda one: self.entries.finding(one, False), unfolded=0)
 
     def run(self, report: Report, compared: Comparison | None, verdict: Verdict) -> Iterable[Section]:
@@ -282,6 +284,10 @@ def _parted(compared: Comparison) -> tuple[list[CaseChange], list[CaseChange]]:
 def _without_reasons(case: CaseChange) -> CaseChange:
     """A sentence of two colliding intents: the reasons stand there, once for all of them."""
     return msgspec.structs.replace(case, because=())
+
+
+def _number(tests: Sequence[tuple[str, CaseChange]]) -> int:
+    return number_of(case for _, case in tests)
 
 
 def _label(label: str, subject: str) -> Markdown:

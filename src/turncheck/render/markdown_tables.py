@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.metrics import metrics_of
-from turncheck.comparison.wording import figure
+from turncheck.comparison.wording import count, figure
 from turncheck.render.main_metrics import MARKS, ON_SHARED, change_of, mark, note_of
 from turncheck.render.markdown_entries import row
 from turncheck.render.sections import BUILT, Section
@@ -57,15 +57,15 @@ def _all_intents(report: Report, where: Markdown) -> Section:
 
 
 def confusion_table(report: Report, where: Markdown) -> Section:
-    """Which intents are taken for which, the most often first."""
+    """Which intents were expected and which predicted instead, the most frequent first."""
     scores = report.nlu.intents if report.nlu else None
     confusions = scores.confusions if scores else ()
     rows = tuple(
         row([code_cell(pair.expected), code_cell(pair.predicted), trusted(f"{pair.count:,}")])
         for pair in confusions[:BUILT]
     )
-    title = trusted(f"Intents taken for each other ({len(confusions)})")
-    header = trusted("| expected | taken for | times |\n|---|---|---:|")
+    title = trusted(f"Confused intents ({count(len(confusions), 'pair')})")
+    header = trusted("| expected | got | times |\n|---|---|---:|")
     return Section("confusions", title, rows, len(confusions), where, 0, header)
 
 

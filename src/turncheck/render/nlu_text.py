@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.plurals import count
 from turncheck.render.engine_text import substitution_lines
+from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.sinks.terminal import text
 from turncheck.report.tags import overlapping
 
@@ -23,9 +25,8 @@ def nlu_text(nlu: Nlu, engine: EngineInfo | None = None) -> str:
 
 def _head(nlu: Nlu, engine: EngineInfo | None) -> Iterator[str]:
     how = f"{nlu.folds}-fold cross-validation" if nlu.mode == "cross-validation" else "held-out sentences"
-    yield f"NLU: {nlu.examples} sentences, {how}"
-    if nlu.on_training_sentences:
-        yield f"  {nlu.on_training_sentences} of them were trained on as well: these figures flatter."
+    yield f"NLU: {count(nlu.examples, 'sentence')}, {how}"
+    yield from (f"  {remark}" for remark in overlap_remarks(nlu))
     yield from (f"  {line}" for line in substitution_lines(engine.substitutions if engine else ()))
     for remark in nlu.remarks:
         yield f"  {text(remark, 400)}"
@@ -83,7 +84,7 @@ def _where_to_look(nlu: Nlu) -> Iterator[str]:
         yield "Most confused:"
     for pair in nlu.insights.confused[:_MOST_CONFUSED]:
         first, second = text(pair.first), text(pair.second)
-        yield f"  {first} taken for {second}: {pair.first_as_second}, the other way: {pair.second_as_first}"
+        yield f"  expected {first}, got {second}: {pair.first_as_second}; the other way round: {pair.second_as_first}"
     if nlu.insights.mislabelled:
         yield "Perhaps mislabelled, since the engine contradicts surely:"
     for index in nlu.insights.mislabelled[:_MOST_CONFUSED]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.plurals import count
 from turncheck.render.rasa_files import active_extractors, file_part
 from turncheck.render.rendered import Rendered
 from turncheck.report.tags import (
@@ -142,7 +143,7 @@ def _confusion_matrix(name: str, title: str, matrix: Matrix, how: str, state: st
 
 
 def _how(nlu: Nlu) -> str:
-    return f"cross-validation, {nlu.folds} folds" if nlu.folds else "held-out sentences"
+    return f"cross-validation, {count(nlu.folds, 'fold')}" if nlu.folds else "held-out sentences"
 
 
 def _matrix_figure(title: str, matrix: Matrix, how: str, state: str) -> Figure:

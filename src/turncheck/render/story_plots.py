@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.errors import UserError
+from turncheck.plurals import count as counted
 from turncheck.render.plots import RIGHT, WRONG, report_state, shown_label
 from turncheck.render.rendered import Rendered
 
@@ -65,7 +66,7 @@ def _policy_entities(report: Report, found: PolicyEntities) -> Iterator[Rendered
         return
     title = (
         "Entities by policies: expected (rows) against predicted (columns)",
-        f"blue is right, red is wrong; {sum(cells.values())} words",
+        f"blue is right, red is wrong; {counted(sum(cells.values()), 'word')}",
         report_state(report),
     )
     image = _drawn(cells, title)

@@ -61,11 +61,11 @@ def _side_by_side(story: StoryResult) -> Iterator[str]:
     yield f"    {'expected':<{_WIDTH}}  predicted"
     for step in story.steps:
         mark = " " if step.passed else "✗"
-        expected = text(step.expected, _WIDTH)
+        expected = text(step.wanted, _WIDTH)
         if step.passed:
             yield f"  {mark} {expected:<{_WIDTH}}  {expected}"
             continue
-        yield f"  {mark} {expected:<{_WIDTH}}  {text(step.predicted, _WIDTH)}{_who(step)}"
+        yield f"  {mark} {expected:<{_WIDTH}}  {text(step.got, _WIDTH)}{_who(step)}"
         yield from (f"      {line}" for line in circumstances(step, text))
 
 

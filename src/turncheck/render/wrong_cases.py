@@ -1,4 +1,4 @@
-"""What is wrong in a report, whatever the base says: failed tests, sentences taken for something else."""
+"""What is wrong in a report, whatever the base says: failed tests, misclassified sentences."""
 
 from __future__ import annotations
 
@@ -39,4 +39,5 @@ def _wrong(case: Case) -> CaseChange:
         actual=case.actual,
         confidence=case.confidence,
         remark=case.remark,
+        copies=case.copies,
     )

@@ -37,6 +37,23 @@ class StoryStep(Part, frozen=True, kw_only=True):
     active_loop: str | None = None
     warning: bool = False
 
+    @property
+    def wanted(self) -> str:
+        """What was expected, in words also where that is nothing."""
+        return _or_none(self.kind, self.expected)
+
+    @property
+    def got(self) -> str:
+        """What came instead, in words also where that is nothing."""
+        return _or_none(self.kind, self.predicted)
+
+
+def _or_none(kind: str, value: str) -> str:
+    """The engine's ``None`` for "no intent" is written as a text; an empty annotation says that there is no entity."""
+    if value in {"", "None"}:
+        return {"intent": "no intent", "entities": "no entity"}.get(kind, value or "no action")
+    return value
+
 
 class WrittenStep(Part, frozen=True, kw_only=True):
     """One step of a judged story as it is written back into a story file.

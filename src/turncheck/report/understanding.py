@@ -24,7 +24,7 @@ class EntitySpan(Part, frozen=True, kw_only=True):
 
 
 class Confusion(Part, frozen=True, kw_only=True):
-    """``count`` examples of ``expected`` were taken for ``predicted``."""
+    """Of ``count`` examples ``expected`` was expected and ``predicted`` predicted."""
 
     expected: str
     predicted: str
@@ -175,7 +175,7 @@ class Understood(Part, frozen=True, kw_only=True):
 
 
 class ConfusedPair(Part, frozen=True, kw_only=True):
-    """Two intents that are taken for each other: how often each way, and the sentences (indexes in ``predictions``)."""
+    """Two intents that are confused: how often each way, and the sentences (indexes in ``predictions``)."""
 
     first: str
     second: str
@@ -221,7 +221,12 @@ class Nlu(Part, frozen=True, kw_only=True):
     understood: Understood | None = None
     unjudged: tuple[UnjudgedIntent, ...] = ()
     on_training_sentences: int = 0
-    """How many of the judged sentences were trained on as well (said in the headline)."""
+    """How many of the judged sentences were trained on with the same intent, case and punctuation aside: they flatter.
+
+    In cross-validation: of which a copy was in the folds that their engine was trained on.
+    """
+    under_other_intents: int = 0
+    """How many of them were trained on with another intent: both labels cannot be met."""
     training: tuple[TrainingSentence, ...] = ()
     predictions: tuple[NluPrediction, ...] = ()
     calibration_error: float | None = None

@@ -66,7 +66,7 @@ CROSS_REFERENCES = (
         "intent-without-examples",
         "nlu",
         "An intent of the domain has no examples",
-        "It can never be understood. Write examples, or remove it.",
+        "It can never be predicted. Write examples, or remove it.",
     ),
     warning_check(
         "intent-not-in-domain",

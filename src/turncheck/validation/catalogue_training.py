@@ -16,14 +16,15 @@ EXAMPLES = (
         "regex-backtracks",
         "warning",
         "A regular expression can take endless time",
-        "A repetition within a repetition (`(a+)+x`) or of alternatives that overlap (`(a|aa)+$`), with something behind"
-        " it that can fail, tries every way to split a sentence, in exponential time; four or more repetitions in a row"
-        " that read the same (`(\\w+){1,5}x`) take the fourth power of its length; bounded ones (`(\\w{1,10}){1,10}x`) can"
-        " have millions of ways as well. Whether case counts is taken from the pipeline: `RegexEntityExtractor` ignores"
-        " it unless it has `case_sensitive: true`. One long message can stop the assistant. Write it so that each text"
-        " can be read in one way.",
+        "One long message can stop the assistant: there are too many ways in which the pattern can read it. Write it so"
+        " that each text can be read in one way.",
         "- regex: number\n  examples: |\n    - ([0-9]+)*x",
         "- regex: number\n  examples: |\n    - [0-9]+x",
+        details="A repetition within a repetition (`(a+)+x`) or of alternatives that overlap (`(a|aa)+$`), with something"
+        " behind it that can fail, tries every way to split a sentence, in exponential time; four or more repetitions in"
+        " a row that read the same (`(\\w+){1,5}x`) take the fourth power of its length; bounded ones"
+        " (`(\\w{1,10}){1,10}x`) can have millions of ways too. Whether case counts is taken from the pipeline:"
+        " `RegexEntityExtractor` ignores it unless it has `case_sensitive: true`.",
     ),
     _check(
         "regex-not-checked",
@@ -56,12 +57,13 @@ EXAMPLES = (
         "warning",
         "Nearly the same sentence stands under two intents",
         "Apart from case, punctuation, accents, order or a word they are the same; a classifier can hardly tell them apart."
-        " Two sentences count as nearly the same from nine tenths of equal characters on (the ratio of Python's `difflib`,"
-        " of the words as they stand or in the order of the alphabet; one word of ten may differ, and of five only letters),"
-        " unless they differ in words like `not` or `off` alone. Emoji make no difference: Rasa's WhitespaceTokenizer drops"
-        " them. Keep one, or make the difference between the intents visible.",
+        " Keep one, or make the difference between the intents visible.",
         "- intent: affirm\n  examples: |\n    - yes, please!\n- intent: order\n  examples: |\n    - Yes please",
         "- intent: affirm\n  examples: |\n    - yes, please!\n- intent: order\n  examples: |\n    - I want to order",
+        details="Two sentences count as nearly the same from nine tenths of equal characters on (the ratio of Python's"
+        " `difflib`, of the words as they stand or in the order of the alphabet; one word of ten may differ, and of five"
+        " only letters), unless they differ in words like `not` or `off` alone. Emoji make no difference: Rasa's"
+        " WhitespaceTokenizer drops them.",
     ),
     _check(
         "example-differs-in-values-across-intents",

@@ -22,7 +22,8 @@ class Check:
     ``severity`` is the true one. A check of our own (``stage`` "own") is shown as ``info``, or as what is ``eased``, by
     ``data validate`` unless ``--strict`` is given; ``run`` shows it at its true severity with ``strict``, or always if
     it ``matters_always`` (training fails because of it, or means something else). ``fails_stories`` is what ``fails``
-    is for ``data validate stories``, which loads everything and checks little.
+    is for ``data validate stories``, which loads everything and checks little. ``text`` is also the advice beside each
+    finding, where it must fit; what else there is to know stands in ``details``, for the manual alone.
     """
 
     code: str
@@ -36,6 +37,7 @@ class Check:
     matters_always: bool = False
     fails_stories: Fails | None = None
     eased: Severity = "info"
+    details: str = ""
 
     @property
     def own(self) -> bool:
@@ -62,10 +64,23 @@ def own_check(  # noqa: PLR0917 - the rows of a table
     *,
     matters_always: bool = False,
     eased: Severity = "info",
+    details: str = "",
 ) -> Check:
     """Make a check of our own, which fails a run as its severity says."""
     fails = _FAILS[severity]
-    return Check(code, severity, fails, "own", title, text, wrong, right, matters_always=matters_always, eased=eased)
+    return Check(
+        code,
+        severity,
+        fails,
+        "own",
+        title,
+        text,
+        wrong,
+        right,
+        matters_always=matters_always,
+        eased=eased,
+        details=details,
+    )
 
 
 _EMPTIED = (

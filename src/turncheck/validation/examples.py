@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from turncheck.plurals import count as counted
 from turncheck.project.whitespace_words import whitespace_words, word_borders
 from turncheck.validation.components import is_custom, short_name
 from turncheck.validation.findings import found
@@ -106,7 +107,7 @@ def check_balance(examples: Sequence[Example]) -> Iterator[Finding]:
         smallest = min(small, key=lambda name: len(groups[name]))
         yield found(
             "class-imbalance",
-            f"The intent '{largest}' has {len(groups[largest])} examples, {_listed(small, groups)}.",
+            f"The intent '{largest}' has {counted(len(groups[largest]), 'example')}, {_listed(small, groups)}.",
             groups[smallest][0].location,
         )
     yield from _small_beside_large(groups)
@@ -139,8 +140,8 @@ def _small_beside_large(groups: dict[str, list[Example]]) -> Iterator[Finding]:
             other = max(near, key=lambda candidate: (shared[candidate], candidate))
             yield found(
                 "intent-few-examples",
-                f"The intent '{name}' has {len(examples)} examples, and shares most of its words with '{other}', which"
-                f" has {len(groups[other])}.",
+                f"The intent '{name}' has {counted(len(examples), 'example')}, and shares most of its words with"
+                f" '{other}', which has {len(groups[other])}.",
                 examples[0].location,
             )
 

@@ -56,7 +56,8 @@ def manual_section(check: Check) -> str:
         exit_code = exit_code.replace("data validate", "data validate --strict")
     if check.stage == "cases":
         exit_code = "Both commands go on." if check.severity == "warning" else _ENDS_CASES
-    parts = [f"### {check.code}", f"{check.title}. {check.text}", f"Severity: {check.severity}.{when} {exit_code}"]
+    parts = [f"### {check.code}", f"{check.title}. {check.text}", *([check.details] if check.details else ())]
+    parts += [f"Severity: {check.severity}.{when} {exit_code}"]
     if check.wrong:
         parts += ["Wrong:", _block(check.wrong), "Right:", _block(check.right)]
     return "\n\n".join(parts) + "\n"

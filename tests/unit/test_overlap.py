@@ -1,0 +1,85 @@
+"""Judged sentences that were trained on: counted where they are, and said in words that are true there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec import structs
+from nlu_fakes import WordTrainer, example_of, project_of
+from test_evaluate_nlu import greetings_and_orders
+
+from turncheck.evaluation.nlu import cross_validate, evaluate_nlu
+from turncheck.evaluation.overlap import overlap_of_folds, overlap_with
+from turncheck.evaluation.splits import Folds
+from turncheck.render.overlap_text import overlap_remarks
+
+
+def fold_plan(*folds: int | None) -> Folds:
+    return Folds(3, folds, ())
+
+
+def test_a_copy_counts_where_the_engine_that_judges_the_sentence_was_trained_on_it() -> None:
+    examples = [example_of("greet", text) for text in ("Hello there", "hello there!", "hi", "HI", "hey")]
+
+    overlap = overlap_of_folds(examples, fold_plan(0, 1, 2, 2, 0))
+
+    assert (overlap.copies, overlap.contradicted) == (frozenset({0, 1}), frozenset())
+
+
+def test_a_sentence_that_was_trained_on_under_another_intent_does_not_flatter() -> None:
+    """It can only be wrong on one of its sides: nobody may call its figures optimistic."""
+    data = [*greetings_and_orders(), ("order", "hello dear friend 0")]
+
+    section = cross_validate(project_of(data), WordTrainer(), folds=3).section
+
+    assert section.on_training_sentences == 0
+    assert section.under_other_intents in (0, 2)
+    split = overlap_of_folds([example_of("greet", "hi"), example_of("order", "hi")], fold_plan(0, 1))
+    assert (split.copies, split.contradicted) == (frozenset(), frozenset({0, 1}))
+
+
+def test_what_is_trained_on_in_every_fold_counts_too_and_places_are_those_of_the_judged() -> None:
+    examples = [example_of("rare", "hello"), example_of("greet", "hi"), example_of("greet", "hello")]
+
+    overlap = overlap_of_folds(examples, fold_plan(None, 0, 1))
+
+    assert (overlap.copies, overlap.contradicted) == (frozenset(), frozenset({1}))
+
+
+def test_held_out_sentences_are_parted_by_the_intent_they_were_trained_on_with() -> None:
+    trained = [example_of("greet", "Hi!"), example_of("order", "a pizza")]
+    judged = [
+        example_of("greet", "hi"),
+        example_of("greet", "a pizza"),
+        example_of("greet", "C#"),
+        example_of("x", "y"),
+    ]
+
+    overlap = overlap_with(judged, trained, {"Hi!", "a pizza", "C", "y"})
+
+    assert (overlap.copies, overlap.contradicted) == (frozenset({0, 3}), frozenset({1}))
+
+
+@pytest.mark.parametrize(
+    ("mode", "copies", "others", "said"),
+    [
+        ("held-out", 1, 0, ["1 of 3 test sentences also appears in the training data: the figures are optimistic."]),
+        ("cross-validation", 0, 0, []),
+        (
+            "cross-validation",
+            2,
+            1,
+            [
+                "2 of 3 sentences have copies in other folds (same words, same intent): the figures are optimistic.",
+                "1 of 3 sentences also appears in the data under another intent: not all of these labels can be met.",
+            ],
+        ),
+    ],
+)
+def test_which_way_the_figures_are_off_is_said_in_words_that_are_true_there(
+    mode: Any, copies: int, others: int, said: list[str]
+) -> None:
+    section = evaluate_nlu(project_of(greetings_and_orders()), WordTrainer(), folds=4)
+    section = structs.replace(section, mode=mode, examples=3, on_training_sentences=copies, under_other_intents=others)
+    assert list(overlap_remarks(section)) == said
