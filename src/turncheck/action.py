@@ -22,6 +22,7 @@ from turncheck.publish import Place, Publishing
 from turncheck.publish_run import RunReader
 from turncheck.render.sinks.workflow_command import command
 from turncheck.screen import Screen
+from turncheck.secret import redact, remember_variables
 from turncheck.settings import combine, from_inputs
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _PATIENCE: Final = 300.0
 
 def main() -> int:
     """Run the action in the environment of this process and return its exit code."""
-    return run_action(os.environ, sys.stdout.write)
+    return run_action(os.environ, lambda text: sys.stdout.write(redact(text)))
 
 
 def run_action(environment: MutableMapping[str, str], write: Callable[[str], object]) -> int:
@@ -54,6 +55,7 @@ def run_action(environment: MutableMapping[str, str], write: Callable[[str], obj
         run measured: 0, that run has failed already if it had to.
     """
     variables = dict(environment)
+    remember_variables(variables)  # a fault must not show them, and there is no other trace of them from now on
     for name in [name for name in environment if is_private(name)]:
         del environment[name]
     try:
@@ -79,6 +81,8 @@ def _measure(
             "on `pull_request_target` the pull request's files would be used with a token that may write",
             remedy="Use `pull_request`, and for forks a second workflow on `workflow_run` (docs/github.md).",
         )
+    for trouble in context.troubles if context is not None else ():
+        write(command("warning", trouble, title="turncheck") + "\n")
     prepared = prepare(given, variables, in_action=True)
     screen = Screen(stream=sys.stdout)
     outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
@@ -108,7 +112,7 @@ def publish(
         folder=Path(prepared.settings.out),
         settings=prepared.settings,
         place=_place(prepared.context, client, variables, write),
-        service=find_service(variables, lambda secret: write(f"::add-mask::{secret}\n")),
+        service=find_service(variables, lambda secret: write(command("add-mask", secret) + "\n")),
     )
     publishing.publish()
     return publishing

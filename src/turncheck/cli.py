@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
 from typing import TYPE_CHECKING, NoReturn
 
 from turncheck import __version__
-from turncheck.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError
+from turncheck.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError, lack_of_room
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-REPORT_BUGS_AT = "https://github.com/turncheck/turncheck/issues"
 
 
 class Parser(argparse.ArgumentParser):
@@ -59,28 +58,39 @@ def run_command_line(arguments: Sequence[str]) -> int:
         sys.stdout.write(f"turncheck {__version__}\n")
         return EXIT_OK
     try:
-        return _dispatch(build_parser(arguments[0] if arguments else None), arguments)
+        code = _dispatch(build_parser(arguments[0] if arguments else None), arguments)
+        sys.stdout.flush()  # what cannot be written shows here, and not when nobody listens any more
     except SystemExit as done:  # argparse ends this way, with the help or an error already printed
         return done.code if isinstance(done.code, int) else EXIT_NOT_DONE
     except UserError as error:
-        sys.stderr.write(f"turncheck: error: {error}\n")
+        _say(f"error: {error}")
         return EXIT_NOT_DONE
     except KeyboardInterrupt:
-        sys.stderr.write("turncheck: interrupted\n")
+        _say("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         sys.stderr.close()
         return EXIT_NOT_DONE
-    except Exception:  # noqa: BLE001 - the last handler: a fault of ours, shown whole so that it can be reported
-        import platform  # noqa: PLC0415 - only here
-        import traceback  # noqa: PLC0415
+    except Exception as error:  # noqa: BLE001 - the last handler
+        return _end_with(error)
+    return code
 
-        traceback.print_exc()
-        sys.stderr.write(
-            f"turncheck {__version__} met a fault of its own (Python {platform.python_version()}, {sys.platform}). "
-            f"Please report it with the lines above: {REPORT_BUGS_AT}\n"
-        )
+
+def _end_with(error: Exception) -> int:
+    """Say that there is no room left; anything else is a fault of ours, shown whole so that it can be reported."""
+    if (lack := lack_of_room(error)) is not None:
+        _say(f"error: {lack}")
         return EXIT_NOT_DONE
+    from turncheck.fault import fault_report  # noqa: PLC0415 - only here
+
+    sys.stderr.write(fault_report(error))
+    return EXIT_NOT_DONE
+
+
+def _say(text: str) -> None:
+    from turncheck.secret import redact  # noqa: PLC0415 - only where something went wrong
+
+    sys.stderr.write(redact(f"turncheck: {text}\n"))
 
 
 def _dispatch(parser: Parser, arguments: Sequence[str]) -> int:
@@ -94,4 +104,12 @@ def _dispatch(parser: Parser, arguments: Sequence[str]) -> int:
     if handler is None:
         parser.print_help()
         return EXIT_NOT_DONE
+    threading.excepthook = _show_fault_of_thread
     return int(handler(namespace))
+
+
+def _show_fault_of_thread(arguments: threading.ExceptHookArgs) -> None:
+    if arguments.exc_value is not None and not isinstance(arguments.exc_value, SystemExit):
+        from turncheck.fault import fault_report  # noqa: PLC0415 - only here
+
+        sys.stderr.write(fault_report(arguments.exc_value))

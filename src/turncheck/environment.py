@@ -77,6 +77,25 @@ def proxies(environment: Mapping[str, str], url: str) -> dict[str, str]:
     return {} if is_direct else {"https": proxy}
 
 
+def whole_number(text: str) -> int | None:
+    """Return the number that a variable holds, ``None`` where it holds something else."""
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None
+
+
+def is_address(url: str) -> bool:
+    """Whether this is the address of a server: ``http`` or ``https``, a host that can exist, and a port that can.
+
+    Nobody is asked.
+    """
+    try:
+        address = urlsplit(url)
+        (address.hostname or "").encode("idna")  # fails for a name that no network can ask for
+        usable = address.scheme in {"http", "https"} and bool(address.hostname) and address.port != 0
+    except ValueError:
+        return False
+    return usable and re.search(r"[\s\x00-\x1f\x7f\ud800-\udfff]", url) is None
+
+
 def without_login(url: str) -> str:
     """Return an address as it may be shown: without a name and password, and without a query.
 

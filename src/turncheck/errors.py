@@ -1,5 +1,6 @@
 """The one error for what a user can mend, and the exit codes of every command."""
 
+import errno
 from typing import Final
 
 from turncheck.location import Location
@@ -33,3 +34,19 @@ class UserError(Exception):
 
 class TrainingRefusedError(UserError):
     """The files can be read, and Rasa refuses to train on what they say: ``train`` ends with :data:`EXIT_FAILED`."""
+
+
+_NO_ROOM: Final = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "a file grew larger than this process may write",
+    errno.EROFS: "the file system is read-only",
+}
+
+
+def lack_of_room(error: BaseException) -> UserError | None:
+    """Return what to tell where a file could not be written for want of room, ``None`` where that is not the cause."""
+    if not isinstance(error, OSError) or error.errno not in _NO_ROOM:
+        return None
+    place = f" ({error.filename})" if error.filename else ""
+    return UserError(f"{_NO_ROOM[error.errno]}{place}", remedy="Make room, or let TMPDIR and --out name another disk.")

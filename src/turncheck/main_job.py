@@ -101,6 +101,8 @@ def run_from_flags(
         raise UserError("run-id: `run` measures", remedy="Use `turncheck report publish --run-id ID`.")
     prepared = prepare(from_flags(flags), os.environ)
     screen = Screen(quiet=quiet, verbose=verbose)
+    for trouble in prepared.context.troubles if prepared.context is not None else ():
+        screen.alarm(f"turncheck: warning: {trouble}")
     outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
     folder = Path(prepared.settings.out)
     written = write_all(folder, outcome.renderings)

@@ -29,6 +29,7 @@ from turncheck.report.model import (
     Tool,
     Validation,
 )
+from turncheck.secret import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -308,7 +309,7 @@ class _Run:
         except UserError as error:
             self._skip(evaluation, _refused(error, evaluation))
             return None
-        self.stopped = measured.reason
+        self.stopped = redact(measured.reason) if measured.reason is not None else None
         if measured.finished is None and measured.stopped is not None:
             self._skip(evaluation, not_run(measured.stopped))
         return measured.finished
@@ -325,7 +326,7 @@ class _Run:
         return f"not asked for (evaluations: {', '.join(self.settings.evaluations)})"
 
     def _skip(self, evaluation: Evaluation, reason: str, *, no_tests: bool = False) -> None:
-        self.skipped[evaluation] = Skipped(evaluation=evaluation, reason=reason, no_tests=no_tests)
+        self.skipped[evaluation] = Skipped(evaluation=evaluation, reason=redact(reason), no_tests=no_tests)
 
 
 def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str, KindCoverage]:

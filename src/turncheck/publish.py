@@ -24,6 +24,7 @@ from turncheck.render.annotations import find_annotations, within_limit, workflo
 from turncheck.render.markdown import comment_key, render_comment, render_summary
 from turncheck.render.sinks.markdown import marker, ticked, trusted
 from turncheck.render.sinks.workflow_command import command
+from turncheck.secret import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -318,6 +319,7 @@ class Publishing:
         self._say("warning", text)
 
     def _say(self, level: Level, text: str) -> None:
+        text = redact(text)  # notes are published, and a library's words may quote a header
         self.notes.append(text)
         self._said[level] += 1
         self.place.say(level, text)

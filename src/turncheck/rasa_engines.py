@@ -21,7 +21,7 @@ from turncheck.engines.rasa_server.conversation import RasaConversations
 from turncheck.engines.rasa_server.engine import NAME, RasaNlu, RasaPolicies, describe
 from turncheck.engines.rasa_server.process import RasaFiles, RasaProcess, rasa_process
 from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
-from turncheck.environment import ca_file, expand, for_child, proxies, without_login
+from turncheck.environment import ca_file, expand, for_child, is_address, proxies, without_login
 from turncheck.errors import UserError
 from turncheck.model_choice import named_model
 from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.embedded.actions.server import ActionServer
     from turncheck.engines.rasa_server.answers import Served
+    from turncheck.location import Location
     from turncheck.project.model import Component, Project
     from turncheck.settings import Settings
 
@@ -225,14 +226,9 @@ def _stub_server(
 
 def _access(settings: Settings, environment: Mapping[str, str]) -> Access:
     url = settings.rasa_url or ""
-    try:
-        address = urlsplit(url)
-        usable = address.scheme in {"http", "https"} and bool(address.hostname) and (address.port or 1) > 0
-    except ValueError:
-        usable = False
-    if not usable:
+    if not is_address(url):
         shown = without_login(url)
-        raise UserError(f"'{shown}' is no address of a Rasa server", remedy="Write it as http://host:5005.")
+        raise UserError(f"'{shown}' is not an address of a Rasa server", remedy="Write it as http://host:5005.")
     if "?" in url or "#" in url:
         raise UserError(
             f"the address of the Rasa server ({without_login(url)}) has something behind it",
@@ -284,7 +280,7 @@ def _endpoints(
         if endpoint is None:
             continue
         url = endpoint.parameters.get("url")
-        host = urlsplit(expand(str(url), environment, endpoint.location)).hostname or "" if url else ""
+        host = _host(expand(str(url), environment, endpoint.location), endpoint.location) if url else ""
         if hosts is not None and host and not is_loopback(host) and host not in hosts:
             notes.append(f"{name} of endpoints.yml was left out: its host '{host}' is not among the allowed hosts.")
         else:
@@ -294,6 +290,10 @@ def _endpoints(
     elif settings.action_server:
         kept.setdefault("action_endpoint", {"url": DEFAULT_URL})
     return kept, tuple(notes)
+
+
+def _host(url: str, location: Location) -> str:
+    return urlsplit(checked_address(url, location)).hostname or ""
 
 
 def _named(served: Served) -> str:

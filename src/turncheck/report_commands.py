@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from turncheck.job import Outcome
     from turncheck.report.model import Report
     from turncheck.screen import Screen
-    from turncheck.settings import Secret, Settings
+    from turncheck.secret import Secret
+    from turncheck.settings import Settings
 
 COMPARISON_FILES = ("comparison.json", "verdict.json", "comment.md", "summary.md")
 

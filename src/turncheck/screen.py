@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
+from turncheck.secret import redact
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -65,12 +67,12 @@ class Screen:
     def note(self, text: str) -> None:
         """Say something that a person should know, unless asked to be quiet."""
         if not self.quiet:
-            self.stream.write(f"{text}\n")
+            self.stream.write(redact(f"{text}\n"))
             self.stream.flush()
 
     def alarm(self, text: str) -> None:
         """Say something that went wrong, asked to be quiet or not."""
-        self.stream.write(f"{text}\n")
+        self.stream.write(redact(f"{text}\n"))
         self.stream.flush()
 
     def detail(self, text: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.errors import UserError
+from turncheck.secret import Secret, read_secret, remember_guessed
 from turncheck.suggestions import suggestion
 
 if TYPE_CHECKING:
@@ -24,30 +25,6 @@ EVALUATIONS: Final = ("validate", "nlu", "core", "e2e")
 FAIL_ON: Final = ("errors", "test-failures", "new-failures", "none")
 
 Parser = Callable[[Any], Any]
-
-
-class Secret:
-    """A text that is never shown: its ``repr`` and ``str`` are ``***``."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __repr__(self) -> str:
-        return "***"
-
-    __str__ = __repr__
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and other.reveal() == self.reveal()
-
-    def __hash__(self) -> int:
-        return hash(self._text)
-
-    def reveal(self) -> str:
-        """Return the text itself, for the one place that sends it."""
-        return self._text
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +41,18 @@ class Option:
     switch: bool = False
     flag: bool = True
 
+    @property
+    def is_private(self) -> bool:
+        """Whether its text is never shown, not even where it is refused."""
+        return self.parse in {_secret, _pairs}
+
 
 # --- how texts become values: each refuses what it does not know, naming what it would take --------------------------
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError("expected a text")
+        raise ValueError("expected a string")
     return str(value)
 
 
@@ -153,12 +135,13 @@ def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
         name, equals, text = line.partition("=")
         if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name.strip()):
             raise ValueError("expected lines NAME=VALUE")
+        remember_guessed(text)
         pairs.append((name.strip(), text))
     return tuple(pairs)
 
 
 def _secret(value: Any) -> Secret:
-    return Secret(_text(value))
+    return read_secret(_text(value))
 
 
 def _setting(default: Any, parse: Parser, text: str, **more: Any) -> Any:
@@ -359,9 +342,9 @@ def _parse(
         try:
             parsed[name.replace("-", "_")] = known[name].parse(value)
         except ValueError as error:
-            shown = "what was given" if known[name].parse in {_secret, _pairs} else repr(value)
             raise UserError(
-                f"{called(name)}: {error}, not {shown}", location=locate(name) if locate else None
+                f"{called(name)}: {error}" + ("" if known[name].is_private else f", not {value!r}"),
+                location=locate(name) if locate else None,
             ) from None
     return parsed
 

@@ -198,7 +198,7 @@ def test_a_failed_case_ends_with_1_and_shows_its_difference(project: Path, capsy
         (["missing.yml"], "There are no test cases at 'missing.yml'"),
         (["tests/e2e_test_cases.yml::gretes"], "Did you mean 'greets'?"),
         (["--domain", "missing.yml"], "'missing.yml' of --domain does not exist"),
-        (["--action-endpoint", "nowhere"], "no address of an action server"),
+        (["--action-endpoint", "nowhere"], "not an address of an action server"),
         (["--repeat", "0"], "0 is less than 1"),
         (["--timeout", "soon"], "no number of seconds"),
     ],

@@ -10,7 +10,7 @@ from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trou
 from turncheck.github.checks import CheckAnnotation, CheckRun, post_check_run
 from turncheck.github.client import GitHubClient, Patience
 from turncheck.github.errors import GitHubError, MissingPermissionError
-from turncheck.settings import Secret
+from turncheck.secret import Secret
 
 CHECK = CheckRun(
     name="turncheck: bot",

@@ -12,7 +12,7 @@ from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trou
 
 from turncheck.github.client import GitHubClient, Patience
 from turncheck.github.errors import AnswerLostError, GitHubError, MissingPermissionError, NotFoundError, TooLargeError
-from turncheck.settings import Secret
+from turncheck.secret import Secret
 
 COMMENTS = "/repos/acme/bots/issues/7/comments"
 NOW = 1_700_000_000.0

@@ -18,7 +18,7 @@ from fake_github import (
 from turncheck.github.client import GitHubClient, Patience
 from turncheck.github.comment import Stamp, StickyComment, stamped
 from turncheck.github.errors import GitHubError, MissingPermissionError, NotFoundError
-from turncheck.settings import Secret
+from turncheck.secret import Secret
 
 MARKER = "<!-- turncheck:report id=pizzeria -->"
 PATH = r"/issues/7/comments"

@@ -335,7 +335,7 @@ def test_a_server_that_is_not_there_ends_the_run_with_2(bot: Path) -> None:
     [
         ((), "needs a server"),
         (("--rasa-url", "http://localhost", "--rasa-command", "rasa"), "needs a server"),
-        (("--rasa-url", "localhost:5005"), "is no address of a Rasa server"),
+        (("--rasa-url", "localhost:5005"), "is not an address of a Rasa server"),
         (("--rasa-url", "http://localhost/?token=secret"), "(http://localhost/) has something behind it"),
         (("--rasa-url", "http://localhost", "--action-endpoint", "http://a"), "calls its own action server"),
         (("--rasa-url", "http://localhost", "--rasa-token", "a", "--rasa-jwt", "b"), "exclude each other"),

@@ -72,7 +72,7 @@ def test_what_looks_like_loopback_is_not(host: str) -> None:
     "url", ["ftp://a/", "webhook", "http://", "http://a:notaport/", "http://a:99999/", "http://a..b/"]
 )
 def test_an_address_that_cannot_be_called_is_an_error_at_its_place(url: str) -> None:
-    with pytest.raises(UserError, match="no address of an action server") as raised:
+    with pytest.raises(UserError, match="not an address of an action server") as raised:
         choose_server(endpoint(url=url), {})
     assert raised.value.location == PLACE
 
@@ -81,6 +81,11 @@ def test_an_address_that_cannot_be_called_is_an_error_at_its_place(url: str) -> 
     ("parameters", "fault"),
     [
         ({"params": 5}, "'params' of 'action_endpoint' must be a map"),
+        ({"headers": {"Authorization": "Bearer s3cret\n"}}, "'headers' of 'action_endpoint' contains a line break"),
+        ({"headers": {"X-Key": "s3cret\u20ac"}}, "'headers' of 'action_endpoint' contains"),
+        ({"headers": {"X\nKey": "s3cret"}}, "'headers' of 'action_endpoint' contains"),
+        ({"basic_auth": {"username": "a", "password": "s3cret\u20ac"}}, "'basic_auth' of 'action_endpoint' contains"),
+        ({"token": "s3cret\ud800"}, "'params' of 'action_endpoint' contains"),
         ({"headers": ["a"]}, "'headers' of 'action_endpoint' must be a map"),
         ({"basic_auth": {"username": "a"}}, "needs a username and a password"),
         ({"basic_auth": "a:b"}, "'basic_auth' of 'action_endpoint' must be a map"),
@@ -90,6 +95,7 @@ def test_a_malformed_endpoint_is_an_error_at_its_place(parameters: dict[str, Any
     with pytest.raises(UserError, match=fault) as raised:
         choose_server(endpoint(url="http://a/", **parameters), {})
     assert raised.value.location == PLACE
+    assert "s3cret" not in str(raised.value)
 
 
 def test_certificates_come_from_the_endpoint_or_the_environment() -> None:

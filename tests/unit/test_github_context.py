@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turncheck.errors import UserError
 from turncheck.github.context import read_context
 from turncheck.github.file_commands import SUMMARY_LIMIT, format_output, write_outputs, write_summary
 
@@ -113,3 +114,53 @@ def test_a_value_that_knew_the_delimiter_would_be_refused() -> None:
 def test_a_summary_that_the_runner_would_drop_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="larger"):
         write_summary(tmp_path / "summary", b"x" * (SUMMARY_LIMIT + 1))
+
+
+@pytest.mark.parametrize("attempt", ["abc", "-1", "1.5", "9" * 5000, "²", "0x1"])
+def test_a_number_that_is_none_is_passed_over_and_said(tmp_path: Path, attempt: str) -> None:
+    context = read_context(environment(tmp_path, {}, GITHUB_RUN_ATTEMPT=attempt, GITHUB_RUN_ID=attempt))
+
+    assert context is not None
+    assert (context.run_attempt, context.run_id, context.run_number, context.run_url) == (1, None, None, None)
+    assert [trouble.partition(" ")[0] for trouble in context.troubles] == ["GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT"]
+
+
+@pytest.mark.parametrize("name", ["GITHUB_API_URL", "GITHUB_SERVER_URL"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://a:99999",
+        "http://[",
+        "a",
+        "ftp://a",
+        "http://a:b",
+        "http://a\n.b",
+        "http://a..b",
+        "https://me:s3cret@a:0",
+    ],
+)
+def test_an_address_of_github_that_is_none_is_refused_by_its_name(tmp_path: Path, name: str, url: str) -> None:
+    with pytest.raises(UserError, match=f"{name} is not an address") as caught:
+        read_context(environment(tmp_path, {}, **{name: url}))
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("repository", ["a/b/c", "a/..", "../b", "a b/c", "a/b\nc", "/", "a/", "ä/b"])
+def test_a_repository_that_cannot_be_is_refused(tmp_path: Path, repository: str) -> None:
+    with pytest.raises(UserError, match="GITHUB_REPOSITORY is not OWNER/NAME"):
+        read_context(environment(tmp_path, {}, GITHUB_REPOSITORY=repository))
+
+
+@pytest.mark.parametrize("part", [[], "x", 3, None, True])
+@pytest.mark.parametrize("path", [("head",), ("base",), ("head", "repo"), ("head", "sha"), ("number",)])
+def test_any_part_of_a_payload_may_be_of_another_kind(tmp_path: Path, path: tuple[str, ...], part: Any) -> None:
+    event = pull_request("acme/bots")
+    place = event["pull_request"]
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = part
+
+    context = read_context(environment(tmp_path, event))
+
+    assert context is not None
+    assert isinstance(context.head_sha, str)

@@ -8,7 +8,8 @@ import pytest
 
 from turncheck.errors import UserError
 from turncheck.location import Location
-from turncheck.settings import Secret, Settings, combine, from_file, from_flags, from_inputs, options
+from turncheck.secret import Secret
+from turncheck.settings import Settings, combine, from_file, from_flags, from_inputs, options
 
 
 def here(name: str) -> Location:

@@ -144,13 +144,13 @@ def _render(namespace: argparse.Namespace) -> int:
 
 def _publish(namespace: argparse.Namespace) -> int:
     from turncheck.report_commands import PublishRequest, publish_report  # noqa: PLC0415 - not for --help
-    from turncheck.settings import Secret, combine, from_flags  # noqa: PLC0415
+    from turncheck.secret import secret_of  # noqa: PLC0415
+    from turncheck.settings import combine, from_flags  # noqa: PLC0415
 
     settings = combine(from_flags({name: getattr(namespace, name.replace("-", "_")) for name in PUBLISHED}))
-    token = os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN")
     request = PublishRequest(
         repository=namespace.repository or os.environ.get("GITHUB_REPOSITORY", ""),
-        token=settings.token or (Secret(token) if token else None),
+        token=settings.token or secret_of(os.environ, "GITHUB_TOKEN", "GH_TOKEN"),
         settings=settings,
         gates=from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES}),
         report=namespace.report,

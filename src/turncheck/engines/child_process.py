@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from turncheck.errors import UserError
+from turncheck.secret import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +43,8 @@ class Child:
         text = os.pread(self.log.fileno(), _LOG_BYTES, max(0, size - _LOG_BYTES)).decode("utf-8", "replace")
         text = _ESCAPES.sub("", text)
         lines = [line.rstrip().rpartition("\r")[2] for line in text.split("\n")]  # a progress bar: its last state
-        return "\n".join([line for line in lines if line][-LOG_LINES:]) or "(nothing was printed)"
+        end = "\n".join([line for line in lines if line][-LOG_LINES:])
+        return redact(end) or "(nothing was printed)"  # it may tell what it was handed over
 
     def failure(self, happened: str) -> UserError:
         """Return the error to raise: what happened, and the end of the log."""

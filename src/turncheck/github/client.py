@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import requests
 
-    from turncheck.settings import Secret
+    from turncheck.secret import Secret
 
 _Kind = TypeVar("_Kind")
 
@@ -188,13 +188,20 @@ class GitHubClient:
             document = msgspec.json.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise GitHubError(f"GitHub's answer to {request.called} is no JSON") from None
-        if following is not None and _origin(following) != self._origin:
+        if following is not None and not self._is_own(following):
             raise GitHubError(f"GitHub's answer to {request.called} continues on another host")
         return document, following
+
+    def _is_own(self, url: str) -> bool:
+        try:
+            return _origin(url) == self._origin
+        except ValueError:  # it is not an address
+            return False
 
     def _send(self, request: _Request, read: Callable[[requests.Response], _Kind]) -> _Kind:
         """Send it until there is an answer to go on with, and read that."""
         import requests  # noqa: PLC0415 - see __init__
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as above
 
         trouble = ""
         for attempt in range(_ATTEMPTS):
@@ -210,7 +217,8 @@ class GitHubClient:
                 trouble = _unreachable(request, error)
                 if request.creates:
                     raise AnswerLostError(trouble) from None
-            except requests.RequestException as error:
+            except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+                # A proxy or a file of certificates that is none, say. Their own words may quote the token.
                 raise GitHubError(f"{request.called} cannot be sent ({type(error).__name__})") from None
             else:
                 trouble = f"GitHub answers {answer.status_code} to {request.called}: {message}"
@@ -335,9 +343,8 @@ def _message_of(answer: requests.Response) -> str:
     if not isinstance(document, dict):
         return answer.reason or "no reason given"
     errors = document.get("errors")
-    details = [
-        str(error.get("message") or error.get("code") or "") for error in errors or () if isinstance(error, dict)
-    ]
+    listed = [error for error in errors if isinstance(error, dict)] if isinstance(errors, list) else []
+    details = [str(error.get("message") or error.get("code") or "") for error in listed]
     told = "; ".join(part for part in (str(document.get("message") or ""), *details[:3]) if part)
     return told[:500] or answer.reason or "no reason given"
 

@@ -7,13 +7,18 @@ Sources: the list of ``GITHUB_*`` variables and the events' payloads in GitHub's
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.environment import is_address, whole_number, without_login
+from turncheck.errors import UserError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_REPOSITORY: Final = re.compile(r"(?!\.+/)[\w.-]{1,100}/(?!\.+$)[\w.-]{1,200}", re.ASCII)
 NO_COMMIT: Final = "0" * 40
 """In a push event: the branch is new (``before``) or was deleted (``after``)."""
 
@@ -49,6 +54,8 @@ class GitHubContext:
     workspace: Path | None = None
     event: Mapping[str, Any] = field(default_factory=dict, repr=False)
     pull_request: PullRequest | None = None
+    troubles: tuple[str, ...] = ()
+    """Variables that hold what they should not, and were passed over."""
 
     @property
     def repository_url(self) -> str:
@@ -63,7 +70,7 @@ class GitHubContext:
     @property
     def run_number(self) -> int | None:
         """The run's id as a number: later runs have greater ones."""
-        return int(self.run_id) if self.run_id and self.run_id.isdecimal() else None
+        return int(self.run_id) if self.run_id else None
 
     @property
     def head_sha(self) -> str:
@@ -79,11 +86,18 @@ class GitHubContext:
 def read_context(environment: Mapping[str, str]) -> GitHubContext | None:
     """Read the context of this run; ``None`` outside GitHub (no ``GITHUB_REPOSITORY``).
 
-    A payload that is missing or no JSON object counts as empty: everything that needs it then says what it lacks.
+    A payload that is missing or not a JSON object counts as empty: everything that needs it then says what it lacks.
+    A number that is none is passed over, and noted in ``troubles``.
+
+    Raises:
+        UserError: it is not known which server or repository this is, since the variable is not an address or a name.
     """
-    repository = environment.get("GITHUB_REPOSITORY", "")
+    repository = environment.get("GITHUB_REPOSITORY", "").strip()
     if "/" not in repository:
         return None
+    if not _REPOSITORY.fullmatch(repository):
+        raise UserError(f"GITHUB_REPOSITORY is not OWNER/NAME: {repository[:100]!r}")
+    troubles: list[str] = []
     event = _read_event(environment.get("GITHUB_EVENT_PATH", ""))
     workflow_ref = environment.get("GITHUB_WORKFLOW_REF", "")
     return GitHubContext(
@@ -91,10 +105,10 @@ def read_context(environment: Mapping[str, str]) -> GitHubContext | None:
         event_name=environment.get("GITHUB_EVENT_NAME", ""),
         sha=environment.get("GITHUB_SHA", ""),
         ref=environment.get("GITHUB_REF", ""),
-        server_url=(environment.get("GITHUB_SERVER_URL") or "https://github.com").rstrip("/"),
-        api_url=(environment.get("GITHUB_API_URL") or "https://api.github.com").rstrip("/"),
-        run_id=environment.get("GITHUB_RUN_ID") or None,
-        run_attempt=int(environment.get("GITHUB_RUN_ATTEMPT") or 1),
+        server_url=_address(environment, "GITHUB_SERVER_URL", "https://github.com"),
+        api_url=_address(environment, "GITHUB_API_URL", "https://api.github.com"),
+        run_id=_run_id(environment, troubles),
+        run_attempt=_number(environment, "GITHUB_RUN_ATTEMPT", troubles) or 1,
         workflow=environment.get("GITHUB_WORKFLOW") or None,
         workflow_path=_workflow_path(workflow_ref, repository),
         job=environment.get("GITHUB_JOB") or None,
@@ -102,7 +116,28 @@ def read_context(environment: Mapping[str, str]) -> GitHubContext | None:
         workspace=_path(environment.get("GITHUB_WORKSPACE")),
         event=event,
         pull_request=_pull_request(event, repository),
+        troubles=tuple(troubles),
     )
+
+
+def _address(environment: Mapping[str, str], name: str, default: str) -> str:
+    url = environment.get(name, "").strip() or default
+    if not is_address(url):
+        raise UserError(f"{name} is not an address: {without_login(url)[:200]!r}", remedy=f"Usually it is {default}.")
+    return url.rstrip("/")
+
+
+def _number(environment: Mapping[str, str], name: str, troubles: list[str]) -> int | None:
+    text = environment.get(name, "").strip()
+    number = whole_number(text)
+    if text and number is None:
+        troubles.append(f"{name} is not a number and is passed over: {text[:40]!r}")
+    return number
+
+
+def _run_id(environment: Mapping[str, str], troubles: list[str]) -> str | None:
+    number = _number(environment, "GITHUB_RUN_ID", troubles)
+    return None if number is None else str(number)
 
 
 def _path(text: str | None) -> Path | None:
@@ -125,10 +160,10 @@ def _workflow_path(workflow_ref: str, repository: str) -> str | None:
 
 def _pull_request(event: Mapping[str, Any], repository: str) -> PullRequest | None:
     payload = event.get("pull_request")
-    if not isinstance(payload, dict) or not isinstance(payload.get("number"), int):
+    if not isinstance(payload, dict) or type(payload.get("number")) is not int:
         return None
-    head, base = payload.get("head") or {}, payload.get("base") or {}
-    head_repository = (head.get("repo") or {}).get("full_name")
+    head, base = _object(payload.get("head")), _object(payload.get("base"))
+    head_repository = _object(head.get("repo")).get("full_name")
     return PullRequest(
         number=payload["number"],
         head_sha=str(head.get("sha") or ""),
@@ -137,3 +172,7 @@ def _pull_request(event: Mapping[str, Any], repository: str) -> PullRequest | No
         base_sha=str(base.get("sha") or ""),
         fork=head_repository != repository,
     )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

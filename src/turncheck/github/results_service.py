@@ -20,14 +20,18 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, quote, urlsplit
 
 from turncheck import __version__
+from turncheck.environment import is_address, whole_number
+from turncheck.errors import UserError
 from turncheck.github.client import Patience
 from turncheck.github.errors import GitHubError
-from turncheck.settings import Secret
+from turncheck.secret import secret_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import requests
+
+    from turncheck.secret import Secret
 
 BLOCK: Final = 8 * 1024 * 1024
 _SERVICE: Final = "twirp/github.actions.results.api.v1.ArtifactService"
@@ -168,6 +172,7 @@ class ResultsService:
     ) -> requests.Response:
         """Send; try again where the service is busy, and, with ``lost``, where the connection broke."""
         import requests  # noqa: PLC0415 - only where something is sent
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as above
 
         if self._session is None:
             self._session = requests.Session()
@@ -181,7 +186,7 @@ class ResultsService:
                 if answer.status_code not in _BUSY:
                     return answer
                 trouble = f"{called}: the results service answers {answer.status_code}"
-            except requests.RequestException as error:
+            except (requests.RequestException, HTTPError, OSError, ValueError) as error:
                 # The error's own text holds the signed address.
                 trouble = f"{called}: the results service cannot be reached ({type(error).__name__})"
                 if not lost:
@@ -198,24 +203,33 @@ class ResultsService:
 
 def find_service(environment: Mapping[str, str], mask: Callable[[str], object]) -> ResultsService | NoService:
     """Find the service in a job's variables; where there is none, say what to do instead."""
-    url, token = environment.get("ACTIONS_RESULTS_URL", ""), environment.get("ACTIONS_RUNTIME_TOKEN", "")
-    host = urlsplit(environment.get("GITHUB_SERVER_URL") or "https://github.com").hostname or ""
+    url = environment.get("ACTIONS_RESULTS_URL", "")
+    host = _host_of(environment.get("GITHUB_SERVER_URL") or "https://github.com")
     if not (host == "github.com" or host.endswith((".ghe.com", ".localhost"))):
         return NoService(
             "this server has no results service: add a step with actions/upload-artifact to keep the results"
         )
-    if not url or not token:
+    try:
+        token = secret_of(environment, "ACTIONS_RUNTIME_TOKEN")
+    except UserError as error:
+        return NoService(error.what)
+    if not url or token is None:
         return NoService("this job has no results service: add a step with actions/upload-artifact to keep the results")
-    ids = _backend_ids(token)
+    ids = _backend_ids(token.reveal())
     if ids is None:
         return NoService("the job's runtime token does not say which run it is for")
-    parts = urlsplit(url)
-    origin = f"{parts.scheme}://{parts.netloc}"
-    if not _is_safe(origin):
+    if not _is_safe(url):
         return NoService("the results service is not reached by https")
-    days = environment.get("GITHUB_RETENTION_DAYS", "")
-    most = int(days) if days.isdecimal() and int(days) else None
-    return ResultsService(origin, Secret(token), *ids, mask=mask, longest_retention=most)
+    parts = urlsplit(url)
+    most = whole_number(environment.get("GITHUB_RETENTION_DAYS", "")) or None
+    return ResultsService(f"{parts.scheme}://{parts.netloc}", token, *ids, mask=mask, longest_retention=most)
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:  # it is not an address
+        return ""
 
 
 def names_beside(name: str, distinction: str) -> Iterator[str]:
@@ -307,5 +321,7 @@ def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
 
 
 def _is_safe(url: str) -> bool:
+    if not is_address(url):
+        return False
     parts = urlsplit(url)
-    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in {"127.0.0.1", "localhost", "::1"})
+    return parts.scheme == "https" or parts.hostname in {"127.0.0.1", "localhost", "::1"}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from turncheck.engines.embedded.actions.server import HttpActionServer, NoActionServer
-from turncheck.environment import ca_file, expand
+from turncheck.environment import ca_file, expand, is_address, without_login
 from turncheck.errors import UserError
+from turncheck.secret import remember_guessed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from turncheck.engines.embedded.actions.server import ActionServer
     from turncheck.location import Location
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds for one call, as in Rasa."""
+_PRIVATE: Final = ("token", "params", "headers", "basic_auth")
+_SENDABLE: Final = re.compile(r"(?:[\x21-\x7e\xa0-\xff](?:[\t\x20-\x7e\xa0-\xff]*[\x21-\x7e\xa0-\xff])?)?")
+"""What a header carries (RFC 9110, 5.5), Latin-1 included, as Rasa's client sends it; no blanks around it."""
+_HALF_CHARACTER: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,8 @@ def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionE
         UserError: an address that cannot be called, or a variable that is not set.
     """
     parameters = {key: _expanded(value, environment, endpoint.location) for key, value in endpoint.parameters.items()}
+    for key in _PRIVATE:
+        _remember(parameters.get(key))
     url = parameters.get("url")
     if not url:
         return None
@@ -94,9 +102,15 @@ def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionE
             f"'basic_auth' of '{endpoint.name}' needs a username and a password, and nothing else",
             location=endpoint.location,
         )
+    headers = _texts(parameters, "headers", endpoint)
+    for key, texts in {"headers": [*headers, *headers.values()], "basic_auth": login.values()}.items():
+        _ensure_sendable(texts, key, endpoint)
+    for text in (*params, *params.values()):
+        if _HALF_CHARACTER.search(text):
+            raise _not_sendable("params", endpoint)
     return ActionEndpoint(
         url=checked_address(url, endpoint.location),
-        headers=_texts(parameters, "headers", endpoint),
+        headers=headers,
         params=params,
         basic_auth=(login["username"], login["password"]) if login else None,
         cafile=parameters.get("cafile") or ca_file(environment),
@@ -112,21 +126,38 @@ def _texts(parameters: Mapping[str, Any], key: str, endpoint: Endpoint) -> dict[
     return {str(name): str(value) for name, value in found.items()}
 
 
+def _ensure_sendable(texts: Iterable[str], key: str, endpoint: Endpoint) -> None:
+    """Refuse what no header can carry, without showing it: it may be a login."""
+    if not all(_SENDABLE.fullmatch(text) for text in texts):
+        raise _not_sendable(key, endpoint)
+
+
+def _not_sendable(key: str, endpoint: Endpoint) -> UserError:
+    return UserError(
+        f"'{key}' of '{endpoint.name}' contains a line break or another character that cannot be sent",
+        location=endpoint.location,
+        remedy="Remove it; a variable that it takes (`${NAME}`) may have a line break at its end.",
+    )
+
+
+def _remember(value: Any) -> None:
+    """What opens the action server is not shown where something breaks."""
+    if isinstance(value, dict):
+        for item in value.values():
+            _remember(item)
+    elif isinstance(value, str):
+        remember_guessed(value)
+
+
 def checked_address(url: object, location: Location | None) -> str:
     """Return the address of an action server.
 
     Raises:
         UserError: it cannot be called.
     """
-    try:
-        address = urlsplit(str(url))
-        (address.hostname or "").encode("idna")  # fails for a name that no network can ask for
-        usable = address.scheme in {"http", "https"} and bool(address.hostname) and (address.port or 1) > 0
-    except ValueError:
-        usable = False
-    if not usable:
+    if not is_address(str(url)):
         raise UserError(
-            f"'{url}' is no address of an action server",
+            f"'{without_login(str(url))}' is not an address of an action server",
             location=location,
             remedy="Write it as http://host:port/webhook.",
         )

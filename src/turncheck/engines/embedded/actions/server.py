@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urljoin, urlsplit
 
 from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
+from turncheck.secret import redact
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -173,8 +174,8 @@ class HttpActionServer:
             ) from error
         except (requests.exceptions.ChunkedEncodingError, HTTPError) as error:
             raise self._cut(name) from error
-        except (requests.RequestException, OSError) as error:
-            raise CallFailedError("failed", f"calling {self.place}: {error}") from error
+        except (requests.RequestException, OSError) as error:  # its own words may quote a header
+            raise CallFailedError("failed", f"{self.place} cannot be called ({type(error).__name__})") from error
 
     def _post(self, session: requests.Session, request: _Request) -> requests.Response:
         """Send the call, and follow where the answer sends it on to, as Rasa's client does."""
@@ -363,5 +364,5 @@ def _parsed(text: str | bytes) -> Any:
 
 def _clipped(told: Any) -> str:
     """Return what a server tells, cut to what somebody would read."""
-    shown = str(told)[:_MOST_TOLD]
+    shown = redact(str(told)[:_MOST_TOLD])  # it may tell what opens it
     return shown.encode("utf-8", "replace").decode()
