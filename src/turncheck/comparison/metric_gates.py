@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, family_of, find_metric, metrics_of
 from turncheck.comparison.model import FailedBy, GateResult, and_copies
-from turncheck.comparison.wording import difference, figure
+from turncheck.comparison.wording import change, figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,8 +100,8 @@ def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: 
 
 def _judge_drop(comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> GateResult:
     shared = _shared_examples(delta)
-    change = shared.delta if shared else delta.delta or 0.0
-    drop = change if delta.better == "lower" else -change
+    difference = shared.delta if shared else delta.delta or 0.0
+    drop = difference if delta.better == "lower" else -difference
     too_far = drop > rule.limit + _ROUNDING and not (rule.significant and delta.judgement == "noise")
     reason = f"{rule.name}: {_told(delta)}"
     if too_far:
@@ -129,7 +129,7 @@ def _told(delta: MetricDelta) -> str:
     where = " on the examples both sides judged" if shared else ""
     noise = ", within noise" if delta.judgement == "noise" else ""
     told = f"{figure(base, delta.kind)} to {figure(value, delta.kind)}"
-    return f"{told} ({difference(value - base, delta.kind)}{noise}){where}"
+    return f"{told} ({change(base, value, delta.kind)}{noise}){where}"
 
 
 def _why_no_baseline(comparison: Comparison | None) -> str:

@@ -82,6 +82,13 @@ class MetricDelta(_Part, frozen=True, kw_only=True):
     judgement: Judgement = "not judged"
     significance: Significance | None = None
 
+    @property
+    def sides(self) -> tuple[float | None, float | None]:
+        """Base and value that the judgement is about: where the sides judged others, those of what both judged."""
+        if self.shared is not None and self.judgement != "not judged":
+            return self.shared.base, self.shared.value
+        return self.base, self.value
+
 
 Edit = Literal["edited", "renamed", "moved"]
 

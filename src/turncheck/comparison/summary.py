@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.model import number_of
-from turncheck.comparison.wording import count, difference
+from turncheck.comparison.wording import change, count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,8 +68,8 @@ def _changed(comparison: Comparison) -> str:
     f1 = comparison.metric("nlu.intents.f1")
     if f1 and f1.delta is not None and f1.judgement in {"better", "worse", "noise"}:
         word = {"better": "real gain", "worse": "real drop", "noise": "within noise"}[f1.judgement]
-        change = f1.shared.delta if f1.shared else f1.delta
-        told.append(f"F1 of the intents {difference(change, 'score')} ({word})")
+        base, value = f1.sides
+        told.append(f"F1 of the intents {change(base or 0.0, value or 0.0, 'score')} ({word})")
     cases = (
         *(comparison.examples, comparison.entities, comparison.responses),
         *(comparison.stories, comparison.e2e, comparison.batch),

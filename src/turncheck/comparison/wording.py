@@ -6,6 +6,7 @@ difference that is not zero never as zero: a reader takes these three for exact.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from turncheck.plurals import count
@@ -13,10 +14,13 @@ from turncheck.plurals import count
 if TYPE_CHECKING:
     from turncheck.comparison.metrics import Kind
 
-__all__ = ["count", "difference", "figure"]
+__all__ = ["change", "count", "difference", "figure"]
 
 MINUS: Final = "−"
 _LEAST: Final = 0.001
+_EXACT: Final = 1e-12
+_NONE: Final = "±0"
+_HARDLY_ANY: Final = "≈ ±0"
 
 
 def figure(value: float, kind: Kind, *, apart_from: float | None = None) -> str:
@@ -48,9 +52,25 @@ def difference(delta: float, kind: Kind) -> str:
     >>> difference(-0.0352, "score"), difference(0.00004, "score"), difference(0, "score"), difference(-2, "count")
     ('−0.035', '≈ ±0', '±0', '−2')
     """
-    if abs(delta) < 1e-12:
-        return "±0"
+    if abs(delta) < _EXACT:
+        return _NONE
     sign = "+" if delta > 0 else MINUS
     if kind == "count":
         return f"{sign}{abs(delta):,.0f}"
-    return f"{sign}{abs(delta):.3f}" if abs(delta) >= _LEAST else "≈ ±0"
+    return f"{sign}{abs(delta):.3f}" if abs(delta) >= _LEAST else _HARDLY_ANY
+
+
+def change(base: float, value: float, kind: Kind) -> str:
+    """Show the difference between two figures as they are shown, so that the three add up for who reads them.
+
+    >>> change(0.8754, 0.8637, "score"), difference(0.8637 - 0.8754, "score")
+    ('−0.011', '−0.012')
+    >>> change(0.9741, 0.97409, "score"), change(2, 1, "count")
+    ('≈ ±0', '−1')
+    """
+    if kind == "count":
+        return difference(value - base, kind)
+    shown = float(Decimal(figure(value, kind)) - Decimal(figure(base, kind)))
+    if shown:
+        return difference(shown, kind)
+    return _NONE if abs(value - base) < _EXACT else _HARDLY_ANY

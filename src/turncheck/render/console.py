@@ -133,7 +133,7 @@ def _figures(console: Console, rows: list[MainMetric], *, compared: bool) -> Non
         table.add_column(heading, justify="right")
     table.add_column("")
     for row in rows:
-        label = Text(f"{row.label} {text(row.subject, 40)}".rstrip())
+        label = Text(f"{row.title} {text(row.subject, 40)}".rstrip())
         cells = (row.base, row.now, row.change) if compared else (row.now,)
         table.add_row(label, *map(Text, cells), _mark(row))
     console.print(table)

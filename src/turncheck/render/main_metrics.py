@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
 from turncheck.comparison.model import number_of
-from turncheck.comparison.wording import difference, figure
+from turncheck.comparison.wording import change, figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from turncheck.comparison.metrics import Kind
     from turncheck.comparison.model import ChangedCases, Comparison, MetricDelta
     from turncheck.report.model import Report
 
@@ -19,8 +20,8 @@ Mark = Literal["real gain", "real drop", "within noise", "unchanged", "better", 
 
 MARKS: Final[dict[Mark, str]] = {"real gain": "🟢", "real drop": "🔴", "better": "🟢", "worse": "🔴"}
 """The signs beside the words: never instead of them."""
-ON_SHARED: Final = " on the sentences of both"
-"""The note of a change that is about fewer sentences than the figures beside it."""
+SHARED: Final = " (shared sentences)"
+"""Behind the label of a row whose figures are those of the sentences that both sides judged."""
 _ONLY_IF_ANY: Final = frozenset({"validation.warnings", "core.passed", "e2e.passed", "batch.passed"})
 _OF: Final = {"core.passed": "core.failed", "e2e.passed": "e2e.failed", "batch.passed": "batch.failed"}
 _TESTS: Final[dict[str, Callable[[Comparison], ChangedCases]]] = {
@@ -34,8 +35,9 @@ _TESTS: Final[dict[str, Callable[[Comparison], ChangedCases]]] = {
 class MainMetric:
     """A row: what it is (``subject`` is a name from the project), both sides in words, and what the change is worth.
 
-    Change and mark are about what both sides judged; ``note`` goes behind them and says so, or how many tests are new
-    and how many gone.
+    A row adds up: where the sides judged different sentences, its figures are those of the sentences that both judged,
+    which ``on_shared`` says; ``whole`` then has those of all sentences of each side. Where they ran different tests,
+    ``note`` says in words what became of them.
     """
 
     label: str
@@ -46,6 +48,13 @@ class MainMetric:
     mark: Mark
     name: str
     note: str = ""
+    on_shared: bool = False
+    whole: str = ""
+
+    @property
+    def title(self) -> str:
+        """The label, and which sentences it is about."""
+        return f"{self.label}{SHARED if self.on_shared else ''}"
 
 
 def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetric]:
@@ -57,16 +66,21 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
         metric, delta = current.get(name), deltas.get(name)
         if (metric is None and delta is None) or (name in _ONLY_IF_ANY and not _any(name, current, deltas)):
             continue
+        on_shared = delta is not None and is_on_shared(delta)
+        whole = f"{_base(delta, deltas)} → {_now(metric, current)}"
+        base, now = sides_of(delta) if delta and on_shared else (_base(delta, deltas), _now(metric, current))
         rows.append(
             MainMetric(
                 label=label,
                 subject=subject,
-                base=_base(delta, deltas),
-                now=_now(metric, current),
+                base=base,
+                now=now,
                 change=change_of(delta) if delta else "",
                 mark=mark(delta) if delta else "",
                 name=name,
-                note=_note(delta, comparison) if delta and comparison else "",
+                note=_what_became_of_tests(delta, comparison) if delta and comparison else "",
+                on_shared=on_shared,
+                whole=whole if on_shared else "",
             )
         )
     if comparison and comparison.changed_items:
@@ -77,32 +91,41 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
 
 
 def change_of(delta: MetricDelta) -> str:
-    """The difference; where the sides judged different sentences or tests, that on those of both."""
-    if delta.delta is None or (delta.name in _OF and mark(delta) == ""):
+    """The difference between the two figures beside it; of different tests it is told in words."""
+    if delta.name in _OF and (delta.shared is not None or not mark(delta)):
         return ""
-    return difference(_judged(delta), delta.kind)
+    base, value = delta.sides
+    return "" if base is None or value is None else change(base, value, delta.kind)
 
 
-def _judged(delta: MetricDelta) -> float:
-    judged = delta.shared is not None and mark(delta) != ""
-    return delta.shared.delta if delta.shared is not None and judged else delta.delta or 0.0
+def is_on_shared(delta: MetricDelta) -> bool:
+    """Whether the figures that are shown are not those of all sentences."""
+    return delta.name not in _OF and sides_of(delta) != (
+        _shown(delta.base, delta.kind),
+        _shown(delta.value, delta.kind),
+    )
 
 
-def _note(delta: MetricDelta, comparison: Comparison) -> str:
-    if delta.name in _OF:
-        return _new_and_gone(_TESTS[delta.name](comparison))
-    return note_of(delta)
+def sides_of(delta: MetricDelta) -> tuple[str, str]:
+    """The two figures that a change is the difference of."""
+    base, value = delta.sides
+    return _shown(base, delta.kind), _shown(value, delta.kind)
 
 
-def note_of(delta: MetricDelta) -> str:
-    """Say so where a change is not that of the figures beside it."""
-    told = difference(_judged(delta), delta.kind) == difference(delta.delta or 0.0, delta.kind)
-    return "" if told else ON_SHARED
+def _shown(value: float | None, kind: Kind) -> str:
+    return "–" if value is None else figure(value, kind)
 
 
-def _new_and_gone(tests: ChangedCases) -> str:
-    """How many tests only one side has: ``2 new (1 fails), 7 gone``."""
+def _what_became_of_tests(delta: MetricDelta, comparison: Comparison) -> str:
+    """Where the sides ran different tests: ``1 broke, 2 new (1 fails), 7 gone``."""
+    if delta.name not in _OF:
+        return ""
+    tests = _TESTS[delta.name](comparison)
     parts = []
+    if delta.shared is not None:
+        repaired = (*tests.better, *(case for case in tests.edited if case.passed and not case.base_passed))
+        numbers = ((number_of(tests.became_wrong), "broke"), (number_of(repaired), "repaired"))
+        parts += [f"{number:,} {word}" for number, word in numbers if number]
     if tests.added:
         failing = number_of(tests.added_failing)
         fails = f" ({failing:,} {'fails' if failing == 1 else 'fail'})" if failing else ""

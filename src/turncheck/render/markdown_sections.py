@@ -118,12 +118,12 @@ class _Writer:
         if comparison and comparison.judged:
             header = trusted("| | base | now | change |\n|---|---:|---:|:---|")
             built = [
-                row([_label(m.label, m.subject), trusted(m.base), trusted(m.now), marked(m.change, m.mark, m.note)])
+                row([_label(m.title, m.subject), trusted(m.base), trusted(m.now), marked(m.change, m.mark, m.note)])
                 for m in rows[:BUILT]
             ]
         else:
             header = trusted("| | now |\n|---|---:|")
-            built = [row([_label(m.label, m.subject), trusted(m.now)]) for m in rows[:BUILT]]
+            built = [row([_label(m.title, m.subject), trusted(m.now)]) for m in rows[:BUILT]]
         return Section("metrics", trusted(""), tuple(built), len(rows), self.where, header=header)
 
     def failures(self, report: Report) -> Iterable[Section]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.wording import count, figure
-from turncheck.render.main_metrics import MARKS, ON_SHARED, change_of, mark, note_of
+from turncheck.render.main_metrics import MARKS, SHARED, change_of, is_on_shared, mark, sides_of
 from turncheck.render.markdown_entries import row
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.sinks.markdown import Markdown, code_cell, join, trusted
@@ -16,18 +16,15 @@ if TYPE_CHECKING:
     from turncheck.render.main_metrics import Mark
     from turncheck.report.model import Report
 
-FOOTNOTE = "\\*"
-"""Leads to the line below the table that says which sentences both sides judged."""
 _PREFIX, _SUFFIX = "nlu.intents[", "].f1"
 
 
 def marked(change: str, mark: Mark, note: str = "") -> Markdown:
     """A difference, its worth and what to know about it, in one cell and short words: all must show on a phone."""
     if mark == "unchanged":
-        told = "same" if change == "±0" else f"{change} same"
+        told = "same" if change in {"±0", ""} else f"{change} same"
     else:
         told = " ".join(part for part in (change, MARKS.get(mark, ""), mark) if part)
-    note = f" {FOOTNOTE}" if note == ON_SHARED else note
     return trusted(f"{told}{note}".removeprefix("; "))
 
 
@@ -35,7 +32,7 @@ def intent_table(report: Report, compared: Comparison | None, where: Markdown) -
     """F1 of each intent: those that changed if there is a base, else all; the worst first."""
     if compared is None:
         return _all_intents(report, where)
-    changed = [m for m in compared.metrics if is_intent(m.name) and (m.delta or m.judgement in {"better", "worse"})]
+    changed = [m for m in compared.metrics if is_intent(m.name) and m.delta is not None and change_of(m) != "±0"]
     changed.sort(key=lambda metric: (metric.judgement not in {"worse", "better"}, metric.delta or 0.0, metric.name))
     header = trusted("| F1 of the intent | base | now | change |\n|---|---:|---:|:---|")
     rows = tuple(_changed_intent(metric) for metric in changed[:BUILT])
@@ -44,8 +41,9 @@ def intent_table(report: Report, compared: Comparison | None, where: Markdown) -
 
 
 def _changed_intent(metric: MetricDelta) -> Markdown:
-    change = marked(change_of(metric), mark(metric), note_of(metric))
-    return row([_name(metric.name), trusted(_score(metric.base)), trusted(_score(metric.value)), change])
+    base, value = sides_of(metric)
+    name = join([_name(metric.name), trusted(SHARED if is_on_shared(metric) else "")])
+    return row([name, trusted(base), trusted(value), marked(change_of(metric), mark(metric))])
 
 
 def _all_intents(report: Report, where: Markdown) -> Section:

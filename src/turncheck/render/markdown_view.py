@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.baseline import WAYS
-from turncheck.comparison.wording import count, difference, figure
-from turncheck.render.main_metrics import ON_SHARED, main_metrics, mark, note_of
+from turncheck.comparison.wording import count
+from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown_sections import all_sections
-from turncheck.render.markdown_tables import FOOTNOTE, is_intent
 from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, ticked, trusted
 
 if TYPE_CHECKING:
@@ -77,19 +76,18 @@ def _examples(report: Report, comparison: Comparison) -> Markdown:
     cases = comparison.examples
     if not (cases.added or cases.removed or cases.edited):
         return trusted("")
-    starred = any(metric.note == ON_SHARED for metric in main_metrics(report, comparison)) or any(
-        is_intent(metric.name) and note_of(metric) for metric in comparison.metrics
-    )
     same = cases.shared - len(cases.edited)
     line = f"Both sides judged {count(same, 'sentence')}" if same else "No sentence was judged on both sides"
-    f1 = comparison.metric("nlu.intents.f1")
-    if f1 and f1.shared:
-        one, other = figure(f1.shared.base, "score"), figure(f1.shared.value, "score")
-        worth = f", {mark(f1)}" if mark(f1) else ""
-        line += f": F1 of the intents {one} → {other} ({difference(f1.shared.delta, 'score')}{worth})"
     numbers = ((cases.added, "new"), (cases.removed, "gone"), (len(cases.edited), "edited"))
-    others = [f"{number:,} {word}" for number, word in numbers if number]
-    return trusted(f"{f'{FOOTNOTE} ' if starred else ''}{line}; {', '.join(others)}.")
+    others = ", ".join(f"{number:,} {word}" for number, word in numbers if number)
+    rows = [metric for metric in main_metrics(report, comparison) if metric.on_shared]
+    whole = [join([trusted(f"{row.label} "), *_subject(row.subject), trusted(row.whole)]) for row in rows]
+    of_all = [trusted(" On all sentences of each side: "), join(whole, "; "), trusted(".")] if whole else []
+    return join([trusted(f"{line}; {others}."), *of_all])
+
+
+def _subject(name: str) -> list[Markdown]:
+    return [code(name, 40), trusted(" ")] if name else []
 
 
 def _footer(report: Report, links: Links) -> Markdown:

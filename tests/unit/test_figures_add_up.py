@@ -1,0 +1,101 @@
+"""Rows that add up: the change is the difference of the two figures beside it, as they are shown."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pull_request import LINKS
+from report_builder import BASE_COMMIT, example, report
+
+from turncheck.comparison.baseline import Present
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.comparison.wording import change, figure
+from turncheck.render.console import render_console
+from turncheck.render.markdown import render_comment
+from turncheck.report.model import GateSettings, NluPrediction
+
+_ROW = re.compile(r"^\| (?P<label>[^|]+) \| (?P<base>[\d.]+) \| (?P<now>[\d.]+) \| (?P<change>[^|]*) \|$", re.MULTILINE)
+_LINE = re.compile(
+    r"^(?P<label>\S.*?) {2,}(?P<base>[\d.]+) +(?P<now>[\d.]+) +(?P<change>[+−±≈]\S*(?: ±0)?)", re.MULTILINE
+)
+_NUMBER = re.compile(r"[+−][\d.]+")
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_a_change_is_the_difference_of_the_figures_as_they_are_shown(base: float, value: float) -> None:
+    shown = change(base, value, "score")
+    difference = Decimal(figure(value, "score")) - Decimal(figure(base, "score"))
+
+    assert (Decimal(shown.replace("−", "-")) if "±" not in shown else 0) == difference
+    assert (shown == "±0") == (abs(value - base) < 1e-12) or "≈" in shown or difference
+
+
+def sentence(number: int, *, wrong: bool) -> NluPrediction:
+    intents = ("greet", "order", "bye")
+    intent = intents[number % 3]
+    text = chr(0x4E00 + number) * 6  # like no other: nothing is taken for an edit
+    return example(text, intent, intents[(number + 1) % 3] if wrong else None, line=number + 1)
+
+
+side = st.dictionaries(st.integers(0, 60), st.booleans(), min_size=2, max_size=40)
+
+
+@settings(max_examples=60, deadline=None)
+@given(side, side)
+def test_every_row_of_the_table_adds_up(before: dict[int, bool], after: dict[int, bool]) -> None:
+    rules = GateSettings(max_regression=("nlu.intents.f1: 0",))
+    base = report(
+        examples=[sentence(one, wrong=wrong) for one, wrong in before.items()], commit=BASE_COMMIT, settings=rules
+    )
+    head = report(examples=[sentence(one, wrong=wrong) for one, wrong in after.items()], settings=rules)
+    comparison = compare(head, Present(base, "git"))
+    verdict = judge(head, comparison, rules)
+
+    comment = str(render_comment(head, comparison, verdict, LINKS).content)
+    console = str(render_console(head, comparison, verdict, LINKS).content)
+
+    rows = [*_ROW.finditer(comment), *_LINE.finditer(console)]
+    assert len(rows) >= 2
+    for row in rows:
+        told = _NUMBER.search(row["change"])
+        assert Decimal(told[0].replace("−", "-") if told else 0) == Decimal(row["now"]) - Decimal(row["base"]), row[0]
+    for gate in verdict.gates:
+        for base_figure, now, told_change in re.findall(r"([\d.]+) to ([\d.]+) \((.*?)[,)]", gate.reason):
+            number = _NUMBER.fullmatch(told_change)
+            assert Decimal(now) - Decimal(base_figure) == Decimal(number[0].replace("−", "-") if number else 0)
+
+
+def test_where_the_test_sentences_changed_the_row_is_about_the_shared_ones_and_the_whole_is_said_below() -> None:
+    base = report(examples=[sentence(i, wrong=i in {0, 1}) for i in range(16)], commit=BASE_COMMIT)
+    head = report(examples=[sentence(i, wrong=i in {0, 1, 2, 20, 21}) for i in range(24) if i not in {4, 5}])
+
+    comparison = compare(head, Present(base, "git"))
+    text = str(render_comment(head, comparison, judge(head, comparison, head.settings), LINKS).content)
+
+    assert "| Intents, accuracy (shared sentences) | 0.857 | 0.786 | −0.071 within noise |" in text
+    assert "Both sides judged 14 sentences; 8 new, 2 gone." in text
+    assert "Intents, accuracy 0.875 → 0.773." in text
+
+
+def test_a_drop_names_what_became_worse_of_what_both_sides_judged_the_worst_first() -> None:
+    """New sentences that are wrong from the start, and old errors, are not behind the drop."""
+    rules = GateSettings(max_regression=("nlu.intents.f1: 0",))
+    unsure = example(sentence(2, wrong=False).text, "bye", "greet", line=3, confidence=0.4)
+    sure = example(sentence(3, wrong=False).text, "greet", "order", line=4, confidence=0.8)
+    shared = [sentence(i, wrong=i == 0) for i in range(12)]
+    base = report(examples=shared, commit=BASE_COMMIT, settings=rules)
+    new = [sentence(i, wrong=True) for i in range(30, 36)]
+    head = report(examples=[*new, *shared[:2], unsure, sure, *shared[4:]], settings=rules)
+
+    comparison = compare(head, Present(base, "git"))
+    gate = next(one for one in judge(head, comparison, rules).gates if one.name.startswith("max-regression"))
+
+    assert gate.reason.endswith("on the examples both sides judged, more than 0")
+    assert [cause.what for cause in gate.failed_by] == [
+        f"{sure.text}: expected greet, got order",
+        f"{unsure.text}: expected bye, got greet",
+    ]
