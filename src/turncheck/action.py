@@ -164,6 +164,7 @@ def _publish_run(
         artifact_name=settings.artifact_name,
         gates={name: value for name, value in given.items() if name in GATES},
         say=lambda text: write(command("warning", text, title="turncheck") + "\n"),
+        flavour=settings.junit_flavour,
     )
     found = reader.read(run_id)
     folder = Path(settings.out)

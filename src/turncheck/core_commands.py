@@ -164,6 +164,7 @@ def _measured(options: CoreTestOptions, project: Project, stories: Sequence[Stor
                     training=with_story_sentences(project).nlu.examples if options.end_to_end else (),
                     max_stories=options.max_stories,
                     at_once=1 if rasa is None else rasa.at_once,
+                    timed=screen.timer("core"),
                 )
             if rasa is not None:
                 rasa.ensure_same_model(core)

@@ -31,7 +31,7 @@ from turncheck.validation.coverage import coverage, reached_by_conversations
 from turncheck.validation.test_case_names import check_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from turncheck.engines.base import ConversationEngine
     from turncheck.finding import Finding
@@ -87,7 +87,7 @@ def run_test_e2e(
             _talking_to(options.rasa, assistant, project, environment, screen) as (engine, rasa),
             screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"),
         ):
-            return _measured(engine, rasa, read.cases, options.run, progress)
+            return _measured(engine, rasa, read.cases, options.run, progress, timed=screen.timer("e2e"))
 
     measured = as_far_as_it_goes(measure)
     finished, stopped = measured.finished, measured.stopped
@@ -134,9 +134,11 @@ def _measured(
     cases: Sequence[E2ECase],
     run: CaseRun,
     progress: Progress,
+    *,
+    timed: Callable[[int, float], None],
 ) -> _E2EMeasurement:
     try:
-        result = evaluate_cases(engine, cases, run, progress.finished)
+        result = evaluate_cases(engine, cases, run, progress.finished, timed)
         if rasa is not None:
             rasa.ensure_same_model(result)
     except CutShortError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from turncheck.errors import UserError
 from turncheck.finding import Finding
 from turncheck.location import Location
+from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_e2e_cases, find_files_without_tests, find_test_nlu, find_test_stories
 
@@ -53,6 +54,21 @@ def read_given(settings: Settings) -> Project:
         data=[Path(path) for path in settings.data] or None,
         config=Path(settings.config) if settings.config else None,
     )
+
+
+def file_of_all(root: Path, settings_file: Path | None, read: Iterable[str]) -> str | None:
+    """Return the file that stands for the assistant as a whole, relative to its folder; ``None`` where it has none.
+
+    The gates, and what was not run, are shown there: the settings where there are any, else the first file that is.
+
+    Args:
+        root: the assistant's folder.
+        settings_file: its ``turncheck.yml``, or the one beside it that names it.
+        read: files by their paths in the assistant's folder, the best first.
+    """
+    if settings_file is not None:
+        return ProjectFolder(root).name(settings_file)
+    return next((path for path in read if (root / path).is_file()), None)
 
 
 def read_tests(settings: Settings) -> Tests:

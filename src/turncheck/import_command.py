@@ -17,10 +17,12 @@ from turncheck.evaluation.imported_shapes import (
 )
 from turncheck.evaluation.imported_stories import STORY_REPORT, import_core
 from turncheck.files import write_file
+from turncheck.given import file_of_all
 from turncheck.project.reader import read_nlu, read_stories
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
 from turncheck.report.codec import MAX_BYTES, encode
 from turncheck.report.model import EngineInfo, ProjectInfo, Report, Skipped, Source, Tool
+from turncheck.settings import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +108,7 @@ def import_results(
     missing += ["core"] if core is None else []
     return Report(
         tool=Tool(name="turncheck", version=__version__),
-        project=ProjectInfo(name=project.resolve().name, root=root),
+        project=ProjectInfo(name=project.resolve().name, root=root, file=_file_of_all(project)),
         source=source or Source(),
         seed=0,
         engine=EngineInfo(name="rasa", version="unknown", notes=("Measured by `rasa test`, imported from its files.",)),
@@ -114,6 +116,11 @@ def import_results(
         core=core,
         skipped=tuple(Skipped(evaluation=evaluation, reason=reason) for evaluation in (*missing, "e2e")),
     )
+
+
+def _file_of_all(project: Path) -> str | None:
+    settings = project / FILE_NAME
+    return file_of_all(project, settings if settings.is_file() else None, ("config.yml", "domain.yml"))
 
 
 def _nlu(files: _Files, places: dict[tuple[str, str | None], Location]) -> Nlu | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from turncheck.render.links import Links
     from turncheck.report.model import Report
     from turncheck.screen import Screen
+    from turncheck.settings import JunitFlavour
 
 FindBaseline = Callable[["Report"], "Baseline"]
 
@@ -73,15 +74,21 @@ def run_job(inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: S
                 baseline = find_baseline(report)
         except KeyboardInterrupt:
             report = structs.replace(report, stopped=INTERRUPTED)
-    return conclude(report, baseline, links, inputs.rules)
+    return conclude(report, baseline, links, inputs.rules, inputs.settings.junit_flavour)
 
 
-def conclude(report: Report, baseline: Baseline, links: Links, places: Places = MappingProxyType({})) -> Outcome:
+def conclude(
+    report: Report,
+    baseline: Baseline,
+    links: Links,
+    places: Places = MappingProxyType({}),
+    flavour: JunitFlavour = "common",
+) -> Outcome:
     """Compare, judge and render: everything that follows from reports alone; ``places`` as in :func:`judge`."""
     comparison = compare(report, baseline)
     verdict = judge(report, comparison, report.settings, places)
     links = replace(links, base_commit=_commit_found(baseline))
-    renderings = render_outputs(report, comparison, verdict, links)
+    renderings = render_outputs(report, comparison, verdict, links, flavour)
     if isinstance(baseline, Present):
         # So that whoever publishes later, with a token that may write, can compare the same two again.
         renderings += (Rendered(BASELINE_NAME, "application/json", encode(baseline.report)),)

@@ -75,6 +75,7 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
         name=context.repository.partition("/")[2] if context is not None and not root else None,
         ignored=file.ignored,
         rules=file.rules,
+        settings_file=file.path,
         hosts=settings.allow_hosts if in_action or settings.allow_hosts else None,
         environment=environment,
     )

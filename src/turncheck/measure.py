@@ -11,7 +11,7 @@ from turncheck.comparison.gate_rules import read_rules
 from turncheck.engine_choice import chosen_engines
 from turncheck.engines.base import INTERRUPTED
 from turncheck.errors import UserError
-from turncheck.given import read_given, read_tests
+from turncheck.given import file_of_all, read_given, read_tests
 from turncheck.measured import as_far_as_it_goes, not_run
 from turncheck.plurals import count
 from turncheck.project.config import smallest_max_history
@@ -33,6 +33,7 @@ from turncheck.secret import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from turncheck.assistants import AssistantOptions
     from turncheck.engine_choice import Engines
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from turncheck.given import Tests
     from turncheck.location import Location
     from turncheck.project.e2e_model import E2ECases
+    from turncheck.project.files import Role
     from turncheck.project.model import Project, Story
     from turncheck.report.model import Core, EndToEnd, Evaluation, KindCoverage
     from turncheck.screen import Screen
@@ -57,7 +59,7 @@ class Inputs:
     ``root`` is the project's path in its repository, ``name`` what it is called where its folder's name says nothing;
     ``ignored`` the codes to leave out and where they stand; ``rules`` where the gates' lines stand; ``hosts`` the hosts
     that addresses in the project's files may name beside loopback (``None``: any); ``environment`` what
-    ``endpoints.yml`` may refer to and child processes get.
+    ``endpoints.yml`` may refer to and child processes get; ``settings_file`` the ``turncheck.yml`` that was read.
     """
 
     settings: Settings
@@ -68,6 +70,7 @@ class Inputs:
     rules: Mapping[str, Location] = field(default_factory=dict)
     hosts: tuple[str, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    settings_file: Path | None = None
 
 
 def measure(inputs: Inputs, screen: Screen) -> Report:
@@ -101,7 +104,11 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: S
     settings, nlu, e2e = inputs.settings, run.nlu_measurement, run.e2e_section
     return Report(
         tool=Tool(name="turncheck", version=__version__),
-        project=ProjectInfo(name=inputs.name or project.name, root=inputs.root),
+        project=ProjectInfo(
+            name=inputs.name or project.name,
+            root=inputs.root,
+            file=file_of_all(project.root, inputs.settings_file, _by_role(project)),
+        ),
         source=inputs.source,
         seed=settings.seed,
         engine=run.engines.info(measured=nlu.engine if nlu else None),
@@ -115,6 +122,12 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: S
         stopped=run.stopped,
         timings=dict(screen.timings),
     )
+
+
+def _by_role(project: Project) -> list[str]:
+    """The project's files, those first that there is one of."""
+    roles: tuple[Role, ...] = ("config", "domain", "data", "endpoints")
+    return [file.path for role in roles for file in project.files if file.role == role]
 
 
 # --- what is run -----------------------------------------------------------------------------------------------------
@@ -217,7 +230,13 @@ class _Run:
             nlu = engines.nlu if any(map(_has_text, stories)) else None
             training = with_story_sentences(self.project).nlu.examples
             return evaluate_stories(
-                engines.ensemble, stories, nlu=nlu, end_to_end=True, training=training, at_once=engines.at_once
+                engines.ensemble,
+                stories,
+                nlu=nlu,
+                end_to_end=True,
+                training=training,
+                at_once=engines.at_once,
+                timed=self.screen.timer("core"),
             )
 
         with self.screen.step("core", f"Testing {count(len(told), 'story', 'stories')}"):
@@ -248,7 +267,7 @@ class _Run:
         def all_cases() -> EndToEnd:
             with running_server(self._assistant(), self.project, self.inputs.environment, self.screen) as server:
                 engine = self.engines.assistant(server)
-                return evaluate_cases(engine, read.cases, CaseRun(workers=workers))
+                return evaluate_cases(engine, read.cases, CaseRun(workers=workers), timed=self.screen.timer("e2e"))
 
         with self.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
             return self._measured("e2e", all_cases)

@@ -17,17 +17,20 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison, Verdict
     from turncheck.render.links import Links
     from turncheck.report.model import Report
+    from turncheck.settings import JunitFlavour
 
 RASA_FOLDER = "rasa"
 
 
-def render_outputs(report: Report, comparison: Comparison, verdict: Verdict, links: Links) -> tuple[Rendered, ...]:
+def render_outputs(
+    report: Report, comparison: Comparison, verdict: Verdict, links: Links, flavour: JunitFlavour = "common"
+) -> tuple[Rendered, ...]:
     """Render the documents, JUnit, comment and summary, and Rasa's own files under ``rasa/``."""
     return (
         Rendered("report.json", "application/json", encode_report(report)),
         Rendered("comparison.json", "application/json", encode_document(comparison)),
         Rendered("verdict.json", "application/json", encode_document(verdict)),
-        render_junit(report, comparison, verdict, links),
+        render_junit(report, comparison, verdict, links, flavour),
         render_summary(report, comparison, verdict, links),
         render_comment(report, comparison, verdict, links),
         *_below(RASA_FOLDER, rasa_files(report)),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from turncheck.github.artifacts import StoredReport
     from turncheck.github.client import GitHubClient
     from turncheck.report.model import Report
+    from turncheck.settings import JunitFlavour
 
 MOST_COMMENTS: Final = 20
 """Assistants that one run may speak of."""
@@ -64,6 +65,7 @@ class RunReader:
         artifact_name: what the artifacts' names begin with.
         gates: settings of gates that count instead of the reports' own.
         say: is told of what cannot be used.
+        flavour: of the junit.xml that is written again.
     """
 
     client: GitHubClient
@@ -72,6 +74,7 @@ class RunReader:
     artifact_name: str
     gates: Mapping[str, Any]
     say: Callable[[str], object]
+    flavour: JunitFlavour = "common"
 
     def read(self, run_id: str) -> FoundRun:
         """Read one run.
@@ -139,7 +142,7 @@ class RunReader:
             run_url=run_url,
             artifact_url=artifact_url,
         )
-        return FoundResult(conclude(report, baseline, links), artifact_url)
+        return FoundResult(conclude(report, baseline, links, flavour=self.flavour), artifact_url)
 
     def _baseline(self, stored: StoredReport, run: WorkflowRun, target: Target | str) -> Baseline:
         """What the run compared with, if that is on the base branch; a trusted run's report of it before all."""

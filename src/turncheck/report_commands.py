@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
     from turncheck.screen import Screen
     from turncheck.secret import Secret
-    from turncheck.settings import Settings
+    from turncheck.settings import JunitFlavour, Settings
 
 COMPARISON_FILES = ("comparison.json", "verdict.json", "comment.md", "summary.md")
 
@@ -80,14 +80,14 @@ def compare_reports(
     return outcome.exit_code
 
 
-def render_report(path: Path, baseline: str | None, out: Path, screen: Screen) -> int:
+def render_report(path: Path, baseline: str | None, out: Path, screen: Screen, flavour: JunitFlavour = "common") -> int:
     """Render a report again: every file that a run writes.
 
     Raises:
         UserError: a report that cannot be read.
     """
     found = read_baseline(baseline) if baseline else Missing("none was given")
-    outcome = _outcome(read_report(path), found)
+    outcome = _outcome(read_report(path), found, flavour)
     screen.note(written_line(out, write_all(out, outcome.renderings)))
     return EXIT_OK
 
@@ -155,6 +155,7 @@ def _reader(request: PublishRequest, client: GitHubClient, context: GitHubContex
         artifact_name=request.settings.artifact_name,
         gates=request.gates,
         say=screen.note,
+        flavour=request.settings.junit_flavour,
     )
 
 
@@ -174,7 +175,8 @@ def _given(request: PublishRequest, client: GitHubClient, context: GitHubContext
     links = Links(repository_url=context.repository_url, commit=target.head_sha)
     # Other CIs have no run ids of GitHub's: the clock tells later from earlier.
     stamp = Stamp(int(time.time()))
-    return FoundRun(stamp, target, (FoundResult(conclude(report, baseline, links), ""),))
+    outcome = conclude(report, baseline, links, flavour=request.settings.junit_flavour)
+    return FoundRun(stamp, target, (FoundResult(outcome, ""),))
 
 
 def _baseline_beside(path: Path) -> Baseline:
@@ -191,8 +193,8 @@ def _baseline_beside(path: Path) -> Baseline:
     return Present(read_report(beside), used.way or "file", used.commit, used.run_id, used.passed_over)
 
 
-def _outcome(report: Report, baseline: Baseline) -> Outcome:
-    return conclude(report, baseline, links_of(read_context(os.environ)))
+def _outcome(report: Report, baseline: Baseline, flavour: JunitFlavour = "common") -> Outcome:
+    return conclude(report, baseline, links_of(read_context(os.environ)), flavour=flavour)
 
 
 def _with_gates(report: Report, gates: Mapping[str, Any]) -> Report:

@@ -64,6 +64,14 @@ class Screen:
                 self.stream.write(f"{doing} ({seconds:.1f} s)\n")
             self.stream.flush()
 
+    def timer(self, name: str) -> Callable[[int, float], None]:
+        """Return what keeps the seconds of one part of a step, by its index: ``core[3]``."""
+
+        def keep(index: int, seconds: float) -> None:
+            self.timings[f"{name}[{index}]"] = round(seconds, 6)
+
+        return keep
+
     def note(self, text: str) -> None:
         """Say something that a person should know, unless asked to be quiet."""
         if not self.quiet:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.errors import UserError
 from turncheck.secret import Secret, read_secret, remember_guessed
@@ -25,6 +25,7 @@ EVALUATIONS: Final = ("validate", "nlu", "core", "e2e")
 FAIL_ON: Final = ("errors", "test-failures", "new-failures", "none")
 
 Parser = Callable[[Any], Any]
+JunitFlavour = Literal["common", "xunit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +235,12 @@ class Settings:
     annotations: bool = _setting(True, _switch, "annotate files and lines", switch=True)
     artifact_name: str = _setting("turncheck", _artifact_name, "name of the uploaded artifact", metavar="NAME")
     retention_days: int = _setting(0, _whole(0), "days the artifact is kept (0: the repository's default)", metavar="N")
+    junit_flavour: JunitFlavour = _setting(
+        "common",
+        _one_of("common", "xunit"),
+        "layout of junit.xml: common (each test has its file and line) or xunit (what Jenkins' xunit plugin accepts)",
+        choices=("common", "xunit"),
+    )
     out: str = _setting("results", _text, "folder for everything that is written", file_key=False, metavar="DIR")
     token: Secret | None = _setting(
         None, _secret, "GitHub token for the comment, the check run and the baseline", file_key=False, metavar="TOKEN"

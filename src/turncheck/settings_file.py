@@ -24,12 +24,14 @@ _PATHS: Final = ("config", "domain", "data", "nlu", "stories", "e2e")
 class SettingsFile:
     """The settings of a ``turncheck.yml``, and where its codes to ignore and the rules of its gates stand.
 
-    What is wrong with those shows later: a code that nothing was found for, an intent that there is not.
+    What is wrong with those shows later: a code that nothing was found for, an intent that there is not. ``path`` is
+    the file itself, ``None`` where there is none.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
     ignored: tuple[tuple[str, Location], ...] = ()
     rules: dict[str, Location] = field(default_factory=dict)
+    path: Path | None = None
 
 
 def read_settings_file(folder: Path) -> SettingsFile:
@@ -59,7 +61,7 @@ def read_settings_file(folder: Path) -> SettingsFile:
             values[name] = _below(folder, values[name])
     if values.get("baseline", "auto") not in {"auto", "artifact", "git", "none"}:
         values["baseline"] = _below(folder, values["baseline"])
-    return SettingsFile(values, _ignored(root), _rules(root))
+    return SettingsFile(values, _ignored(root), _rules(root), path)
 
 
 def _parse(path: Path) -> YamlMapping:

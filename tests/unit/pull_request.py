@@ -13,13 +13,14 @@ from report_builder import (
     report,
     story,
     training,
+    with_changes,
 )
 
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.render.links import Links
-from turncheck.report.model import GateSettings, Skipped, Substitution
+from turncheck.report.model import GateSettings, ProjectInfo, Skipped, Substitution
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison, Verdict
@@ -104,7 +105,7 @@ def head_report(**changes: object) -> Report:
         for text in ("how much is on my account", "what is my balance", "do I have money left")
         for suffix in ("", " now", " thanks")
     }
-    return report(
+    made = report(
         examples=_examples(pulled),
         sentences=training(*_OLD, *_NEW),
         stories=[
@@ -145,10 +146,11 @@ def head_report(**changes: object) -> Report:
         ),
         **changes,  # type: ignore[arg-type]  # passed on as they are
     )
+    return with_changes(made, timings={"core": 1.5, "core[0]": 0.25, "e2e": 12.345, "e2e[1]": 6.5})
 
 
-def pull_request() -> tuple[Report, Comparison, Verdict]:
-    """Report, comparison and verdict of the pull request."""
-    head = head_report()
+def pull_request(root: str = "bots/bank", name: str = "bank") -> tuple[Report, Comparison, Verdict]:
+    """Report, comparison and verdict of the pull request, for an assistant at this place of the repository."""
+    head = with_changes(head_report(), project=ProjectInfo(name=name, root=root, file="turncheck.yml"))
     comparison = compare(head, Present(base_report(), "artifact", run_id="55", passed_over="2 expired"))
     return head, comparison, judge(head, comparison, head.settings)

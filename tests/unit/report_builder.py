@@ -253,7 +253,7 @@ def report(
     accuracy = sum(s.passed for s in stories) / len(stories) if stories else 0.0
     return Report(
         tool=Tool(name="turncheck", version="0.1.0"),
-        project=ProjectInfo(name=name, root=root),
+        project=ProjectInfo(name=name, root=root, file="turncheck.yml"),
         source=Source(repository="acme/bots", commit=commit, ref="refs/heads/x", run_id="77"),
         seed=42,
         engine=EngineInfo(name="embedded", version="0.1.0", substitutions=tuple(substitutions)),

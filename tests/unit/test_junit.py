@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -12,7 +13,7 @@ from hostile import HOSTILE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pull_request import LINKS, pull_request
-from report_builder import case, example, finding, report, story, suite
+from report_builder import case, example, finding, report, story, suite, with_changes
 
 from turncheck.comparison.gates import judge
 from turncheck.render.junit import render_junit
@@ -20,6 +21,8 @@ from turncheck.render.sinks.xml import attribute, element
 from turncheck.report.model import Alternative, GateSettings, Skipped, StoryStep
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from turncheck.report.model import Report
 
 GOLDEN = Path(__file__).parent / "golden" / "junit.xml"
@@ -73,7 +76,7 @@ def test_file_is_relative_to_the_repository_and_line_that_of_the_failing_step() 
     assert failure is not None
     assert failure.get("message") == "expected b, got c"
     assert failure.text == (
-        "  a\n! b, but c was predicted by MemoizationPolicy (1.000)\n    at tests/test_stories.yml:12:5"
+        "  a\n! b, but c was predicted by MemoizationPolicy (1.000)\n    at bots/pizzeria/tests/test_stories.yml:12:5"
     )
 
 
@@ -107,7 +110,7 @@ def test_a_wrong_sentence_fails_nothing_unless_a_gate_of_its_intent_fails() -> N
     output = quiet.find("system-out")
     assert quiet.find("failure") is None
     assert output is not None
-    assert output.text == "1 of 2 right\ntests/test_nlu.yml:1:7: 'b': expected x, got y (0.900)"
+    assert output.text == "1 of 2 right\nbots/pizzeria/tests/test_nlu.yml:1:7: 'b': expected x, got y (0.900)"
     failure = failing.find("failure")
     assert failure is not None
     assert failure.get("message") == "nlu.intents[x].recall is 0.500, not >= 0.9"
@@ -145,7 +148,104 @@ def test_names_are_never_empty_and_never_twice() -> None:
     core = next(one for one in junit_of(made) if one.get("name") == "bots/pizzeria core")
 
     names = [(one.get("classname"), one.get("name")) for one in core.iter("testcase")]
-    assert names == [("core", name) for name in ("s", "s (2)", "s (3)", "unnamed", "unnamed (2)")]
+    classname = "bots/pizzeria.core.tests/test_stories"
+    assert names == [(classname, name) for name in ("s", "s (2)", "s (3)", "unnamed", "unnamed (2)")]
+
+
+def test_the_name_of_a_repeated_story_does_not_depend_on_the_order_of_the_report() -> None:
+    stories = [
+        story("s", "a", line=3),
+        story("s", "b!c", line=9),
+        story("s", "d", line=9),  # what an `or` makes of one story
+        story("s (2)", "e", line=15),
+        story("s", "f", path="tests/more/test_stories.yml"),
+    ]
+
+    def names(order: Sequence[int]) -> dict[str, tuple[str | None, str | None]]:
+        root = junit_of(report(stories=[stories[index] for index in order]))
+        core = next(one for one in root if one.get("name") == "bots/pizzeria core")
+        cases = zip(order, core.iter("testcase"), strict=True)
+        return {stories[index].steps[0].expected: (one.get("classname"), one.get("name")) for index, one in cases}
+
+    here, there = "bots/pizzeria.core.tests/test_stories", "bots/pizzeria.core.tests/more/test_stories"
+    expected = {"a": (here, "s"), "b": (here, "s (3)"), "d": (here, "s (4)"), "e": (here, "s (2)"), "f": (there, "s")}
+    assert all(names(order) == expected for order in permutations(range(len(stories))))
+
+
+def test_cases_have_the_time_that_was_measured_and_suites_that_of_their_step() -> None:
+    made = report(stories=[story("s", "a"), story("t", "a")], cases=[case("c", "a")])
+    timings = {"core": 3.25, "core[1]": 0.125, "e2e": 1200.5, "e2e[0]": 1199.25}
+
+    root = junit_of(with_changes(made, timings=timings))
+
+    assert (case_named(root, "s").get("time"), case_named(root, "t").get("time")) == (None, "0.125000")
+    assert case_named(root, "c").get("time") == "1199.250000"
+    times = {one.get("name"): one.get("time") for one in root}
+    assert (times["bots/pizzeria core"], times["bots/pizzeria e2e"]) == ("3.250", "1200.500")
+    assert root.get("time") == "1203.750"
+
+
+def test_what_is_of_no_single_file_is_shown_at_the_settings_else_at_a_test() -> None:
+    made = report(stories=[story("s", "a!b")], skipped=[Skipped(evaluation="e2e", reason="no cases")])
+
+    def files(of: Report) -> set[tuple[str | None, str | None]]:
+        root = junit_of(of)
+        names = ("test-failures", "something-was-tested", "e2e was not run", "no findings")
+        return {(one.get("file"), one.get("line")) for one in (case_named(root, name) for name in names)}
+
+    assert files(made) == {("bots/pizzeria/turncheck.yml", "1")}
+    older = with_changes(made, project=msgspec.structs.replace(made.project, file=None))
+    assert files(older) == {("bots/pizzeria/tests/test_stories.yml", "1")}
+
+
+def test_paths_in_texts_are_from_the_top_of_the_repository_as_those_of_the_cases() -> None:
+    made = report(
+        stories=[story("s", "a!b")],
+        findings=[
+            finding(
+                "twice", "It appears in data/nlu.yml, too (data/nlu.yml:3); not my_data/nlu.yml.", path="domain.yml"
+            ),
+            finding("other", "Bad.", path="data/nlu.yml"),
+        ],
+        skipped=[Skipped(evaluation="nlu", reason="cannot be trained (data/nlu.yml:3:1)")],
+    )
+
+    root = junit_of(made)
+
+    failure, skipped = case_named(root, "twice").find("failure"), case_named(root, "nlu was not run").find("skipped")
+    assert failure is not None
+    assert skipped is not None
+    told = "It appears in bots/pizzeria/data/nlu.yml, too (bots/pizzeria/data/nlu.yml:3); not my_data/nlu.yml."
+    assert failure.text == f"bots/pizzeria/domain.yml:1:1: error: {told}"
+    assert failure.get("message") == f"1 found: {told}"
+    assert skipped.get("message") == "cannot be trained (bots/pizzeria/data/nlu.yml:3:1)"
+    gates = [one.text or "" for one in root.iter("failure") if one.get("type") == "gate"]
+    lines = "\n".join(gates).splitlines()
+    assert lines
+    assert all(line.startswith("bots/pizzeria/") for line in lines)
+
+
+def test_findings_of_one_code_are_a_case_for_each_file() -> None:
+    root = junit_of(
+        report(findings=[finding("x", "a", path="domain.yml"), finding("x", "b", "info", path="data/n.yml")])
+    )
+
+    found = {one.get("classname"): one.find("failure") is not None for one in root[0].iter("testcase")}
+    assert found == {"bots/pizzeria.validation.domain": True, "bots/pizzeria.validation.data/n": False}
+
+
+def test_the_flavour_for_xunit_has_its_places_in_the_texts() -> None:
+    made = report(stories=[story("s", "a!b", line=6), story("t", "a")], findings=[finding("x", "Bad.")])
+    rendered = render_junit(made, None, judge(made, None, GateSettings()), LINKS, "xunit")
+    root = ET.fromstring(rendered.encoded)  # noqa: S314  # our own output
+
+    assert {key for one in root.iter("testcase") for key in one.keys()} == {"name", "classname"}  # noqa: SIM118
+    first_lines = [(one.text or "").splitlines()[0] for one in root.iter("failure")]
+    assert first_lines == [
+        "at (bots/pizzeria/domain.yml:1:1)",
+        "at (bots/pizzeria/tests/test_stories.yml:7:5)",
+        *["at (bots/pizzeria/turncheck.yml:1:1)"] * 2,
+    ]
 
 
 @settings(max_examples=60, deadline=None)

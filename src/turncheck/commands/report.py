@@ -49,6 +49,7 @@ def _add_render(kinds: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("report", type=Path, metavar="REPORT", help="a report.json, or the folder it is in")
     parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare with (path or https URL)")
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
+    add_setting(parser, "junit-flavour", options()["junit-flavour"])
     add_verbosity(parser)
     parser.set_defaults(handler=_render)
 
@@ -82,7 +83,7 @@ def _add_import(kinds: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(handler=_import)
 
 
-PUBLISHED = ("run-id", "artifact-name", "comment", "check-run", "token", "out")
+PUBLISHED = ("run-id", "artifact-name", "comment", "check-run", "token", "out", "junit-flavour")
 
 
 def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
@@ -138,8 +139,10 @@ def _import(namespace: argparse.Namespace) -> int:
 
 def _render(namespace: argparse.Namespace) -> int:
     from turncheck.report_commands import render_report  # noqa: PLC0415 - not for --help
+    from turncheck.settings import combine, from_flags  # noqa: PLC0415
 
-    return render_report(namespace.report, namespace.baseline, namespace.out, screen_of(namespace))
+    flavour = combine(from_flags({"junit-flavour": namespace.junit_flavour})).junit_flavour
+    return render_report(namespace.report, namespace.baseline, namespace.out, screen_of(namespace), flavour)
 
 
 def _publish(namespace: argparse.Namespace) -> int:

@@ -45,6 +45,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
             add_setting(group, name, options()[name])
     output = run.add_argument_group("output")
     add_setting(output, "out", options()["out"])
+    add_setting(output, "junit-flavour", options()["junit-flavour"])
     output.add_argument("--json", metavar="FILE", help="write the report to this file as well")
     output.add_argument("--plots", action="store_true", help="draw confusion matrices and histograms too")
     add_verbosity(output)

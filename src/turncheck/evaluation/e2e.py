@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
@@ -47,10 +49,11 @@ class CaseRun:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """A case's result, with what of the project it exercised."""
+    """A case's result, with what of the project it exercised, and how long it took where it was run."""
 
     result: CaseResult
     exercised: Exercised
+    seconds: float | None = None
 
 
 def evaluate_cases(
@@ -58,10 +61,12 @@ def evaluate_cases(
     cases: Sequence[E2ECase],
     run: CaseRun,
     finished: Callable[[CaseResult], None] | None = None,
+    timed: Callable[[int, float], None] | None = None,
 ) -> EndToEnd:
     """Run the cases; the results are in the cases' order, whatever the number of workers.
 
-    ``finished`` is told each result in that order, as soon as it is known.
+    ``finished`` is told each result in that order, as soon as it is known; ``timed`` at the end the index and the
+    seconds of each case that was run.
 
     Raises:
         CutShortError: the engine failed in the middle, or somebody interrupted it; in ``finished`` the cases that were
@@ -88,6 +93,9 @@ def evaluate_cases(
         for future in futures:
             future.cancel()
         workers.close()
+    for index, outcome in enumerate(outcomes):
+        if timed is not None and outcome.seconds is not None and outcome.result.outcome != "skipped":
+            timed(index, outcome.seconds)
     section = _section(outcomes, (NOT_FINISHED,) if interrupt is not None else ())
     if interrupt is not None:
         raise CutShortError(interrupt, section)
@@ -142,14 +150,16 @@ def _run_unless_lost(
     """
     if any(earlier < number for earlier in list(lost)):
         return None
+    begin = time.perf_counter()
     try:
         try:
-            return _run_repeatedly(engine, case, run)
+            outcome = _run_repeatedly(engine, case, run)
         except PassingError:
-            return _run_repeatedly(engine, case, run)
+            outcome = _run_repeatedly(engine, case, run)
     except EngineError as error:
         lost[number] = error
         return None
+    return dataclasses.replace(outcome, seconds=time.perf_counter() - begin)
 
 
 def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun) -> CaseOutcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass
 from threading import Lock
@@ -50,6 +51,7 @@ def evaluate_stories(
     max_stories: int | None = None,
     at_once: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    timed: Callable[[int, float], None] | None = None,
 ) -> Core:
     """Judge the test stories.
 
@@ -66,6 +68,7 @@ def evaluate_stories(
         at_once: stories to judge at the same time, where the policies are those of a server. The result does not
             depend on it.
         progress: told after each story how many of how many are judged.
+        timed: told at the end, for each story that was judged, its index in the result and its seconds.
 
     Stories that are the same for every policy are judged once and counted once, as in Rasa; the others are listed,
     marked as duplicates.
@@ -92,13 +95,15 @@ def evaluate_stories(
     known: dict[tuple[str, ...], list[Decision]] = {one.fingerprint: [] for one in duplicates if can_repeat}
 
     def judge(tracker: StoryTracker) -> _Judged:
+        begin = time.perf_counter()
         decisions = known.get(tracker.fingerprint) if can_repeat else None
         run = run_story(tracker, ensemble if decisions is None else _Remembering(ensemble, decisions), understood)
         as_written = run.passed
         if nlu is not None and understood is not None and run.misheard and not run.passed:
             as_written = passes_as_written(tracker, ensemble, understood)
+        seconds = time.perf_counter() - begin
         done.one_more()
-        return _Judged(tracker, run, as_written)
+        return _Judged(tracker, run, as_written, seconds)
 
     stopped: CutShortError | None = None
     runs: Sequence[_Judged | None]
@@ -109,6 +114,9 @@ def evaluate_stories(
             raise
         stopped, runs = error, error.finished
     judged = [run for run in runs if run is not None]
+    if timed is not None:
+        for index, one in enumerate(judged):
+            timed(index, one.seconds)
     # Where nothing understands, nothing is misunderstood: the stories fail.
     sentences = misunderstandings([one.run.misheard if nlu is not None else () for one in judged], training)
     if stopped is None:
@@ -120,11 +128,12 @@ def evaluate_stories(
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A story, what came of it, and whether its dialogue passes with intents and entities as written."""
+    """A story, what came of it in how long, and whether its dialogue passes with intents and entities as written."""
 
     tracker: StoryTracker
     run: StoryRun
     as_written: bool
+    seconds: float
 
 
 def _left(total: int, judged: int, reason: str = "") -> list[str]:

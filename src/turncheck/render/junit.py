@@ -1,41 +1,66 @@
-"""JUnit XML as Jenkins, GitLab and the GitHub reporters read it.
+"""JUnit XML as GitHub's reporters, GitLab and Jenkins read it.
 
-A suite for each evaluation. A case for each code of findings, each intent, story, end-to-end case, batch case and gate:
-a wrong sentence within an intent whose gates pass is no failure, it stands in the intent's output. ``file`` is relative
-to the repository, ``line`` at least 1, ``classname`` and ``name`` together are unique, as consumers need them
-(publish-unit-test-result-action, dorny/test-reporter with ``phpunit-junit``, Jenkins' junit-10.xsd).
+A suite for each evaluation. A case for each code of findings in a file, each intent, story, end-to-end case, batch case
+and gate: a wrong sentence within an intent whose gates pass is no failure, it is listed in the intent's output.
+
+Readers put the files of several assistants together and take cases of equal names for the same test:
+publish-unit-test-result-action and GitLab by ``classname`` and ``name``, action-junit-report by these and ``file``,
+test-reporter and Jenkins group by ``classname``, Jenkins at its last dot. So a ``classname`` holds the assistant (its
+path in the repository, else its name), the evaluation and, where a test belongs to one file, that file; a name occurs
+once in its class, whatever the order of the report.
+
+``file`` is relative to the repository and so is every path in a text; ``line`` is at least 1.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
+from xml.etree import ElementTree as ET
 
-from junit_xml import TestCase, TestSuite, to_xml_report_string
+from junit_xml import TestCase, TestSuite
+from msgspec.structs import replace
 
 from turncheck.comparison.wording import figure
 from turncheck.render.circumstances import circumstances
+from turncheck.render.junit_names import Named, distinct, path_of_class
 from turncheck.render.links import repository_path
 from turncheck.render.rendered import Rendered
+from turncheck.render.rooted import Rooted, places
 from turncheck.render.sinks.xml import attribute, element
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.comparison.model import Comparison, GateResult, Verdict
+    from turncheck.finding import Finding
     from turncheck.location import Location
     from turncheck.render.links import Links
-    from turncheck.report.model import CaseResult, NluPrediction, Report, StoryResult, StoryStep
+    from turncheck.report.model import CaseResult, Evaluation, NluPrediction, Report, StoryResult, StoryStep
+    from turncheck.settings import JunitFlavour
 
-_MOST_LISTED = 200
-_LONGEST_LINE = 2_000
-_DEEPEST = 4
+_MOST_LISTED: Final = 200
+_LONGEST_LINE: Final = 2_000
+_LONGEST_CLASS: Final = 8_000
+_DEEPEST: Final = 4
 
 
-def render_junit(report: Report, comparison: Comparison | None, verdict: Verdict, links: Links) -> Rendered:
-    """Render ``junit.xml``: UTF-8, whatever the report holds always well-formed and valid by Jenkins' schema."""
+def render_junit(
+    report: Report,
+    comparison: Comparison | None,
+    verdict: Verdict,
+    links: Links,
+    flavour: JunitFlavour = "common",
+) -> Rendered:
+    """Render ``junit.xml``: UTF-8, whatever the report holds always well-formed.
+
+    ``common`` gives each case the attributes ``file`` and ``line``, which publish-unit-test-result-action,
+    action-junit-report, test-reporter (``phpunit-junit``) and GitLab read and Jenkins' own ``junit`` step takes.
+    ``xunit`` is valid by junit-10.xsd of Jenkins' xunit plugin, which refuses both: the text of a case that failed
+    begins with its place instead.
+    """
     del comparison, links  # one signature for all renderers; JUnit knows neither deltas nor addresses
-    writer = _Writer(report)
+    writer = _Writer(report, flavour)
     suites = [
         *writer.validation(),
         *writer.intents(verdict),
@@ -45,164 +70,251 @@ def render_junit(report: Report, comparison: Comparison | None, verdict: Verdict
         *writer.skipped(),
         writer.gates(verdict),
     ]
-    text = to_xml_report_string(suites, prettyprint=True, encoding="utf-8")
-    return Rendered("junit.xml", "application/xml", text)
+    return Rendered("junit.xml", "application/xml", _document(suites))
+
+
+def _document(suites: Sequence[_Suite]) -> str:
+    """Put the suites below a root with their sums; ``skipped`` and ``disabled`` are not the root's in any schema."""
+    root = ET.Element("testsuites")
+    root.extend(suite.build_xml_doc() for suite in suites)
+    for count in ("tests", "failures", "errors"):
+        root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
+    root.set("time", f"{sum(suite.seconds for suite in suites):.3f}")
+    ET.indent(root, "\t")
+    text = ET.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+
+class _Suite(TestSuite):  # type: ignore[misc]  # junit_xml has no types
+    """A suite with the seconds of its whole evaluation, and without ``disabled``, which newer schemas refuse."""
+
+    def __init__(self, name: str, cases: Sequence[TestCase], properties: dict[str, str], seconds: float) -> None:
+        super().__init__(name, cases, properties=properties)
+        self.seconds = seconds
+
+    def build_xml_doc(self, encoding: str | None = None) -> ET.Element:
+        """Return the suite's element."""
+        built: ET.Element = super().build_xml_doc(encoding)
+        del built.attrib["disabled"]
+        built.set("time", f"{self.seconds:.3f}")
+        return built
 
 
 class _Writer:
-    """Makes cases, each with a name that no other of its class has."""
+    """Makes the suites of a report."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, flavour: JunitFlavour) -> None:
         self._report = report
-        self._names: set[tuple[str, str]] = set()
+        self._flavour = flavour
+        self._rooted = Rooted(report)
+        self._project = report.project.root or report.project.name
+        self._whole = next(places(report), None)
+        """The place of what is of no single file; an older report names none for it."""
 
-    def _suite(self, evaluation: str, cases: Sequence[TestCase]) -> TestSuite:
+    def _suite(self, evaluation: str, cases: Sequence[TestCase], step: Evaluation | None = None) -> _Suite:
         report = self._report
-        prefix = attribute(report.project.root or report.project.name)
         facts = {"project": report.project.name, "seed": str(report.seed), "turncheck": report.tool.version}
         if report.engine:
             facts["engine"] = f"{report.engine.name} {report.engine.version}"
         properties = {key: attribute(value) for key, value in facts.items()}
-        return TestSuite(f"{prefix} {evaluation}".strip(), cases, properties=properties)
+        seconds = report.timings.get(step, 0.0) if step else 0.0
+        return _Suite(attribute(f"{self._project} {evaluation}".strip(), _LONGEST_CLASS), cases, properties, seconds)
 
-    def _case(self, classname: str, name: str, location: Location | None = None, **fields: Any) -> TestCase:
-        classname, base = attribute(classname, 200), attribute(name, 200) or "unnamed"
-        name, number = base, 2
-        while (classname, name) in self._names:
-            name, number = f"{base} ({number})", number + 1
-        self._names.add((classname, name))
+    def _class(self, what: str, *, location: Location | None = None) -> str:
+        parts = [self._project, what, *([path_of_class(location.path)] if location else [])]
+        return attribute(".".join(parts), _LONGEST_CLASS)
+
+    def _of_file(self, what: str, name: str, location: Location, content: str) -> Named:
+        """A test that belongs to one file, which its class names."""
+        return Named(self._class(what, location=location), name, location, content)
+
+    def _case(self, case: Named, *, at: Location | None = None, seconds: float | None = None) -> TestCase:
+        """A case at its place, or at that of its fault."""
+        path, line = self._place(at or case.location) if self._flavour == "common" else (None, None)
+        return TestCase(case.name, case.classname, elapsed_sec=seconds, file=path, line=line)
+
+    def _place(self, location: Location | None) -> tuple[str | None, int | None]:
         path = repository_path(self._report.project.root, location) if location else None
-        line = max(location.line or 1, 1) if location and path else None
-        return TestCase(name, classname, elapsed_sec=0.0, file=attribute(path) if path else None, line=line, **fields)
+        if location is None or path is None:
+            return None, None
+        return attribute(path, _LONGEST_CLASS), max(location.line or 1, 1)
 
-    def validation(self) -> Iterable[TestSuite]:
+    def _text(self, lines: Iterable[str], at: Location | None) -> str:
+        """The text of a failure. Where cases have no attributes for their place, it begins with it as a stack would."""
+        path, line = self._place(at)
+        if self._flavour == "common" or at is None or path is None:
+            return _listed(lines)
+        return _listed([f"at ({path}:{line}:{at.column or 1})", *lines])
+
+    def validation(self) -> Iterable[_Suite]:
         if self._report.validation is None:
             return
         groups = defaultdict(list)
         for finding in self._report.validation.findings:
-            groups[finding.code].append(finding)
-        cases = []
-        for code, findings in sorted(groups.items()):
-            lines = [
-                f"{finding.location}: {finding.severity}: {finding.message} {finding.hint}" for finding in findings
-            ]
-            errors = sum(finding.severity == "error" for finding in findings)
-            worst = next((finding for finding in findings if finding.severity == "error"), findings[0])
-            case = self._case("validation", code, worst.location)
-            if errors:
-                case.add_failure_info(attribute(f"{len(findings)} found: {worst.message}"), _listed(lines), "finding")
-            else:
-                case.stdout = _listed(lines)
-            cases.append(case)
-        yield self._suite("validation", cases or [self._case("validation", "no findings")])
+            groups[finding.location.path, finding.code].append(finding)
+        listed = [
+            Named(self._class("validation", location=findings[0].location), code)
+            for (_, code), findings in sorted(groups.items())
+        ]
+        cases = [
+            self._findings(case, findings)
+            for case, (_, findings) in zip(distinct(listed), sorted(groups.items()), strict=True)
+        ]
+        nothing = Named(self._class("validation"), "no findings", self._whole)
+        yield self._suite("validation", cases or [self._case(nothing)], "validate")
 
-    def intents(self, verdict: Verdict) -> Iterable[TestSuite]:
+    def _findings(self, case: Named, findings: Sequence[Finding]) -> TestCase:
+        """The findings of one code in one file."""
+        rooted = self._rooted
+        worst = next((one for one in findings if one.severity == "error"), findings[0])
+        lines = [
+            f"{rooted.location(one.location)}: {one.severity}: {rooted.text(f'{one.message} {one.hint}')}"
+            for one in findings
+        ]
+        written = self._case(case, at=worst.location)
+        if worst.severity == "error":
+            message = f"{len(findings)} found: {rooted.text(worst.message)}"
+            written.add_failure_info(attribute(message), self._text(lines, worst.location), "finding")
+        else:
+            written.stdout = _listed(lines)
+        return written
+
+    def intents(self, verdict: Verdict) -> Iterable[_Suite]:
         nlu = self._report.nlu
         if nlu is None:
             return
-        failed = {gate.metric: gate for gate in verdict.gates if gate.outcome == "failed" and gate.metric}
         examples = defaultdict(list)
         for example in nlu.predictions:
             examples[example.expected.intent or "without an intent"].append(example)
-        cases = []
-        for intent, judged in sorted(examples.items()):
-            wrong = [example for example in judged if not example.correct]
-            case = self._case("nlu.intents", intent, (wrong or judged)[0].location)
-            lines = [f"{len(judged) - len(wrong)} of {len(judged)} right", *map(_told, wrong)]
-            gates = [gate for name, gate in failed.items() if name.startswith(f"nlu.intents[{intent}].")]
-            if gates:
-                case.add_failure_info(attribute("; ".join(gate.reason for gate in gates)), _listed(lines), "gate")
-            else:
-                case.stdout = _listed(lines)
-            cases.append(case)
-        yield self._suite("nlu", cases)
+        judged = sorted(examples.items())
+        cases = distinct([Named(self._class("nlu.intents"), intent) for intent, _ in judged])
+        failed = [gate for gate in verdict.gates if gate.outcome == "failed" and gate.metric]
+        written = []
+        for case, (intent, of_intent) in zip(cases, judged, strict=True):
+            gates = [gate for gate in failed if gate.metric and gate.metric.startswith(f"nlu.intents[{intent}].")]
+            written.append(self._intent(case, of_intent, gates))
+        yield self._suite("nlu", written, "nlu")
 
-    def stories(self) -> Iterable[TestSuite]:
+    def _intent(self, case: Named, judged: Sequence[NluPrediction], gates: Sequence[GateResult]) -> TestCase:
+        """The sentences of one intent, and the gates about it that failed."""
+        wrong = [example for example in judged if not example.correct]
+        place = (wrong or judged)[0].location
+        lines = [f"{len(judged) - len(wrong)} of {len(judged)} right", *map(self._told, wrong)]
+        written = self._case(case, at=place)
+        if gates:
+            message = attribute("; ".join(gate.reason for gate in gates))
+            written.add_failure_info(message, self._text(lines, place), "gate")
+        else:
+            written.stdout = _listed(lines)
+        return written
+
+    def stories(self) -> Iterable[_Suite]:
         if self._report.core:
-            yield self._suite("core", [self._story(story) for story in self._report.core.stories])
+            stories = self._report.core.stories
+            cases = distinct([self._of_file("core", one.name, one.location, _content(one)) for one in stories])
+            written = [self._story(case, stories[number], number) for number, case in enumerate(cases)]
+            yield self._suite("core", written, "core")
 
-    def _story(self, story: StoryResult) -> TestCase:
+    def _story(self, case: Named, story: StoryResult, number: int) -> TestCase:
         wrong = next((step for step in story.steps if not step.passed), None)
         place = wrong.location if wrong and wrong.location else story.location
-        case = self._case("core", story.name, place)
+        written = self._case(case, at=place, seconds=self._report.timings.get(f"core[{number}]"))
         if not story.passed:
             message = f"expected {wrong.wanted}, got {wrong.got}" if wrong else "the story failed"
-            lines = (line for step in story.steps for line in _step(step))
-            case.add_failure_info(attribute(message), _listed(lines), "story")
-        return case
+            lines = (line for step in story.steps for line in self._step(step))
+            written.add_failure_info(attribute(message), self._text(lines, place), "story")
+        return written
 
-    def end_to_end(self) -> Iterable[TestSuite]:
+    def end_to_end(self) -> Iterable[_Suite]:
         if self._report.e2e:
-            yield self._suite("e2e", [self._end_to_end(case) for case in self._report.e2e.cases])
+            results = self._report.e2e.cases
+            cases = distinct([self._of_file("e2e", one.name, one.location, _content(one)) for one in results])
+            written = [self._end_to_end(case, results[number], number) for number, case in enumerate(cases)]
+            yield self._suite("e2e", written, "e2e")
 
-    def _end_to_end(self, result: CaseResult) -> TestCase:
+    def _end_to_end(self, case: Named, result: CaseResult, number: int) -> TestCase:
         wrong = next((step for step in result.steps if step.outcome in {"failed", "error"}), None)
         place = wrong.location if wrong and wrong.location else result.location
-        case = self._case("e2e", result.name, place)
-        told = (
-            f"expected {wrong.expected}, got {wrong.actual or 'nothing'}" if wrong else result.reason or result.outcome
-        )
+        written = self._case(case, at=place, seconds=self._report.timings.get(f"e2e[{number}]"))
+        reason = self._rooted.text(result.reason or result.outcome)
+        told = f"expected {wrong.expected}, got {wrong.actual or 'nothing'}" if wrong else reason
         match result.outcome:
             case "failed":
-                case.add_failure_info(attribute(told), _listed(result.difference), "assertion")
+                written.add_failure_info(attribute(told), self._text(result.difference, place), "assertion")
             case "error":
-                case.add_error_info(attribute(result.reason or told), _listed(result.difference), "error")
+                message = reason if result.reason else told
+                written.add_error_info(attribute(message), self._text(result.difference, place), "error")
             case "skipped":
-                case.add_skipped_info(attribute(result.reason or "skipped"))
+                written.add_skipped_info(attribute(reason))
             case "passed" if result.warning is not None:
-                case.stdout = element(f"passed, although: {result.warning}")
+                written.stdout = element(f"passed, although: {reason}")
             case "passed":
                 pass
-        return case
+        return written
 
-    def batch(self) -> Iterable[TestSuite]:
-        for suite in self._report.batch.suites if self._report.batch else ():
-            cases = []
-            for result in suite.cases:
-                case = self._case(f"batch.{suite.name}", result.text, result.location)
-                if not result.passed:
-                    case.add_failure_info(
-                        attribute(f"expected {result.expected}, got {result.predicted}"), None, "batch"
-                    )
-                cases.append(case)
-            yield self._suite(f"batch {attribute(suite.name)}", cases)
+    def batch(self) -> Iterable[_Suite]:
+        suites = self._report.batch.suites if self._report.batch else ()
+        judged = [(suite, result) for suite in suites for result in suite.cases]
+        named = [
+            self._of_file(f"batch.{suite.name}", one.text, one.location, f"{one.expected}") for suite, one in judged
+        ]
+        of_suite: dict[int, list[TestCase]] = {id(suite): [] for suite in suites}
+        for case, (suite, result) in zip(distinct(named), judged, strict=True):
+            written = self._case(case)
+            if not result.passed:
+                message = attribute(f"expected {result.expected}, got {result.predicted}")
+                written.add_failure_info(message, self._text([], result.location), "batch")
+            of_suite[id(suite)].append(written)
+        yield from (self._suite(f"batch {suite.name}", of_suite[id(suite)]) for suite in suites)
 
-    def skipped(self) -> Iterable[TestSuite]:
+    def skipped(self) -> Iterable[_Suite]:
         for entry in self._report.skipped:
-            case = self._case(entry.evaluation, f"{entry.evaluation} was not run")
-            case.add_skipped_info(attribute(entry.reason))
-            yield self._suite(entry.evaluation, [case])
+            case = Named(self._class(entry.evaluation), f"{entry.evaluation} was not run", self._whole)
+            written = self._case(case)
+            written.add_skipped_info(attribute(self._rooted.text(entry.reason)))
+            yield self._suite(entry.evaluation, [written])
 
-    def gates(self, verdict: Verdict) -> TestSuite:
-        return self._suite("gates", [self._gate(gate) for gate in verdict.gates])
+    def gates(self, verdict: Verdict) -> _Suite:
+        cases = distinct([Named(self._class("gates"), gate.name, self._whole) for gate in verdict.gates])
+        return self._suite("gates", [self._gate(case, gate) for case, gate in zip(cases, verdict.gates, strict=True)])
 
-    def _gate(self, gate: GateResult) -> TestCase:
-        place = gate.failed_by[0].location if gate.failed_by else None
-        case = self._case("gates", gate.name, place)
+    def _gate(self, case: Named, gate: GateResult) -> TestCase:
+        written = self._case(case)
+        reason = self._rooted.text(gate.reason)
         if gate.outcome == "failed":
-            lines = [f"{cause.location}: {cause.what}" if cause.location else cause.what for cause in gate.failed_by]
-            case.add_failure_info(attribute(gate.reason), _listed(lines), "gate")
+            lines = [
+                f"{self._rooted.location(cause.location)}: {self._rooted.text(cause.what)}"
+                if cause.location
+                else cause.what
+                for cause in gate.failed_by
+            ]
+            written.add_failure_info(attribute(reason), self._text(lines, case.location), "gate")
         elif gate.outcome == "not judged":
-            case.add_skipped_info(attribute(gate.reason))
+            written.add_skipped_info(attribute(reason))
         else:
-            case.stdout = element(gate.reason)
-        return case
+            written.stdout = element(reason)
+        return written
+
+    def _told(self, example: NluPrediction) -> str:
+        got = example.predicted.intent or "no intent"
+        sure = figure(example.predicted.confidence, "score")
+        place = self._rooted.location(example.location)
+        return f"{place}: {example.text!r}: expected {example.expected.intent}, got {got} ({sure})"
+
+    def _step(self, step: StoryStep) -> Iterator[str]:
+        if step.passed:
+            yield f"  {step.expected}"
+            return
+        policy = f" by {step.policy}" if step.policy else ""
+        sure = f" ({figure(step.confidence, 'score')})" if step.confidence is not None else ""
+        yield f"! {step.wanted}, but {step.got} was predicted{policy}{sure}"
+        placed = replace(step, location=self._rooted.location(step.location)) if step.location else step
+        yield from (f"    {line}" for line in circumstances(placed, attribute))
 
 
-def _told(example: NluPrediction) -> str:
-    got = example.predicted.intent or "no intent"
-    sure = figure(example.predicted.confidence, "score")
-    return f"{example.location}: {example.text!r}: expected {example.expected.intent}, got {got} ({sure})"
-
-
-def _step(step: StoryStep) -> Iterator[str]:
-    if step.passed:
-        yield f"  {step.expected}"
-        return
-    policy = f" by {step.policy}" if step.policy else ""
-    sure = f" ({figure(step.confidence, 'score')})" if step.confidence is not None else ""
-    yield f"! {step.wanted}, but {step.got} was predicted{policy}{sure}"
-    yield from (f"    {line}" for line in circumstances(step, attribute))
+def _content(case: StoryResult | CaseResult) -> str:
+    """What tells cases of one name at one place apart, such as those that an ``or`` makes of a story."""
+    return "\n".join([*(f"{step.kind} {step.expected}" for step in case.steps), str(case.passed)])
 
 
 def _listed(lines: Iterable[str]) -> str:

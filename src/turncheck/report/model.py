@@ -137,6 +137,8 @@ class ProjectInfo(Part, frozen=True, kw_only=True):
 
     name: str
     root: str = ""
+    file: str | None = None
+    """The file for what concerns the assistant as a whole, relative to it: its settings, else one that was read."""
 
 
 class Source(Part, frozen=True, kw_only=True):
@@ -252,3 +254,4 @@ class Report(Part, frozen=True, kw_only=True):
     stopped: str | None = None
     """Why the measuring ended before its end (a server that is gone): sections hold what was finished until then."""
     timings: dict[str, float] = {}
+    """Seconds by step; of a story or an end-to-end case by its index in its section (``core[0]``, ``e2e[12]``)."""

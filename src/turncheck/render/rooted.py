@@ -1,0 +1,53 @@
+"""Paths from the top of the repository in texts that are about paths from the project's folder."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from turncheck.location import Location
+from turncheck.render.links import repository_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.report.model import Report
+
+
+class Rooted:
+    """Puts the project's path in its repository before the paths of a report, so that they open from the top."""
+
+    def __init__(self, report: Report) -> None:
+        self._root = report.project.root
+        paths = sorted({location.path for location in places(report)} - {""}, key=len, reverse=True)
+        # Not within a longer path; behind it may come a line number, a bracket, the end of a sentence.
+        known = "|".join(map(re.escape, paths))
+        self._known = re.compile(rf"(?<![\w./-])(?:{known})(?![\w/-]|\.\w)") if paths and self._root else None
+
+    def location(self, location: Location) -> Location:
+        """Return a place by its path from the repository's top; one that lies outside stays as it is."""
+        path = repository_path(self._root, location)
+        return location if path is None else Location(path, location.line, location.column)
+
+    def text(self, text: str) -> str:
+        """Return a sentence with those of the report's paths that it names written from the repository's top."""
+        if self._known is None:
+            return text
+        return self._known.sub(lambda match: self.location(Location(match[0])).path, text)
+
+
+def places(report: Report) -> Iterator[Location]:
+    """Yield the places that a report names: of the assistant as a whole, of its tests, of the findings."""
+    if report.project.file is not None:
+        yield Location(report.project.file, 1)
+    for story in report.core.stories if report.core else ():
+        yield story.location
+    for case in report.e2e.cases if report.e2e else ():
+        yield case.location
+    for example in report.nlu.predictions if report.nlu else ():
+        yield example.location
+    for suite in report.batch.suites if report.batch else ():
+        yield from (case.location for case in suite.cases)
+    for finding in report.validation.findings if report.validation else ():
+        yield finding.location
+        yield from finding.others
