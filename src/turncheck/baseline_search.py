@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from turncheck.checkout import GitError
-from turncheck.comparison.baseline import Missing, Present
+from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.engines.base import INTERRUPTED
 from turncheck.errors import UserError
-from turncheck.github.baseline import Base, LeftReport, Reports, base_of, merge_base
+from turncheck.github.baseline import NOT_READABLE, Base, LeftReport, Reports, base_of, merge_base
 from turncheck.github.errors import GitHubError, MissingPermissionError
 from turncheck.github.pull_request import Target, find_target
 from turncheck.github.tarball import files_by_api
@@ -46,9 +46,13 @@ if TYPE_CHECKING:
 _Found = TypeVar("_Found")
 
 SEARCHED = frozenset({"auto", "artifact", "git"})
-GATES = ("fail_on", "fail_on_warnings", "thresholds", "max_regression", "require", "not_judged", "strict")
+GATES = (
+    *("fail_on", "fail_on_warnings", "thresholds", "max_regression", "require", "accept_gone", "not_judged"),
+    "strict",
+)
 """Settings that judge, and stand in the report."""
 _EARLIER = "what earlier runs measured"
+_PATHS = ("config", "domain", "data", "nlu", "stories", "e2e")
 _TESTS = {"nlu": "nlu", "stories": "core", "e2e": "e2e"}
 """Settings that name tests, and the evaluation that needs them."""
 
@@ -76,6 +80,8 @@ class BaselineSearch:
     measure: Callable[[Inputs, Screen], Report] = measure
     _troubles: list[str] = field(default_factory=list)
     """Why the base cannot be measured here."""
+    _out_of_reach: bool = False
+    """Whether the base cannot be had as things are: another try, a permission or a deeper checkout may bring it."""
     _warnings: list[str] = field(default_factory=list)
     """What GitHub did not tell, and why; each is said once."""
 
@@ -83,12 +89,13 @@ class BaselineSearch:
         """Find what the settings ask for: ``auto``, ``artifact`` or ``git``."""
         wanted = self.inputs.settings.baseline
         base = self._base()
-        found = base if isinstance(base, str) else self._search(report, base, wanted)
-        if isinstance(found, Present):
-            return replace(found, warnings=(*self._warnings, *self._troubles))
-        return Missing(found, tuple(self._warnings))
+        found = self._search(report, base, wanted) if isinstance(base, Base) else base
+        if isinstance(found, Unreadable):
+            return found
+        troubles = self._troubles if isinstance(found, Present) else ()
+        return replace(found, warnings=(*self._warnings, *troubles))
 
-    def _search(self, report: Report, base: Base, wanted: str) -> Present | str:
+    def _search(self, report: Report, base: Base, wanted: str) -> Baseline:
         reports = self._reports() if wanted != "git" else None
         if reports is not None and (left := self._asked(_EARLIER, lambda: _left_by_a_run(reports, base))):
             return Present(left.report, "artifact", left.commit, left.run_id, reports.told())
@@ -103,7 +110,12 @@ class BaselineSearch:
             return Present(left.report, "ancestor", left.commit, left.run_id, reports.told())
         if reports is not None and (told := reports.told()):
             self._troubles.append(f"artifacts passed over: {told}")
-        return self._why_none(base, wanted)
+        reason = self._why_none(base, wanted)
+        if self._out_of_reach:
+            return Unreachable(reason)
+        if reports is not None and reports.passed_over[NOT_READABLE]:
+            return Unreadable(reason)
+        return Missing(reason)
 
     def _why_none(self, base: Base, wanted: str) -> str:
         name = f"commit {base.commit[:8]}" if base.commit else f"'{base.branch}'"
@@ -118,21 +130,21 @@ class BaselineSearch:
 
     # --- which state is the base -------------------------------------------------------------------------------------
 
-    def _base(self) -> Base | str:
-        """Return the base with its commit, or the reason why there is none."""
+    def _base(self) -> Base | Missing:
+        """Return the base with its commit, or why there is none."""
         if self.context is None:
             return self._base_in_git()
         base = self._into_its_pull_request(base_of(self.context), self.context)
         if isinstance(base, str):
-            return base
+            return Missing(base)
         if base.commit is None and base.head is not None:
             commit = self._first_parent_of_test_merge() or self._parted(base.branch, base.head)
             if commit is None:
                 told_by = "a checkout with `fetch-depth: 0` or a token that may read would tell"
-                return f"where this change left its base branch is not known here ({told_by})"
+                return Unreachable(f"where this change left its base branch is not known here ({told_by})")
             base = replace(base, commit=commit)
         if base.commit is not None and base.commit == self._here():
-            return "this is the base itself"
+            return Missing("this is the base itself")
         return base
 
     def _into_its_pull_request(self, base: Base | str, context: GitHubContext) -> Base | str:
@@ -149,9 +161,9 @@ class BaselineSearch:
             return base
         return Base(target.base_ref, head=context.sha) if isinstance(target, Target) else base
 
-    def _base_in_git(self) -> Base | str:
+    def _base_in_git(self) -> Base | Missing:
         if self.checkout is None or (head := self.checkout.commit()) is None:
-            return "the project is not in a git checkout"
+            return Missing("the project is not in a git checkout")
         branch = self.checkout.default_branch()
         parted = self.checkout.merge_base(branch, head) if branch else None
         if branch and parted and parted != head:
@@ -159,7 +171,10 @@ class BaselineSearch:
         settings = self.inputs.settings
         if self.checkout.is_changed(Path(settings.project), without=Path(settings.out)):
             return Base(branch or "HEAD", head)
-        return "this is the base itself" if branch else "the default branch is not known here"
+        if branch:
+            return Missing("this is the base itself")
+        unknown = "the default branch is not known here"
+        return Unreachable(f"{unknown}, in a clone without history") if self.checkout.is_shallow() else Missing(unknown)
 
     def _here(self) -> str | None:
         """The commit that is checked out."""
@@ -204,19 +219,21 @@ class BaselineSearch:
         if self.inputs.settings.engine != "embedded":
             self._troubles.append(f"the engine '{self.inputs.settings.engine}' cannot measure another commit here")
             return None
-        try:
-            with self._files_of(commit) as (way, folder):
+        with ExitStack() as stack:
+            try:
+                way, folder = stack.enter_context(self._files_of(commit))
+            except UserError as error:
+                self._out_of_reach = True
+                self._troubles.append(f"its files cannot be had: {error.what}")
+                return None
+            try:
                 own = self._own_settings(folder)
-                inputs = self._inputs_for(folder, commit, own)
-                try:
-                    measured = self.measure(inputs, Screen(quiet=True, stream=StringIO()))
-                    if measured.stopped == INTERRUPTED:
-                        raise KeyboardInterrupt
-                except UserError as error:  # the folder is gone when this is read, and has another name each time
-                    raise UserError(error.what.replace(f"{folder}/", "")) from None
-        except UserError as error:
-            self._troubles.append(f"the base cannot be measured: {error.what}")
-            return None
+                measured = self.measure(self._inputs_for(folder, commit, own), Screen(quiet=True, stream=StringIO()))
+            except UserError as error:  # the folder is gone when this is read, and has another name each time
+                self._troubles.append(f"the base cannot be measured: {error.what.replace(f'{folder}/', '')}")
+                return None
+        if measured.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
         # The folder's name is ours, not the project's; and what the base is judged by is its own.
         measured = msgspec.structs.replace(measured, project=report.project, settings=gate_settings(own))
         return Present(measured, way, commit)
@@ -240,28 +257,24 @@ class BaselineSearch:
             yield "tarball", stack.enter_context(files_by_api(self.client, self.context.repository, commit))
 
     def _inputs_for(self, tree: Path, commit: str, own: Settings) -> Inputs:
-        """This run's settings, with every path in the base's files; the gates as the base has them in its ``own``."""
+        """This run's settings, with every path in the base's files; gates and tests as the base has them in ``own``."""
         settings = self.inputs.settings
-        moved: dict[str, Any] = {"project": str(tree / self.inputs.root)}
-        for name in ("config", "domain", "data", "nlu", "stories", "e2e"):
-            moved[name] = self._moved(getattr(settings, name), tree)
+        moved: dict[str, Any] = {"project": own.project}
         for name in ("config", "domain", "data"):
-            if moved[name] and not _existing(moved[name]) and getattr(own, name) != getattr(settings, name):
-                moved[name] = self._moved(getattr(own, name), tree)
+            moved[name] = self._moved(getattr(settings, name), tree)
+            if moved[name] and not _existing(moved[name]):
+                moved[name] = getattr(own, name)
         if len(there := _existing(moved["data"])) > 0:
             moved["data"] = there  # a file that this change adds is not there yet
-        # Tests that the base does not have yet are not run there, but those that it has in their place.
+        # The base's own tests: what this change no longer chooses is gone. Those that it does not have are not run.
         left_out = set()
         for name, evaluation in _TESTS.items():
-            there = _existing(moved[name])
-            if moved[name] and not there and getattr(own, name) != getattr(settings, name):
-                moved[name] = self._moved(getattr(own, name), tree)
-                there = _existing(moved[name])
-            if moved[name] and not there:
+            moved[name] = _existing(getattr(own, name))
+            if getattr(own, name) and not moved[name]:
                 left_out.add(evaluation)
-            moved[name] = there
+        moved["evaluations"] = own.evaluations
         if left_out:
-            moved["evaluations"] = tuple(name for name in settings.evaluations or EVALUATIONS if name not in left_out)
+            moved["evaluations"] = tuple(name for name in own.evaluations or EVALUATIONS if name not in left_out)
         source = Source(repository=self.inputs.source.repository, commit=commit)
         gates = {name: getattr(own, name) for name in GATES}
         return replace(self.inputs, settings=replace(settings, **gates, **moved), source=source)
@@ -276,11 +289,16 @@ class BaselineSearch:
         if not folder.is_dir():
             raise UserError("the project is not there yet")
         try:
-            own = combine(self.given, read_settings_file(folder).values)
+            own = combine(self._in(tree, self.given), read_settings_file(folder).values)
             read_rules(gate_settings(own))
         except UserError:  # a mistake that this change mends, say
-            return self.inputs.settings
-        return own
+            settings = self.inputs.settings
+            own = replace(settings, **self._in(tree, {name: getattr(settings, name) for name in _PATHS}))
+        return replace(own, project=str(folder))
+
+    def _in(self, tree: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings whose paths lie in the base's files."""
+        return {name: self._moved(value, tree) if name in _PATHS else value for name, value in settings.items()}
 
     def _moved(self, value: Any, tree: Path) -> Any:
         if value is None or self.top is None:
@@ -298,6 +316,7 @@ class BaselineSearch:
         try:
             return ask()
         except GitHubError as error:
+            self._out_of_reach = True
             self._warn(what, error)
             return None
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from turncheck import __version__
 from turncheck.comparison.gate_rules import read_rules
@@ -397,14 +399,25 @@ def _by_place(finding: Finding) -> tuple[tuple[str, int, int], str, str]:
 
 
 def gate_settings(settings: Settings) -> GateSettings:
-    """What of the settings judges, and stands in the report."""
+    """What of the settings judges or chooses what is judged, and stands in the report."""
     return GateSettings(
         fail_on=settings.fail_on,
         fail_on_warnings=settings.fail_on_warnings,
         thresholds=settings.thresholds,
         max_regression=settings.max_regression,
         require=settings.require,
-        not_judged="fail" if settings.not_judged == "fail" else "pass",
+        accept_gone=settings.accept_gone,
+        not_judged=cast("Literal['auto', 'pass', 'fail']", settings.not_judged),
         strict=settings.strict,
         evaluations=settings.evaluations,
+        data=_in_project(settings.data, settings),
+        nlu=_in_project((settings.nlu,) if settings.nlu else (), settings),
+        stories=_in_project(settings.stories, settings),
+        e2e=_in_project(settings.e2e, settings),
+        ignore=settings.ignore,
     )
+
+
+def _in_project(paths: Iterable[str], settings: Settings) -> tuple[str, ...]:
+    """Paths as the report has them: relative to the project, wherever that lies."""
+    return tuple(Path(os.path.relpath(path, settings.project)).as_posix() for path in paths)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from turncheck.comparison.baseline import Missing, Present, Unreadable
+from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.errors import UserError
 from turncheck.github.answers import WorkflowRun
 from turncheck.github.artifacts import BadArchiveError, artifacts_of_run, is_ours, read_artifact
@@ -161,7 +161,7 @@ class RunReader:
             reports = self._trusted(stored.report, run)
             left = reports.of_commit(commit) if commit else None
         except GitHubError as error:
-            return Missing(f"GitHub cannot be asked for it: {error.what}")
+            return Unreachable(f"GitHub cannot be asked for it: {error.what}")
         if left is not None:
             return Present(left.report, "artifact", left.commit, left.run_id, reports.told())
         if reports.other_projects:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from turncheck.baselines import read_baseline
-from turncheck.comparison.baseline import Missing, Present
+from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.model import Comparison
 from turncheck.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.files import write_all
@@ -189,7 +189,9 @@ def _baseline_beside(path: Path) -> Baseline:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"{compared} is no comparison of turncheck: {error}") from None
     if used.status != "present":
-        return Missing(used.reason)
+        if used.status == "unreadable":
+            return Unreadable(used.reason)
+        return Unreachable(used.reason) if used.status == "unreachable" else Missing(used.reason)
     return Present(read_report(beside), used.way or "file", used.commit, used.run_id, used.passed_over)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FILE_NAME: Final = "turncheck.yml"
 EVALUATIONS: Final = ("validate", "nlu", "core", "e2e")
-FAIL_ON: Final = ("errors", "test-failures", "new-failures", "none")
+FAIL_ON: Final = ("errors", "test-failures", "new-failures", "gone-tests", "none")
 
 Parser = Callable[[Any], Any]
 JunitFlavour = Literal["common", "xunit"]
@@ -199,8 +199,18 @@ class Settings:
     require: tuple[str, ...] = _setting(
         (), _words(*EVALUATIONS), "evaluations that must not be skipped", many=True, choices=EVALUATIONS
     )
+    accept_gone: tuple[str, ...] = _setting(
+        (),
+        _lines,
+        "tests that may go away: names, files, folders or evaluations, one a line",
+        many=True,
+        metavar="TEST",
+    )
     not_judged: str = _setting(
-        "pass", _one_of("pass", "fail"), "what a gate counts as that could not be judged", choices=("pass", "fail")
+        "auto",
+        _one_of("auto", "pass", "fail"),
+        "what a gate counts as that could not be judged (auto: fail if there is a baseline that could not be had)",
+        choices=("auto", "pass", "fail"),
     )
     allow_custom_code: bool = _setting(
         False,

@@ -243,8 +243,8 @@ def test_a_new_failing_story_is_counted_as_new_not_as_one_that_broke() -> None:
     text = comment_of(head, report(stories=STORIES, commit=BASE_COMMIT))
 
     assert "| Stories passed | 10/10 | 10/11 | same; 1 new (1 fails) |" in text
-    assert "1 new case wrong from the start" in headline_of(text)
-    assert "newly wrong" not in headline_of(text)
+    assert "1 new story fails" in headline_of(text)
+    assert "newly" not in headline_of(text)
 
 
 def test_a_story_that_broke_among_new_and_gone_ones_is_worse_by_one() -> None:
@@ -412,7 +412,7 @@ def test_many_failed_gates_do_not_take_the_place_of_what_changed_sides() -> None
     text = comment_of(head, base)
 
     assert text.count("❌ `threshold: ") == 16
-    assert "… and 287 more, in the [results]" in text
+    assert "… and 288 more, in the [results]" in text
     assert text.count("\n- `sentence ") > 100
 
 

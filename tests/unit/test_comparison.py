@@ -120,7 +120,7 @@ def test_changed_gate_settings_are_listed() -> None:
     assert changes == [
         ("fail-on", "errors, test-failures", "none"),
         ("thresholds", "nlu.intents.f1 >= 0.9", "none"),
-        ("not-judged", "pass", "fail"),
+        ("not-judged", "auto", "fail"),
     ]
 
 

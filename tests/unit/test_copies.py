@@ -53,7 +53,7 @@ def test_copies_count_against_a_base_too() -> None:
 
     assert "#### Newly failing tests (3)" in comment
     assert "and 2 copies" in comment
-    assert summary.startswith("3 failures that the base does not have")
+    assert summary.startswith("3 stories newly fail")
     assert "| Stories passed | 3/3 | 0/3 | −3 🔴 worse |" in comment
 
 
@@ -61,7 +61,8 @@ def test_a_copy_that_went_away_is_no_test_that_is_gone() -> None:
     comment, _, _ = drawn(report(stories=[FINE]), report(stories=[FINE, *copies_of(FINE, 1)], commit=BASE_COMMIT))
 
     assert "| Stories passed | 2/2 | 1/1 | same |" in comment
-    assert "gone" not in comment
+    assert "that are gone" not in comment
+    assert "all tests of the base are there" in comment
 
 
 def test_what_is_the_same_to_every_policy_but_said_or_fared_otherwise_stands_by_itself() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
 
-GATES = ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "not-judged")
+GATES = ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged")
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:

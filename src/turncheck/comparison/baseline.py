@@ -48,6 +48,14 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
+class Unreachable(Missing):
+    """There is a base, but its report cannot be had now: GitHub does not answer, its commit is not in this clone.
+
+    Unlike a base that is not there yet, a second try, a permission or a deeper checkout would bring it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Unreadable:
     """Something was found, but it is no report that could be trusted, and why."""
 

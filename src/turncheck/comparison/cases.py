@@ -32,6 +32,8 @@ class Case:
     """How the engine came to it: the policy that was wrong, what it would have done else."""
     copies: int = 0
     """How many more there are that are the same in every step, and fared the same."""
+    judged: bool = True
+    """Whether it was run: one that was not is only known to be there."""
 
     @property
     def number(self) -> int:
@@ -130,6 +132,12 @@ def story_cases(report: Report, *, unnamed: bool = True) -> list[Case]:
     return [_story_case(listed[place], number) for place, number in sorted(copies.items())]
 
 
+def copied_stories(report: Report) -> list[Case]:
+    """Test stories that are copies of others, each as it is called."""
+    stories = report.core.stories if report.core else ()
+    return [_story_case(story, 0) for story in stories if story.duplicate and story.named]
+
+
 def _content(story: StoryResult) -> Hashable:
     """What a story says and how it fared. Two of other words are the same to every policy, not to who understands."""
     written = tuple(json.dumps(step.step, sort_keys=True) for step in story.written)
@@ -168,11 +176,11 @@ def _how(step: StoryStep) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def end_to_end_cases(report: Report) -> list[Case]:
-    """End-to-end cases that were run."""
+def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
+    """End-to-end cases that were run; with ``all_there`` those that were skipped as well."""
     cases = []
     for case in report.e2e.cases if report.e2e else ():
-        if case.outcome != "skipped":
+        if all_there or case.outcome != "skipped":
             wrong = next((step for step in case.steps if step.outcome in {"failed", "error"}), None)
             cases.append(
                 Case(
@@ -182,6 +190,7 @@ def end_to_end_cases(report: Report) -> list[Case]:
                     passed=case.passed,
                     expected=wrong.expected if wrong else "",
                     actual=(wrong.actual or wrong.reason or "nothing") if wrong else case.reason or "",
+                    judged=case.outcome != "skipped",
                 )
             )
     return cases

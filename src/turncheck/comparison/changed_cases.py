@@ -51,11 +51,23 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """All cases of one kind on both sides."""
+    """All cases of one kind on both sides.
+
+    Of tests, which may be there and not be run: ``not_run`` are those that only the base judged, ``newly_run`` those
+    that only this side judged.
+    """
 
     pairs: tuple[Pair, ...]
     added: tuple[Case, ...]
     removed: tuple[Case, ...]
+    not_run: tuple[Pair, ...] = ()
+    newly_run: tuple[Pair, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether both sides judged the same cases."""
+        others = self.added or self.removed or self.not_run or self.newly_run
+        return not others and all(pair.base.copies == pair.head.copies for pair in self.pairs)
 
 
 _Key = tuple[tuple["Edit", ...], "Callable[[Case], Hashable | None]"]
@@ -78,6 +90,19 @@ _SENTENCE_KEYS: Final = _NAMED_KEYS[:4]
 def match_named(base: Iterable[Case], head: Iterable[Case]) -> Matched:
     """Match stories or end-to-end cases."""
     return _match(base, head, _NAMED_KEYS)
+
+
+def match_tests(base: Iterable[Case], head: Iterable[Case]) -> Matched:
+    """Match stories or end-to-end cases, also by those that are there and were not run: these have not gone away."""
+    matched = match_named(base, head)
+    both = [pair for pair in matched.pairs if pair.base.judged and pair.head.judged]
+    return Matched(
+        tuple(both),
+        tuple(case for case in matched.added if case.judged),
+        tuple(case for case in matched.removed if case.judged),
+        not_run=tuple(pair for pair in matched.pairs if pair.base.judged and not pair.head.judged),
+        newly_run=tuple(pair for pair in matched.pairs if pair.head.judged and not pair.base.judged),
+    )
 
 
 def match_sentences(base: Iterable[Case], head: Iterable[Case]) -> Matched:
@@ -162,7 +187,12 @@ def changed_cases(matched: Matched) -> ChangedCases:
         worse=_worst_first(_change(pair) for pair in same if pair.base.passed and not pair.head.passed),
         better=_worst_first(_change(pair) for pair in same if pair.head.passed and not pair.base.passed),
         edited=_worst_first(_change(pair) for pair in matched.pairs if {"edited", "renamed"} & set(pair.edits)),
-        added_failing=_worst_first(_added(case) for case in matched.added if not case.passed),
+        added_failing=_worst_first(
+            [
+                *(_added(case) for case in matched.added if not case.passed),
+                *(_newly_run(pair) for pair in matched.newly_run if not pair.head.passed),
+            ]
+        ),
         moved=sum(pair.number for pair in matched.pairs if "moved" in pair.edits),
         shared=sum(pair.number for pair in matched.pairs),
         added=sum(case.number for case in matched.added),
@@ -173,7 +203,8 @@ def changed_cases(matched: Matched) -> ChangedCases:
 def changed_tests(matched: Matched) -> ChangedCases:
     """As :func:`changed_cases`, and those that are gone by name: a test that is deleted checks nothing any more."""
     gone = _worst_first(_removed(case) for case in matched.removed)
-    return msgspec.structs.replace(changed_cases(matched), gone=gone)
+    not_run = _worst_first(_not_run(pair) for pair in matched.not_run)
+    return msgspec.structs.replace(changed_cases(matched), gone=gone, not_run=not_run)
 
 
 def _removed(case: Case) -> CaseChange:
@@ -185,6 +216,15 @@ def _removed(case: Case) -> CaseChange:
         base_passed=case.passed,
         copies=case.copies,
     )
+
+
+def _not_run(pair: Pair) -> CaseChange:
+    return msgspec.structs.replace(_removed(pair.base), location=pair.head.location, actual=pair.head.actual)
+
+
+def _newly_run(pair: Pair) -> CaseChange:
+    """A case that the base has, and did not run: how it fared there is not known."""
+    return msgspec.structs.replace(_change(pair), base_passed=None, base_actual="", edits=())
 
 
 def _change(pair: Pair) -> CaseChange:

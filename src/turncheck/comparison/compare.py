@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.baseline import Baseline, Missing, Present, Unreadable
+from turncheck.comparison.baseline import Baseline, Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.cases import (
     batch_cases,
+    copied_stories,
     end_to_end_cases,
     entity_cases,
     intent_cases,
@@ -24,6 +25,7 @@ from turncheck.comparison.changed_cases import (
     changed_tests,
     match_named,
     match_sentences,
+    match_tests,
 )
 from turncheck.comparison.explanations import Explainer, changed_items, collisions, training_difference
 from turncheck.comparison.metric_deltas import has_unlisted, metric_deltas
@@ -36,13 +38,19 @@ from turncheck.comparison.model import (
     MetricDelta,
     SettingChange,
 )
+from turncheck.comparison.one_sided import base_lacks, lost, still_there
 from turncheck.plurals import count
 
 if TYPE_CHECKING:
     from turncheck.comparison.changed_cases import Matched
-    from turncheck.report.model import Report
+    from turncheck.report.model import Evaluation, Report
 
 
+_IF_EMPTY: Final = {
+    "evaluations": "all that there are files for",
+    **dict.fromkeys(("data", "nlu", "stories", "e2e"), "the usual places"),
+}
+"""What a setting without a value means, where that is not nothing."""
 UNLISTED: Final = "one side does not list all sentences that it judged: what changed is not known, nor if it is noise"
 
 
@@ -53,6 +61,8 @@ def compare(report: Report, baseline: Baseline) -> Comparison:
     The same two reports give the same comparison, byte for byte.
     """
     match baseline:
+        case Unreachable(reason, warnings):
+            return _alone(report, BaselineUsed(status="unreachable", reason=reason, warnings=warnings))
         case Missing(reason, warnings):
             return _alone(report, BaselineUsed(status="missing", reason=reason, warnings=warnings))
         case Unreadable(reason):
@@ -104,20 +114,16 @@ def _alone(report: Report, used: BaselineUsed) -> Comparison:
     return Comparison(baseline=used, metrics=metrics)
 
 
-def _not_gone(evaluation: Literal["core", "e2e"], matched: Matched, head: Report) -> Matched:
-    """Tests that could not be run, or have no name, are still there: all are gone only where none is left to run."""
-    left = any(one.evaluation == evaluation and one.no_tests for one in head.skipped)
-    ran = (head.core if evaluation == "core" else head.e2e) is not None
-    unnamed = evaluation == "core" and head.core is not None and not all(story.named for story in head.core.stories)
-    return matched if (ran or left) and not unnamed else replace(matched, removed=())
-
-
 def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     intents = match_sentences(intent_cases(base), intent_cases(head))
     items = changed_items(base, head)
-    stories = _not_gone("core", match_named(story_cases(base, unnamed=False), story_cases(head)), head)
-    end_to_end = _not_gone("e2e", match_named(end_to_end_cases(base), end_to_end_cases(head)), head)
+    end_to_end = match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
     batch = match_sentences(batch_cases(base), batch_cases(head))
+    tests: dict[Evaluation, Matched] = {
+        "core": still_there(_matched_stories(base, head), head, "core"),
+        "e2e": still_there(end_to_end, head, "e2e"),
+        "batch": batch,
+    }
     explainer = Explainer(training_difference(base, head), head.nlu)
     examples = _explained(changed_cases(intents), explainer)
     new_findings, gone_findings = changed_findings(base, head)
@@ -125,13 +131,15 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         baseline=used,
         warnings=_differences(base, head),
         settings_changed=_settings_changed(base, head),
-        metrics=metric_deltas(base, head, intents, {"core": stories, "e2e": end_to_end, "batch": batch}, items),
+        metrics=metric_deltas(base, head, intents, tests, items),
         examples=examples,
         entities=changed_cases(match_sentences(entity_cases(base), entity_cases(head))),
         responses=changed_cases(match_sentences(response_cases(base), response_cases(head))),
-        stories=changed_tests(stories),
-        e2e=changed_tests(end_to_end),
+        stories=changed_tests(tests["core"]),
+        e2e=changed_tests(tests["e2e"]),
         batch=changed_tests(batch),
+        base_lacks=base_lacks(base, head, tests),
+        lost=lost(base, head),
         unlisted=has_unlisted(base, head),
         new_findings=new_findings,
         gone_findings=gone_findings,
@@ -140,6 +148,12 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         collisions=collisions(examples.newly_failing, examples.better, explainer),
         changed_items=items,
     )
+
+
+def _matched_stories(base: Report, head: Report) -> Matched:
+    """Stories of both sides; one that has become a copy of another is judged by that one, and is not gone."""
+    matched = match_named(story_cases(base, unnamed=False), story_cases(head))
+    return replace(matched, removed=match_named(matched.removed, copied_stories(head)).removed)
 
 
 def _explained(cases: ChangedCases, explainer: Explainer) -> ChangedCases:
@@ -178,19 +192,23 @@ def _mode(report: Report) -> str:
 
 
 def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
+    """Rules and choices of tests that differ; an older report does not tell all of them."""
     changes = []
     for field in head.settings.__struct_fields__:
         one, other = getattr(base.settings, field), getattr(head.settings, field)
-        if one != other:
-            changes.append(SettingChange(name=re.sub("_", "-", field), base=_setting(one), value=_setting(other)))
+        if one != other and one is not None and other is not None:
+            names = re.sub("_", "-", field)
+            changes.append(SettingChange(name=names, base=_setting(field, one), value=_setting(field, other)))
     return tuple(changes)
 
 
-def _setting(value: object) -> str:
+def _setting(field: str, value: object) -> str:
     match value:
         case bool():
             return "true" if value else "false"
+        case ():
+            return _IF_EMPTY.get(field, "none")
         case tuple():
-            return ", ".join(str(part) for part in value) or "none"
+            return ", ".join(str(part) for part in value)
         case _:
             return str(value)

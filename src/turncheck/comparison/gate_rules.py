@@ -15,7 +15,7 @@ from turncheck.location import Location
 from turncheck.report.model import EVALUATIONS
 
 if TYPE_CHECKING:
-    from turncheck.report.model import GateSettings
+    from turncheck.report.model import Evaluation, GateSettings
 
 Operator = Literal[">=", "<=", "==", ">", "<"]
 
@@ -28,7 +28,7 @@ _THRESHOLD: Final = re.compile(
 _REGRESSION: Final = re.compile(
     rf"(?P<name>.+?)\s*:\s*(?P<limit>{_NUMBER})?\s*(?P<percent>%?)\s*[,;]?\s*(?P<significant>significant)?"
 )
-_FAIL_ON: Final = ("errors", "test-failures", "new-failures", "none")
+_FAIL_ON: Final = ("errors", "test-failures", "new-failures", "gone-tests", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,8 @@ class GateRules:
 
     fail_on: tuple[str, ...]
     fail_on_warnings: bool
-    require: tuple[str, ...]
+    require: tuple[Evaluation, ...]
+    accept_gone: tuple[str, ...]
     thresholds: tuple[Threshold, ...]
     regressions: tuple[Regression, ...]
 
@@ -86,7 +87,8 @@ def read_rules(settings: GateSettings, places: Places = _NOWHERE) -> GateRules:
     return GateRules(
         fail_on=settings.fail_on,
         fail_on_warnings=settings.fail_on_warnings,
-        require=settings.require,
+        require=tuple(evaluation for evaluation in EVALUATIONS if evaluation in settings.require),
+        accept_gone=settings.accept_gone,
         thresholds=tuple(at_its_place(line, places, partial(_threshold, line)) for line in settings.thresholds),
         regressions=tuple(at_its_place(line, places, partial(_regression, line)) for line in settings.max_regression),
     )

@@ -10,18 +10,30 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from turncheck.comparison.gate_rules import GateRules, at_its_place, read_rules
+from turncheck.comparison.gates_on_tests import (
+    judge_failed_tests,
+    judge_new_failures,
+    judge_required,
+    judge_something_was_tested,
+)
+from turncheck.comparison.gone_tests import GONE_TESTS, judge_gone_tests
 from turncheck.comparison.metric_gates import judge_regression, judge_threshold
-from turncheck.comparison.model import FailedBy, GateResult, Verdict, and_copies
-from turncheck.comparison.summary import summarize
+from turncheck.comparison.model import FailedBy, GateResult, Verdict
+from turncheck.comparison.summary import reservation, summarize
 from turncheck.comparison.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.comparison.gate_rules import Places
-    from turncheck.comparison.model import CaseChange, Comparison
+    from turncheck.comparison.model import Comparison
     from turncheck.report.model import GateSettings, Report
+
+_CAN_BE_HAD = frozenset({"unreachable", "unreadable"})
+"""There is a baseline, but not for this run: another try may bring it, so that nobody has to do without it."""
 
 
 def judge(
@@ -32,15 +44,29 @@ def judge(
     Raises:
         UserError: a rule that cannot be read, or about a metric that nobody knows.
     """
-    gates = tuple(_gates(report, comparison, read_rules(settings, places), places))
-    failing = {"failed", "not judged"} if settings.not_judged == "fail" else {"failed"}
-    failed = any(gate.outcome in failing for gate in gates)
+    rules = read_rules(settings, places)
+    gates = tuple(
+        replace(gate, fails=_fails(gate, comparison, settings)) for gate in _gates(report, comparison, rules, places)
+    )
+    failed = any(gate.fails for gate in gates)
     return Verdict(
         outcome="failed" if failed else "passed",
-        summary=summarize(report, comparison, gates, failing),
+        summary=summarize(report, comparison, gates, settings),
         gates=gates,
         not_judged=settings.not_judged,
+        reservation="" if failed else reservation(report, comparison, gates),
     )
+
+
+def _fails(gate: GateResult, comparison: Comparison | None, settings: GateSettings) -> bool:
+    """Whether a gate fails the run.
+
+    By default one that could not be judged does not, since a first run has nothing to compare with. Where there is a
+    baseline and it could not be had, a rule that somebody set must not be waived by an outage: it fails.
+    """
+    if gate.outcome != "not judged" or settings.not_judged != "auto":
+        return gate.outcome == "failed" or (gate.outcome == "not judged" and settings.not_judged == "fail")
+    return gate.needs_base and comparison is not None and comparison.baseline.status in _CAN_BE_HAD
 
 
 def _gates(report: Report, comparison: Comparison | None, rules: GateRules, places: Places) -> Iterable[GateResult]:
@@ -51,21 +77,33 @@ def _gates(report: Report, comparison: Comparison | None, rules: GateRules, plac
     if rules.fail_on_warnings:
         yield _no_findings(report, "warning", "fail-on-warnings")
     if "test-failures" in rules.fail_on:
-        yield _no_failed_tests(report)
+        yield judge_failed_tests(report)
     if "new-failures" in rules.fail_on:
-        yield _no_new_failures(comparison)
-    yield _something_was_tested(report)
+        yield judge_new_failures(report, comparison)
+    yield from _gone_tests(report, comparison, rules)
+    yield judge_something_was_tested(report)
     for evaluation in rules.require:
-        yield _required(report, evaluation)
+        yield judge_required(report, evaluation)
     for threshold in rules.thresholds:
         yield at_its_place(threshold.text, places, partial(judge_threshold, report, comparison, threshold))
     for regression in rules.regressions:
         yield at_its_place(regression.text, places, partial(judge_regression, report, comparison, regression))
 
 
+def _gone_tests(report: Report, comparison: Comparison | None, rules: GateRules) -> Iterable[GateResult]:
+    """Tests that are gone are part of what the other two mean wherever there is a base, or should be one."""
+    if GONE_TESTS in rules.fail_on:
+        yield replace(judge_gone_tests(report, comparison, rules.accept_gone), needs_base=True)
+    elif {"test-failures", "new-failures"} & set(rules.fail_on):
+        there = comparison is not None and comparison.baseline.status != "missing"
+        if there:
+            yield judge_gone_tests(report, comparison, rules.accept_gone)
+
+
 def _no_findings(report: Report, severity: str, name: str) -> GateResult:
     if report.validation is None:
-        return GateResult(name=name, outcome="not judged", reason=_skipped(report, "validate"))
+        skipped = next((one.reason for one in report.skipped if one.evaluation == "validate"), None)
+        return GateResult(name=name, outcome="not judged", reason=skipped or "it had nothing to judge")
     found = [finding for finding in report.validation.findings if finding.severity == severity]
     if not found:
         return GateResult(name=name, outcome="passed", reason=f"no {severity}s in the data")
@@ -76,98 +114,3 @@ def _no_findings(report: Report, severity: str, name: str) -> GateResult:
     return GateResult(
         name=name, outcome="failed", reason=f"{count(len(found), severity)} in the data", failed_by=failed_by
     )
-
-
-def _no_failed_tests(report: Report) -> GateResult:
-    """Stories, end-to-end cases and batch cases. Wrong NLU examples are no failed tests, since no model is perfect."""
-    name = "test-failures"
-    ran, failed = [], []
-    if report.core and report.core.stories:
-        stories = [story for story in report.core.stories if not story.passed]
-        ran.append((len(stories), len(report.core.stories), "story", "stories"))
-        failed += [FailedBy(what=f"story {story.name}", location=story.location) for story in stories]
-    if report.e2e and report.e2e.passed + report.e2e.failed:
-        cases = [case for case in report.e2e.cases if case.outcome in {"failed", "error"}]
-        ran.append((len(cases), report.e2e.passed + report.e2e.failed, "end-to-end case", "end-to-end cases"))
-        failed += [FailedBy(what=f"end-to-end case {case.name}", location=case.location) for case in cases]
-    if report.batch and report.batch.suites:
-        batch = [case for suite in report.batch.suites for case in suite.cases]
-        wrong = [case for case in batch if not case.passed]
-        ran.append((len(wrong), len(batch), "batch case", "batch cases"))
-        failed += [FailedBy(what=f"batch case {case.text}", location=case.location) for case in wrong]
-    if not ran:
-        return GateResult(name=name, outcome="not judged", reason="no stories, end-to-end or batch cases were run")
-    if not failed:
-        counts = " and ".join(count(of, one, many) for _, of, one, many in ran)
-        return GateResult(name=name, outcome="passed", reason=f"{counts} passed")
-    counts = " and ".join(f"{wrong} of {count(of, one, many)}" for wrong, of, one, many in ran if wrong)
-    return GateResult(name=name, outcome="failed", reason=f"{counts} failed", failed_by=tuple(failed))
-
-
-def _no_new_failures(comparison: Comparison | None) -> GateResult:
-    name = "new-failures"
-    if comparison is None or not comparison.judged:
-        return GateResult(name=name, outcome="not judged", reason=no_baseline(comparison))
-    tests = newly_failing(comparison)
-    failed = [FailedBy(what=f"{kind} {case.name}{and_copies(case)}", location=case.location) for kind, case in tests]
-    failed += [
-        FailedBy(what=f"{finding.code}: {finding.message}", location=finding.location)
-        for finding in comparison.new_findings
-        if finding.severity == "error"
-    ]
-    if not failed:
-        return GateResult(name=name, outcome="passed", reason="nothing fails that passed on the base")
-    copies = sum(case.copies for _, case in tests)
-    reason = f"{count(len(failed) + copies, 'failure')} that the base does not have"
-    return GateResult(name=name, outcome="failed", reason=reason, failed_by=tuple(failed))
-
-
-def newly_failing(comparison: Comparison) -> list[tuple[str, CaseChange]]:
-    """Return the stories, end-to-end and batch cases that fail and did not on the base, new ones included."""
-    kinds = (("story", comparison.stories), ("end-to-end case", comparison.e2e), ("batch case", comparison.batch))
-    return [(kind, case) for kind, cases in kinds for case in cases.newly_failing]
-
-
-def _something_was_tested(report: Report) -> GateResult:
-    """A run that tested nothing must never look like success."""
-    name = "something-was-tested"
-    tested = [
-        count(number, one, many)
-        for number, one, many in (
-            (report.nlu.examples if report.nlu else 0, "sentence", "sentences"),
-            (len(report.core.stories) if report.core else 0, "story", "stories"),
-            (report.e2e.passed + report.e2e.failed if report.e2e else 0, "end-to-end case", "end-to-end cases"),
-            (sum(len(s.cases) for s in report.batch.suites) if report.batch else 0, "batch case", "batch cases"),
-        )
-        if number
-    ]
-    if tested:
-        return GateResult(name=name, outcome="passed", reason=f"tested: {', '.join(tested)}")
-    reasons = tuple(FailedBy(what=f"{s.evaluation} was skipped: {s.reason}") for s in report.skipped)
-    return GateResult(name=name, outcome="failed", reason="nothing was tested", failed_by=reasons)
-
-
-def _required(report: Report, evaluation: str) -> GateResult:
-    name = f"require: {evaluation}"
-    ran = {
-        "validate": report.validation is not None,
-        "nlu": report.nlu is not None and report.nlu.examples > 0,
-        "core": report.core is not None and bool(report.core.stories),
-        "e2e": report.e2e is not None and report.e2e.passed + report.e2e.failed > 0,
-        "batch": report.batch is not None and any(suite.cases for suite in report.batch.suites),
-    }[evaluation]
-    if ran:
-        return GateResult(name=name, outcome="passed", reason=f"{evaluation} was run")
-    return GateResult(name=name, outcome="failed", reason=f"{evaluation} was not run: {_skipped(report, evaluation)}")
-
-
-def _skipped(report: Report, evaluation: str) -> str:
-    reasons = [skipped.reason for skipped in report.skipped if skipped.evaluation == evaluation]
-    return reasons[0] if reasons else "it had nothing to judge"
-
-
-def no_baseline(comparison: Comparison | None) -> str:
-    """Say why nothing can be compared."""
-    if comparison is None:
-        return "no baseline: none was asked for"
-    return f"no baseline: {comparison.baseline.reason}"

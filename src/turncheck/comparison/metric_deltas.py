@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.changed_cases import Matched, Pair
     from turncheck.comparison.model import ChangedItem
-    from turncheck.report.model import EntitySpan, NluPrediction, Report
+    from turncheck.report.model import EntitySpan, Evaluation, NluPrediction, Report
     from turncheck.report.tags import Tokens
 
 _MOST_TESTED: Final = 30
@@ -34,7 +34,7 @@ _SAMPLED: Final = re.compile(r"nlu\.(?:intents|entities|responses|understood|cal
 
 
 def metric_deltas(
-    base: Report, head: Report, intents: Matched, tests: Mapping[str, Matched], items: Sequence[ChangedItem]
+    base: Report, head: Report, intents: Matched, tests: Mapping[Evaluation, Matched], items: Sequence[ChangedItem]
 ) -> tuple[MetricDelta, ...]:
     """Return all metrics of either side: in the baseline's order, then what only the new report has.
 
@@ -100,10 +100,10 @@ def _delta(
     )
 
 
-def _counted(tests: Mapping[str, Matched]) -> Iterable[tuple[str, SharedDelta | None]]:
+def _counted(tests: Mapping[Evaluation, Matched]) -> Iterable[tuple[str, SharedDelta | None]]:
     """The figures about tests, on those of both sides, where one side has others; ``None`` where they share none."""
     for section, matched in tests.items():
-        if matched.added or matched.removed or any(pair.base.copies != pair.head.copies for pair in matched.pairs):
+        if not matched.is_whole:
             number = sum(pair.number for pair in matched.pairs)
             before = sum(pair.number for pair in matched.pairs if pair.base.passed)
             after = sum(pair.number for pair in matched.pairs if pair.head.passed)

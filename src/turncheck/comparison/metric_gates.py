@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, family_of, find_metric, metrics_of
 from turncheck.comparison.model import FailedBy, GateResult, and_copies
-from turncheck.comparison.wording import change, figure
+from turncheck.comparison.wording import change, figure, why_no_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,10 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: Thresho
     name = f"threshold: {rule.text}"
     metric = _measured(report, comparison, rule.name)
     if isinstance(metric, NotMeasured):
-        return GateResult(name=name, outcome="not judged", reason=metric.reason, metric=rule.name)
+        change = rule.name == COVERAGE_OF_CHANGES
+        there = change and comparison is not None and comparison.baseline.status in {"unreachable", "unreadable"}
+        reason = why_no_baseline(comparison) if there else metric.reason
+        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name, needs_base=change)
     holds = _HOLDS[rule.operator](metric.value, rule.limit)
     shown = figure(metric.value, metric.kind, apart_from=rule.limit)
     reason = f"{rule.name} is {shown}" if holds else f"{rule.name} is {shown}, not {rule.operator} {rule.limit:g}"
@@ -70,10 +73,11 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
     delta = comparison.metric(rule.name) if comparison else None
     if delta is None:
         measured = _measured(report, comparison, rule.name)
-        reason = measured.reason if isinstance(measured, NotMeasured) else _why_no_baseline(comparison)
-        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
+        reason = measured.reason if isinstance(measured, NotMeasured) else why_no_baseline(comparison)
+        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name, needs_base=True)
     if comparison is None or not comparison.judged:
-        return GateResult(name=name, outcome="not judged", reason=_why_no_baseline(comparison), metric=rule.name)
+        reason = why_no_baseline(comparison)
+        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name, needs_base=True)
     if delta.delta is None:
         return _judge_one_side(report, rule, delta, name)
     examples = comparison.examples
@@ -130,10 +134,6 @@ def _told(delta: MetricDelta) -> str:
     noise = ", within noise" if delta.judgement == "noise" else ""
     told = f"{figure(base, delta.kind)} to {figure(value, delta.kind)}"
     return f"{told} ({change(base, value, delta.kind)}{noise}){where}"
-
-
-def _why_no_baseline(comparison: Comparison | None) -> str:
-    return f"no baseline: {comparison.baseline.reason if comparison else 'none was asked for'}"
 
 
 def _became_worse(comparison: Comparison, name: str) -> tuple[FailedBy, ...]:

@@ -10,6 +10,7 @@ from turncheck.comparison.baseline import Way
 from turncheck.comparison.metrics import Better, Kind
 from turncheck.location import Location
 from turncheck.plurals import count
+from turncheck.report.model import Evaluation
 from turncheck.report.schemas import document_schema
 
 if TYPE_CHECKING:
@@ -29,10 +30,12 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class BaselineUsed(_Part, frozen=True, kw_only=True):
     """What was compared with. ``reason`` says why there is nothing, where ``status`` is not ``present``.
 
+    ``missing``: there is none yet, or none was asked for; ``unreachable``: there is a base, but its report cannot be
+    had now; ``unreadable``: what was found is not a report that can be trusted.
     ``warnings``: what kept a better one from being found, a missing permission say; a sentence each.
     """
 
-    status: Literal["present", "missing", "unreadable"]
+    status: Literal["present", "missing", "unreachable", "unreadable"]
     way: Way | None = None
     commit: str | None = None
     run_id: str | None = None
@@ -148,9 +151,11 @@ def number_of(cases: Iterable[CaseChange]) -> int:
 class ChangedCases(_Part, frozen=True, kw_only=True):
     """Cases of one kind, matched by what they are. ``worse`` and ``better`` are the same cases on both sides.
 
-    ``edited`` holds the pairs that were edited or renamed, whatever their results; ``added_failing`` the new ones that
-    fail; ``gone`` the tests that only the base has (of sentences only their number is told). Worst first. The numbers
-    count all cases, also those that nothing happened to: on both sides, thereof in another file, only now, only before.
+    ``edited`` holds the pairs that were edited or renamed, whatever their results; ``added_failing`` the ones that fail
+    and that the base did not judge (new ones, and those that it has but did not run); ``gone`` the tests that only the
+    base has (of sentences only their number is told); ``not_run`` those that the base judged and that are still there,
+    but were not run on this side. Worst first. The numbers count all cases, also those that nothing happened to: on
+    both sides, thereof in another file, only now, only before.
     """
 
     worse: tuple[CaseChange, ...] = ()
@@ -158,6 +163,7 @@ class ChangedCases(_Part, frozen=True, kw_only=True):
     edited: tuple[CaseChange, ...] = ()
     added_failing: tuple[CaseChange, ...] = ()
     gone: tuple[CaseChange, ...] = ()
+    not_run: tuple[CaseChange, ...] = ()
     shared: int = 0
     moved: int = 0
     added: int = 0
@@ -237,6 +243,19 @@ class SettingChange(_Part, frozen=True, kw_only=True):
     value: str
 
 
+class OneSided(_Part, frozen=True, kw_only=True):
+    """An evaluation that one side has results of and the other has not, or not of all: why not.
+
+    ``cases``: how many cases the other side lacks; ``None`` where it lacks all. ``files``: where they were, if not all
+    of the evaluation are meant.
+    """
+
+    evaluation: Evaluation
+    reason: str
+    cases: int | None = None
+    files: tuple[str, ...] = ()
+
+
 class Comparison(_Part, frozen=True, kw_only=True):
     """A report against its baseline. Without one, ``metrics`` still holds the values and nothing else is filled."""
 
@@ -254,6 +273,10 @@ class Comparison(_Part, frozen=True, kw_only=True):
     batch: ChangedCases = ChangedCases()
     new_findings: tuple[FindingChange, ...] = ()
     gone_findings: tuple[FindingChange, ...] = ()
+    base_lacks: tuple[OneSided, ...] = ()
+    """What this side judged and the base did not: all its failures count as new."""
+    lost: tuple[OneSided, ...] = ()
+    """What the base judged and this side did not: an evaluation that did not run, held-out sentences that are gone."""
     unlisted: bool = False
     """One side does not list all sentences that it judged: figures are compared as they stand."""
     intents: ChangedNames = ChangedNames()
@@ -297,28 +320,50 @@ class FailedBy(_Part, frozen=True, kw_only=True):
 
 
 class GateResult(_Part, frozen=True, kw_only=True):
-    """A gate, its outcome and why. ``metric`` names the figure it is about, if it is about one."""
+    """A gate, its outcome and why. ``metric`` names the figure it is about, if it is about one.
+
+    ``fails``: whether it fails the run, as a failed one does, and one that could not be judged where the setting
+    ``not-judged`` says so. ``needs_base``: it judges a change, so that nothing can be said without a baseline.
+    """
 
     name: str
     outcome: GateOutcome
     reason: str
     metric: str | None = None
+    fails: bool = False
+    needs_base: bool = False
     failed_by: tuple[FailedBy, ...] = ()
 
 
+Reservation = Literal[
+    "", "old failures only", "although tests fail", "not all tests were run", "not all gates were judged"
+]
+"""What a reader of "passed" has to know; the summary says more of it. Empty: nothing."""
+
+
 class Verdict(_Part, frozen=True, kw_only=True):
-    """The outcome of all gates. ``summary`` says it in one line, without the outcome itself."""
+    """The outcome of all gates. ``summary`` says it in one line, without the outcome itself.
+
+    ``reservation``: why "passed" is not all there is to say.
+    """
 
     schema: Literal["turncheck/verdict/v1"] = VERDICT_SCHEMA
     outcome: Literal["passed", "failed"]
     summary: str
     gates: tuple[GateResult, ...] = ()
-    not_judged: Literal["pass", "fail"] = "pass"
+    not_judged: Literal["auto", "pass", "fail"] = "auto"
+    reservation: Reservation = ""
 
     @property
     def passed(self) -> bool:
         """Whether the run may go on."""
         return self.outcome == "passed"
+
+    @property
+    def told(self) -> str:
+        """The outcome in words: ``passed``, or ``passed, but not all tests were run``."""
+        link = {"": "", "old failures only": " with ", "although tests fail": " "}.get(self.reservation, ", but ")
+        return f"{self.outcome}{link}{self.reservation}"
 
 
 def encode(document: Comparison | Verdict) -> bytes:

@@ -1,44 +1,186 @@
-"""The verdict in one line."""
+"""The verdict in one line: a few short clauses, the most important first, and no number twice."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.gates_on_tests import tests_of
+from turncheck.comparison.gone_tests import GONE_TESTS, LOST
 from turncheck.comparison.model import number_of
+from turncheck.comparison.tally import NAMES, tallies
 from turncheck.comparison.wording import change, count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Iterable, Sequence
 
-    from turncheck.comparison.model import Comparison, GateResult
-    from turncheck.report.model import Report
+    from turncheck.comparison.model import Comparison, GateResult, Reservation
+    from turncheck.comparison.tally import Tally
+    from turncheck.report.model import GateSettings, Report
 
-_MOST_REASONS: Final = 2
+_MOST: Final = 4
+"""Clauses of the line."""
+_MOST_FAILING: Final = 3
+"""Failing gates that are told with their reason."""
+_LONGEST: Final = 120
+_ORDER: Final = ("completed", "new-failures", "test-failures", GONE_TESTS, "errors", "something-was-tested", "require")
+"""Which of the failing gates is told first; those about figures come last."""
+_TEST_GATES: Final = frozenset({"test-failures", "new-failures"})
+_NO_BASE: Final = {
+    "unreachable": "the baseline could not be reached",
+    "unreadable": "the baseline could not be read",
+}
 
 
 def summarize(
-    report: Report, comparison: Comparison | None, gates: Sequence[GateResult], failing: AbstractSet[str]
+    report: Report, comparison: Comparison | None, gates: Sequence[GateResult], settings: GateSettings
 ) -> str:
-    """Say what happened: the reasons of the failing gates, else what was tested; what changed; what else to know."""
-    reasons = [gate.reason for gate in gates if gate.outcome in failing]
-    parts = reasons[:_MOST_REASONS]
-    if len(reasons) > _MOST_REASONS:
-        parts.append(f"{count(len(reasons) - _MOST_REASONS, 'more gate')} failed")
-    if not parts:
-        parts = [_tested(report)]
-    if comparison and comparison.judged:
-        parts.append(_changed(comparison))
-    if report.e2e and report.e2e.skipped:
-        parts.append(f"{count(report.e2e.skipped, 'end-to-end case')} not run")
-    if report.nlu and report.nlu.on_training_sentences:
-        copies, folded = report.nlu.on_training_sentences, report.nlu.mode == "cross-validation"
-        of = f"{copies:,} of {count(report.nlu.examples, 'sentence' if folded else 'test sentence')}"
-        if folded:
-            parts.append(f"{of} {'has a copy' if copies == 1 else 'have copies'} in other folds")
+    """Say what happened: why it fails, or what passed; what else failed and does not count; what was left open."""
+    compared = comparison if comparison and comparison.judged else None
+    failing = sorted((gate for gate in gates if gate.fails), key=_rank)
+    clauses = [_and_more(_told_failing(failing, report, comparison))] if failing else [[_passed(report, compared)]]
+    clauses.append(_uncounted(report, compared, gates, settings))
+    told = " ".join(clauses[0])
+    clauses.append([_left_open(report, comparison, gates, told)])
+    clauses.append([_trained_on(report)])
+    clauses.append(_changed(compared, failing) if compared else [])
+    return "; ".join([clause for part in clauses for clause in part if clause][:_MOST])
+
+
+def reservation(report: Report, comparison: Comparison | None, gates: Sequence[GateResult]) -> Reservation:
+    """Say why "passed" is not all there is to say."""
+    found = tallies(report)
+    if any(tally.failed for tally in found):
+        new = next((gate for gate in gates if gate.name == "new-failures"), None)
+        old = new is not None and new.outcome == "passed" and comparison is not None and comparison.judged
+        return "old failures only" if old else "although tests fail"
+    if any(tally.none_ran for tally in found):
+        return "not all tests were run"
+    return "not all gates were judged" if _not_judged(gates) else ""
+
+
+def _rank(gate: GateResult) -> int:
+    name = gate.name.partition(":")[0]
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
+
+
+# --- why it fails ----------------------------------------------------------------------------------------------------
+
+
+def _told_failing(failing: Sequence[GateResult], report: Report, comparison: Comparison | None) -> list[str]:
+    """A clause for each failing gate that says something of its own."""
+    clauses: dict[str, None] = {}
+    metrics = set()
+    tests_told = False
+    for gate in failing:
+        if gate.name in _TEST_GATES and gate.outcome == "failed":
+            if not tests_told:
+                clauses[_failed_tests(gate, report, comparison, failing)] = None
+            tests_told = True
+        elif gate.metric is not None and gate.metric in metrics:
+            continue
         else:
-            parts.append(f"{of} also {'appears' if copies == 1 else 'appear'} in the training data")
-    return "; ".join(parts)
+            clauses[_told(gate, comparison)] = None
+        metrics.add(gate.metric)
+    return list(clauses)
+
+
+def _and_more(clauses: list[str]) -> list[str]:
+    more = len(clauses) - _MOST_FAILING
+    if more <= 0:
+        return clauses
+    return [*clauses[: _MOST_FAILING - 1], f"{clauses[_MOST_FAILING - 1]}, and {count(more, 'more gate')} failed"]
+
+
+def _told(gate: GateResult, comparison: Comparison | None) -> str:
+    """A failing gate, without what only its own line needs to say."""
+    if gate.outcome == "not judged":
+        return f"{gate.name.partition(':')[0]} not judged ({_short_reason(gate, comparison)})"
+    if gate.name == "completed":
+        return _cut(f"stopped before the end: {gate.reason.partition(chr(10))[0]}")
+    if gate.name == GONE_TESTS and comparison is not None:
+        return _gone(comparison) or gate.reason
+    if gate.name.startswith("require"):
+        return _cut(gate.reason.partition(" (")[0])
+    if gate.name.startswith("max-regression"):
+        return _cut(gate.reason.partition(", more than")[0].partition(" on the examples")[0])
+    return _cut(gate.reason)
+
+
+def _gone(comparison: Comparison) -> str:
+    """``7 stories gone, the end-to-end cases are no longer run``."""
+    told = [one.reason if one.files else LOST[one.evaluation] for one in comparison.lost]
+    whole = {one.evaluation for one in comparison.lost}
+    for evaluation, cases in tests_of(comparison):
+        if cases.gone:
+            told.append(f"{count(number_of(cases.gone), *NAMES[evaluation])} gone")
+        if cases.not_run and evaluation not in whole:
+            told.append(f"{count(number_of(cases.not_run), *NAMES[evaluation])} of the base not run")
+    return ", ".join(told)
+
+
+def _failed_tests(
+    gate: GateResult, report: Report, comparison: Comparison | None, failing: Sequence[GateResult]
+) -> str:
+    """What failed, apart by what fails on the base too."""
+    failed = [tally for tally in tallies(report) if tally.failed]
+    errors = 0 if any(one.name == "errors" for one in failing) else _new_errors(report, comparison)
+    in_data = f"{count(errors, 'error')} in the data" if errors and gate.name == "new-failures" else ""
+    if comparison is None or not comparison.judged:
+        why = _NO_BASE.get(comparison.baseline.status if comparison else "", "no baseline")
+        all_new = f" ({why}, so all count as new)" if gate.name == "new-failures" else ""
+        parts = [f"{_join(_of(tally) for tally in failed)} failed"] if failed else []
+        return f"{', '.join([*parts, *([in_data] if in_data else [])])}{all_new}"
+    new = _newly_failing(comparison)
+    old = sum(len(tally.failed) for tally in failed)
+    old -= sum(number_of(cases.newly_failing) for _, cases in tests_of(comparison))
+    data = [f"{in_data} that the base does not have"] if in_data else []
+    if not new and not data:
+        return f"{_join(_of(tally) for tally in failed)} failed (on the base too)"
+    also = f" ({old:,} {'fails' if old == 1 else 'fail'} on the base too)" if old > 0 else ""
+    return f"{_join([*new, *data])}{also}"
+
+
+def _of(tally: Tally) -> str:
+    return f"{len(tally.failed):,} of {tally.counted(tally.ran)}"
+
+
+def _newly_failing(comparison: Comparison) -> list[str]:
+    """``2 stories newly fail``, ``1 new end-to-end case fails``."""
+    told = []
+    for name, cases in tests_of(comparison):
+        one, many = NAMES[name]
+        new = number_of(case for case in cases.added_failing if case.base_location is None)
+        if broken := number_of(cases.newly_failing) - new:
+            told.append(f"{count(broken, one, many)} newly {'fails' if broken == 1 else 'fail'}")
+        if new:
+            told.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}")
+    return told
+
+
+def _new_errors(report: Report, comparison: Comparison | None) -> int:
+    if comparison is not None and comparison.judged:
+        return sum(finding.severity == "error" for finding in comparison.new_findings)
+    return report.validation.counts.error if report.validation else 0
+
+
+def _join(parts: Iterable[str]) -> str:
+    return " and ".join(parts)
+
+
+# --- what passed, what does not count, what is open ------------------------------------------------------------------
+
+
+def _passed(report: Report, compared: Comparison | None) -> str:
+    """What was tested; not how much passed where something failed, which the next clause says."""
+    found = tallies(report)
+    if none_ran := [tally for tally in found if tally.none_ran]:
+        others = [tally for tally in found if tally.ran and not tally.failed]
+        passed = [f"{_join(tally.counted(tally.ran) for tally in others)} passed"] if others else []
+        return ", ".join([*(tally.told_not_run for tally in none_ran), *passed])
+    if any(tally.failed for tally in found):
+        nothing_new = compared is not None and not _newly_failing(compared)
+        return "nothing fails that passed on the base" if nothing_new else _understood(report)
+    return _tested(report)
 
 
 def _tested(report: Report) -> str:
@@ -52,45 +194,109 @@ def _tested(report: Report) -> str:
         cases = [case for suite in report.batch.suites for case in suite.cases]
         tested.append(f"{sum(case.passed for case in cases)} of {count(len(cases), 'batch case')}")
     passed_line = f"{' and '.join(tested)} passed" if tested else ""
-    if (nlu := report.nlu) and nlu.intents:
-        listed = sum(example.correct for example in nlu.predictions)
-        right = round(nlu.intents.accuracy * nlu.examples) if nlu.unlisted else listed
-        intents = f"the right intent for {right:,} of {count(nlu.examples, 'sentence')}"
-        return f"{passed_line}, {intents}" if passed_line else intents
+    if understood := _understood(report):
+        return f"{passed_line}, {understood}" if passed_line else understood
     if not passed_line and report.validation and report.settings.evaluations == ("validate",):
         return f"{count(len(report.validation.findings), 'finding')} in the data, nothing else was asked for"
     return passed_line or "nothing was tested"
 
 
-def _changed(comparison: Comparison) -> str:
-    """The most telling difference: the intents' F1 and the sentences that changed sides."""
+def _understood(report: Report) -> str:
+    if not (nlu := report.nlu) or not nlu.intents:
+        return ""
+    listed = sum(example.correct for example in nlu.predictions)
+    right = round(nlu.intents.accuracy * nlu.examples) if nlu.unlisted else listed
+    return f"the right intent for {right:,} of {count(nlu.examples, 'sentence')}"
+
+
+def _uncounted(
+    report: Report, compared: Comparison | None, gates: Sequence[GateResult], settings: GateSettings
+) -> list[str]:
+    """Failures that fail no gate, and why they do not."""
+    judged_by = {gate.name for gate in gates}
+    fails = {gate.name for gate in gates if gate.fails}
+    why = f"fail-on: {', '.join(settings.fail_on)}"
     told = []
-    f1 = comparison.metric("nlu.intents.f1")
-    if f1 and f1.delta is not None and f1.judgement in {"better", "worse", "noise"}:
+    failed = [tally for tally in tallies(report) if tally.failed]
+    if failed and not fails & _TEST_GATES:
+        kinds = _join(tally.counted(len(tally.failed)) for tally in failed)
+        number = sum(len(tally.failed) for tally in failed)
+        if "new-failures" in judged_by and compared is not None:
+            told.append(f"{kinds} {'fails' if number == 1 else 'fail'} on the base too")
+        else:
+            told.append(f"{_join(map(_of, failed))} failed and {'does' if number == 1 else 'do'} not count ({why})")
+    errors = report.validation.counts.error if report.validation else 0
+    if errors and "errors" not in judged_by and "new-failures" not in fails:
+        does = "does" if errors == 1 else "do"
+        old = "new-failures" in judged_by and compared is not None
+        counted = "on the base too" if old else f"that {does} not count{'' if told else f' ({why})'}"
+        told.append(f"{count(errors, 'error')} in the data {counted}")
+    return [", ".join(told)]
+
+
+def _left_open(report: Report, comparison: Comparison | None, gates: Sequence[GateResult], told: str) -> str:
+    """Tests that were not run, gates that could not be judged; those that fail the run are ``told`` already."""
+    open_ends = [
+        tally.told_not_run
+        for tally in tallies(report)
+        if tally.reason and " not run" not in told and "no longer run" not in told
+    ]
+    if waiting := _not_judged(gates):
+        names = {gate.name.partition(":")[0] for gate in waiting}
+        what = names.pop() if len(names) == 1 else count(len(waiting), "gate")
+        open_ends.append(f"{what} not judged ({_short_reason(waiting[0], comparison)})")
+    return ", ".join(open_ends)
+
+
+def _not_judged(gates: Sequence[GateResult]) -> list[GateResult]:
+    """Gates that were not judged and fail nothing. Those about tests were not for want of tests: that is told apart."""
+    open_gates = (gate for gate in gates if gate.outcome == "not judged" and not gate.fails)
+    return [gate for gate in open_gates if gate.name not in _TEST_GATES]
+
+
+def _short_reason(gate: GateResult, comparison: Comparison | None) -> str:
+    if gate.needs_base or gate.name == GONE_TESTS:
+        if comparison is None or comparison.judged:
+            return _cut(gate.reason)
+        return _NO_BASE.get(comparison.baseline.status, _cut(f"no baseline: {comparison.baseline.reason}"))
+    return _cut(gate.reason)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
+
+
+def _trained_on(report: Report) -> str:
+    nlu = report.nlu
+    if nlu is None or not nlu.on_training_sentences:
+        return ""
+    copies, folded = nlu.on_training_sentences, nlu.mode == "cross-validation"
+    of = f"{copies:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
+    if folded:
+        return f"{of} {'has a copy' if copies == 1 else 'have copies'} in other folds"
+    return f"{of} also {'appears' if copies == 1 else 'appear'} in the training data"
+
+
+# --- what changed ----------------------------------------------------------------------------------------------------
+
+
+def _changed(compared: Comparison, failing: Sequence[GateResult]) -> list[str]:
+    """The most telling difference that no failing gate has told: the intents' F1, the sentences that changed sides."""
+    told = []
+    f1 = compared.metric("nlu.intents.f1")
+    about = {gate.metric for gate in failing}
+    if f1 and f1.delta is not None and f1.judgement in {"better", "worse", "noise"} and f1.name not in about:
         word = {"better": "real gain", "worse": "real drop", "noise": "within noise"}[f1.judgement]
         base, value = f1.sides
         told.append(f"F1 of the intents {change(base or 0.0, value or 0.0, 'score')} ({word})")
-    cases = (
-        *(comparison.examples, comparison.entities, comparison.responses),
-        *(comparison.stories, comparison.e2e, comparison.batch),
-    )
-    worse, better = sum(number_of(c.became_wrong) for c in cases), sum(number_of(c.better) for c in cases)
-    if worse:
-        told.append(f"{count(worse, 'case')} newly wrong")
-    if better:
-        told.append(f"{better:,} newly right" if worse else f"{count(better, 'case')} newly right")
-    if added := sum(number_of(c.added_failing) for c in cases):
-        told.append(f"{count(added, 'new case')} wrong from the start")
-    serious = [finding for finding in comparison.new_findings if finding.severity != "info"]
-    if serious:
-        told.append(f"{count(len(serious), 'new finding')} in the data")
-    tests = (
-        *((comparison.stories, "story", "stories"), (comparison.e2e, "end-to-end case", None)),
-        (comparison.batch, "batch case", None),
-    )
-    for kind, one, many in tests:
-        if kind.removed:
-            told.append(f"{count(kind.removed, one, many)} gone")
+    if worse := len(compared.examples.newly_failing):
+        told.append(f"{count(worse, 'sentence')} newly wrong")
+    elif better := len(compared.examples.better):
+        told.append(f"{count(better, 'sentence')} newly right")
+    if not failing and (repaired := sum(number_of(cases.better) for _, cases in tests_of(compared))):
+        told.append(f"{count(repaired, 'test')} newly right")
     if told:
-        return ", ".join(told)
-    return "no case changed sides against the base" if comparison.changed else "nothing changed against the base"
+        return [", ".join(told[:2])]
+    if failing or compared.new_findings:
+        return []
+    return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]

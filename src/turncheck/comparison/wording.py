@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Final
 from turncheck.plurals import count
 
 if TYPE_CHECKING:
-    from turncheck.comparison.metrics import Kind
+    from collections.abc import Sequence
 
-__all__ = ["change", "count", "difference", "figure"]
+    from turncheck.comparison.metrics import Kind
+    from turncheck.comparison.model import Comparison
+
+__all__ = ["change", "count", "difference", "few", "figure", "why_no_baseline"]
 
 MINUS: Final = "−"
 _LEAST: Final = 0.001
@@ -74,3 +77,25 @@ def change(base: float, value: float, kind: Kind) -> str:
     if shown:
         return difference(shown, kind)
     return _NONE if abs(value - base) < _EXACT else _HARDLY_ANY
+
+
+def few(names: Sequence[str], most: int = 3) -> str:
+    """Show the first of some names.
+
+    >>> few(["a", "b", "c", "d", "e"]), few(["a"])
+    ("'a', 'b', 'c' and 2 more", "'a'")
+    """
+    shown = ", ".join(f"'{name[:80]}'" for name in names[:most])
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+
+
+def why_no_baseline(comparison: Comparison | None) -> str:
+    """Say why nothing can be compared: there is no baseline, or there is one that cannot be had or read."""
+    if comparison is None:
+        return "no baseline: none was asked for"
+    used = comparison.baseline
+    told = {
+        "unreachable": "the baseline could not be reached",
+        "unreadable": "the baseline could not be read",
+    }
+    return f"{told.get(used.status, 'no baseline')}: {used.reason}"

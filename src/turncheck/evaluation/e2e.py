@@ -309,7 +309,7 @@ class _Talk:
             steps=steps,
             difference=self._difference() if outcome == "failed" else (),
             reason=reason,
-            actions={action.name: _how(action) for action in self.actions if not action.missing},
+            actions={action.name: _how(action) for action in self.actions},
         )
 
     def _outcome(self) -> tuple[Outcome, str | None]:
@@ -340,6 +340,8 @@ class _Talk:
 
 
 def _how(action: CustomAction) -> str:
+    if action.missing:
+        return "missing"
     return action.outcome if action.outcome in {"stubbed", "assumed"} else "real"
 
 

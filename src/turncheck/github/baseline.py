@@ -24,6 +24,8 @@ NEEDS: Final = "actions: read"
 MEASURES_THE_COMMIT: Final = frozenset({"push", "merge_group", "schedule", "workflow_dispatch", "repository_dispatch"})
 """Events whose runs measure the very commit they are listed under. A pull request's run measures GitHub's test merge,
 and a fork's comes from anybody."""
+NOT_READABLE: Final = "not readable"
+"""What is counted of artifacts that hold no report."""
 _MOST_RUNS: Final = 300
 _MOST_ANCESTORS: Final = 300
 _MOST_DOWNLOADS: Final = 10
@@ -226,7 +228,7 @@ class Reports:
                 self.passed_over["expired"] += 1
                 continue
             except BadArchiveError:
-                self.passed_over["not readable"] += 1
+                self.passed_over[NOT_READABLE] += 1
                 continue
             for stored in found:
                 if stored.report.project.root != self.root:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from turncheck.comparison.baseline import WAYS
 from turncheck.comparison.model import and_copies, number_of
+from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.overlap_text import overlap_remarks
@@ -22,7 +23,7 @@ from turncheck.render.wrong_cases import wrong_sentences, wrong_tests
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from turncheck.comparison.model import CaseChange, Comparison, GateResult, Verdict
+    from turncheck.comparison.model import CaseChange, Comparison, Verdict
     from turncheck.location import Location
     from turncheck.render.links import Links
     from turncheck.render.main_metrics import MainMetric
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 _MOST: Final = 10
 _PLAIN_WIDTH: Final = 10_000
 """Without a terminal a line is as long as it is: whoever reads a log or greps it wants it whole."""
+_NO_BASELINE: Final = {
+    "missing": "No baseline", "unreachable": "Baseline out of reach", "unreadable": "Unreadable baseline",
+}  # fmt: skip
 _STYLES: Final = {
     "failed": "bold red", "passed": "bold green", "not judged": "yellow",
     "real drop": "red", "worse": "red", "real gain": "green", "better": "green",
@@ -151,14 +155,16 @@ def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:
         if used.status == "present":
             yield f"Base: {f'commit {text(used.commit)}, ' if used.commit else ''}{WAYS[used.way] if used.way else ''}"
         else:
-            yield f"{'No baseline' if used.status == 'missing' else 'Unreadable baseline'}: {text(used.reason, 400)}"
+            yield f"{_NO_BASELINE[used.status]}: {text(used.reason, 400)}"
+        yield from (f"Warning: {text(warning, 400)}" for warning in used.warnings)
         yield from (f"Warning: {text(warning, 400)}" for warning in comparison.warnings)
     if report.stopped is not None:
         yield f"Stopped: {text(report.stopped, 1000)}"
     skipped = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
     if skipped:
         reason = text(skipped[0].reason or "no reason was given", 400)
-        yield f"Not run: {count(len(skipped), 'end-to-end case')}: {reason}"
+        remedy = f" (to run them, {how_to_run(report)})" if how_to_run(report) else ""
+        yield f"Not run: {count(len(skipped), 'end-to-end case')}: {reason}{remedy}"
     warned = report.e2e.warned if report.e2e else ()
     if warned:
         told = f"{count(len(warned), 'end-to-end case')} passed with a warning"
@@ -173,15 +179,14 @@ def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:
 def _gates(console: Console, verdict: Verdict) -> None:
     console.print()
     for gate in verdict.gates:
-        console.print(Text.assemble((gate.outcome, _STYLES[gate.outcome]), f"  {_gate(gate)}"))
-        for cause in gate.failed_by[:_MOST] if gate.outcome == "failed" else ():
+        outcome = "failed" if gate.fails else gate.outcome
+        told = ": not judged" if gate.fails and gate.outcome == "not judged" else ""
+        line = f"  {text(gate.name, 200)}{told}: {text(gate.reason, 600)}"
+        console.print(Text.assemble((outcome, _STYLES[outcome]), line))
+        for cause in gate.failed_by[:_MOST] if gate.fails else ():
             _indented(console, f"{_place(cause.location)}{text(cause.what, 400)}", 4)
-        if len(gate.failed_by) > _MOST:
+        if gate.fails and len(gate.failed_by) > _MOST:
             console.print(f"    … and {len(gate.failed_by) - _MOST:,} more in verdict.json")
     console.print()
-    line = Text.assemble((verdict.outcome, _STYLES[verdict.outcome]), f": {text(verdict.summary, 1000)}")
-    console.print(line)
-
-
-def _gate(gate: GateResult) -> str:
-    return f"{text(gate.name, 200)}: {text(gate.reason, 600)}"
+    style = _STYLES["not judged" if verdict.reservation else verdict.outcome]
+    console.print(Text.assemble((verdict.told, style), f": {text(verdict.summary, 1000)}"))

@@ -188,7 +188,7 @@ class _Writer:
             examples[example.expected.intent or "without an intent"].append(example)
         judged = sorted(examples.items())
         cases = distinct([Named(self._class("nlu.intents"), intent) for intent, _ in judged])
-        failed = [gate for gate in verdict.gates if gate.outcome == "failed" and gate.metric]
+        failed = [gate for gate in verdict.gates if gate.fails and gate.metric]
         written = []
         for case, (intent, of_intent) in zip(cases, judged, strict=True):
             gates = [gate for gate in failed if gate.metric and gate.metric.startswith(f"nlu.intents[{intent}].")]
@@ -281,7 +281,7 @@ class _Writer:
     def _gate(self, case: Named, gate: GateResult) -> TestCase:
         written = self._case(case)
         reason = self._rooted.text(gate.reason)
-        if gate.outcome == "failed":
+        if gate.fails:
             lines = [
                 f"{self._rooted.location(cause.location)}: {self._rooted.text(cause.what)}"
                 if cause.location

@@ -127,7 +127,7 @@ def _what_became_of_tests(delta: MetricDelta, comparison: Comparison) -> str:
         numbers = ((number_of(tests.became_wrong), "broke"), (number_of(repaired), "repaired"))
         parts += [f"{number:,} {word}" for number, word in numbers if number]
     if tests.added:
-        failing = number_of(tests.added_failing)
+        failing = number_of(case for case in tests.added_failing if case.base_location is None)
         fails = f" ({failing:,} {'fails' if failing == 1 else 'fail'})" if failing else ""
         parts.append(f"{tests.added:,} new{fails}")
     if tests.removed:

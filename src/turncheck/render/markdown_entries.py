@@ -77,7 +77,7 @@ class Entries:
     def step(self, kind: str, case: CaseChange) -> Markdown:
         """A story, end-to-end or batch case, with the first step that failed."""
         edits = [edit for edit in case.edits if edit != "moved"]
-        new = ["new"] if case.base_passed is None else []
+        new = [] if case.base_passed is not None else ["new"] if case.base_location is None else ["not run on the base"]
         remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
         head = join([trusted(f"{kind} "), code(case.name), trusted(f"{remark}{and_copies(case)}")])
         if case.passed or not (case.expected or case.actual):
@@ -163,8 +163,9 @@ class Entries:
     def gate(self, gate: GateResult, shown: AbstractSet[Location | None], *, causes: bool) -> Markdown:
         """A gate with its outcome, its reason and the ``causes`` of its failure, but for what is ``shown`` above."""
         behind = _behind(gate, shown) if causes else []
-        outcome = "" if gate.outcome == "passed" else f"**{gate.outcome}**: "
-        sign = trusted(f"{_GATE_MARKS[gate.outcome]} ")
+        counted = ", which fails the run" if gate.fails and gate.outcome == "not judged" else ""
+        outcome = "" if gate.outcome == "passed" else f"**{gate.outcome}{counted}**: "
+        sign = trusted(f"{_GATE_MARKS['failed' if gate.fails else gate.outcome]} ")
         head = join([sign, code(gate.name), trusted(f" {outcome}"), prose(gate.reason)])
         lines = [
             join([trusted("\n  - "), prose(cause.what, 200), self.place(cause.location)])

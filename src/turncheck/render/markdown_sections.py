@@ -227,7 +227,7 @@ class _Writer:
 
     def run(self, report: Report, compared: Comparison | None, verdict: Verdict) -> Iterable[Section]:
         """How the run went: gates, what was left out, what was replaced."""
-        gates = sorted(verdict.gates, key=lambda gate: _OUTCOMES.index(gate.outcome))
+        gates = sorted(verdict.gates, key=lambda gate: (not gate.fails, _OUTCOMES.index(gate.outcome)))
         shown = self._in_plain_sight(report, compared)
         told = {id(gate) for gate in gates[: self.unfolded]}  # many gates must not take the place of what changed sides
         listed = self.listed(

@@ -44,15 +44,19 @@ def build_view(report: Report, comparison: Comparison | None, verdict: Verdict, 
 
 def _title(report: Report, verdict: Verdict) -> Markdown:
     name = report.project.name or report.project.root
-    sign = "✅" if verdict.passed else "❌"
-    parts = [trusted(f"{sign} {verdict.outcome.capitalize()}")]
+    sign = ("⚠️" if verdict.reservation else "✅") if verdict.passed else "❌"
+    parts = [trusted(f"{sign} {verdict.told.capitalize()}")]
     return join([*parts, trusted(": "), prose(name, 100)]) if name else join(parts)
 
 
 def _baseline(used: BaselineUsed, links: Links) -> Markdown:
     """Commit and run of the baseline, and how it was found; or why there is none."""
     if used.status != "present":
-        word = "No baseline" if used.status == "missing" else "The baseline could not be read"
+        word = {
+            "missing": "No baseline",
+            "unreachable": "The baseline could not be reached",
+            "unreadable": "The baseline could not be read",
+        }[used.status]
         return join([trusted(f"**{word}:** "), ticked(used.reason), *_warnings(used)])
     parts = [trusted("Compared with ")]
     if used.commit:

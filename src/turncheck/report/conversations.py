@@ -209,7 +209,8 @@ class CaseResult(Part, frozen=True, kw_only=True):
     reason: str | None = None
     attempts: Attempt | None = None
     actions: dict[str, str] = {}
-    """How each custom action of the case was run: ``real``, ``stubbed`` or ``assumed``."""
+    """How each custom action of the case was run: ``real``, ``stubbed``, ``assumed``, or ``missing`` where nobody was
+    there to run it."""
 
     @property
     def warning(self) -> str | None:

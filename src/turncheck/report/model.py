@@ -211,27 +211,42 @@ class KindCoverage(Part, frozen=True, kw_only=True):
 
 
 class Skipped(Part, frozen=True, kw_only=True):
-    """An evaluation that did not run, and why. ``no_tests``: because nothing is there to test."""
+    """An evaluation that did not run, and why. ``no_tests``: because nothing is there to test.
+
+    ``part``: it did run, but without this part of its tests.
+    """
 
     evaluation: Evaluation
     reason: str
     no_tests: bool = False
+    part: bool = False
 
 
 class GateSettings(Part, frozen=True, kw_only=True):
-    """The gates as they were set for this run."""
+    """The gates as they were set for this run, and what chooses the tests that they judge.
+
+    ``data``, ``nlu``, ``stories`` and ``e2e`` are the paths that were named, relative to the project; empty: the usual
+    places. ``ignore``: codes of findings that are left out. ``None``: an older report, which does not tell.
+    """
 
     fail_on: tuple[str, ...] = ("errors", "test-failures")
     fail_on_warnings: bool = False
     thresholds: tuple[str, ...] = ()
     max_regression: tuple[str, ...] = ()
     require: tuple[str, ...] = ()
-    not_judged: Literal["pass", "fail"] = "pass"
+    not_judged: Literal["auto", "pass", "fail"] = "auto"
+    accept_gone: tuple[str, ...] = ()
+    """Names or files of tests, or evaluations, that may go away."""
     misunderstood: Literal["warn", "fail"] = "warn"
     """What a story counts as that fails only because a sentence is understood otherwise than written."""
     strict: bool = False
     evaluations: tuple[str, ...] = ()
     """Those that were asked for; empty: all that there are files for."""
+    data: tuple[str, ...] | None = None
+    nlu: tuple[str, ...] | None = None
+    stories: tuple[str, ...] | None = None
+    e2e: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] | None = None
 
 
 class Report(Part, frozen=True, kw_only=True):

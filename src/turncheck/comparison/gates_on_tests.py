@@ -1,0 +1,169 @@
+"""Gates about tests: those that failed, those that newly fail, and whether all were run that must be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.model import FailedBy, GateResult, and_copies
+from turncheck.comparison.one_sided import has_results
+from turncheck.comparison.tally import NAMES, how_to_run, tallies
+from turncheck.comparison.wording import count, few, why_no_baseline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.comparison.model import CaseChange, ChangedCases, Comparison, OneSided
+    from turncheck.comparison.tally import Tally
+    from turncheck.report.model import Evaluation, Report
+
+
+def judge_failed_tests(report: Report) -> GateResult:
+    """Stories, end-to-end cases and batch cases. Wrong NLU examples are no failed tests, since no model is perfect."""
+    name = "test-failures"
+    found = tallies(report)
+    failed = tuple(cause for tally in found for cause in tally.failed)
+    if failed:
+        return GateResult(name=name, outcome="failed", reason=_failed(found), failed_by=failed)
+    if not found:
+        return GateResult(name=name, outcome="not judged", reason="no stories, end-to-end or batch cases were run")
+    if any(tally.none_ran for tally in found):
+        return _none_ran(name, found)
+    return GateResult(name=name, outcome="passed", reason=_passed(found))
+
+
+def _failed(found: Sequence[Tally]) -> str:
+    """``1 of 2 stories and 3 of 4 end-to-end cases failed``."""
+    parts = (f"{len(tally.failed)} of {tally.counted(tally.ran)}" for tally in found if tally.failed)
+    return f"{' and '.join(parts)} failed"
+
+
+def _passed(found: Sequence[Tally]) -> str:
+    """``2 stories and 3 end-to-end cases passed, 1 end-to-end case not run``."""
+    told = f"{' and '.join(tally.counted(tally.ran) for tally in found if tally.ran)} passed"
+    return ", ".join([told, *(tally.told_not_run for tally in found if tally.reason)])
+
+
+def _none_ran(name: str, found: Sequence[Tally]) -> GateResult:
+    """Tests that are there, and none of a kind was run: that the others passed is not enough to say that all did."""
+    told = "; ".join(f"{tally.told_not_run}: {tally.reason}" for tally in found if tally.none_ran)
+    others = [tally for tally in found if tally.ran]
+    reason = f"{told}; {_passed(others)}" if others else told
+    return GateResult(
+        name=name,
+        outcome="not judged",
+        reason=reason,
+        failed_by=tuple(cause for tally in found for cause in tally.not_run),
+    )
+
+
+# --- against the base ------------------------------------------------------------------------------------------------
+
+
+def judge_new_failures(report: Report, comparison: Comparison | None) -> GateResult:
+    """Failed tests and errors in the data that the base does not have; without a baseline that is every one."""
+    name = "new-failures"
+    none = None if comparison and comparison.judged else why_no_baseline(comparison)
+    tests, errors = _new_failures(report, comparison)
+    if failed := (*tests, *errors):
+        if none is None:
+            half = "".join(f"; {_half(lacking)}" for lacking in (comparison.base_lacks if comparison else ()))
+            copies = sum(case.copies for _, case in newly_failing(comparison)) if comparison else 0
+            reason = f"{count(len(failed) + copies, 'failure')} that the base does not have{half}"
+        else:
+            told = [*([_failed(tallies(report))] if tests else [])]
+            told += [f"{count(len(errors), 'error')} in the data"] if errors else []
+            reason = f"{_in_brackets(none)}, so every failure counts as new: {', '.join(told)}"
+        return GateResult(name=name, outcome="failed", reason=reason, failed_by=failed)
+    if any(tally.none_ran for tally in tallies(report)):
+        return _none_ran(name, tallies(report))
+    reason = "nothing fails that passed on the base" if none is None else f"nothing fails; {none}"
+    return GateResult(name=name, outcome="passed", reason=reason)
+
+
+def _new_failures(report: Report, comparison: Comparison | None) -> tuple[tuple[FailedBy, ...], tuple[FailedBy, ...]]:
+    """Failed tests, and errors in the data."""
+    if comparison and comparison.judged:
+        new = (
+            FailedBy(what=f"{kind} {case.name}{and_copies(case)}", location=case.location)
+            for kind, case in newly_failing(comparison)
+        )
+        errors = [finding for finding in comparison.new_findings if finding.severity == "error"]
+        return tuple(new), tuple(FailedBy(what=f"{one.code}: {one.message}", location=one.location) for one in errors)
+    findings = [one for one in (report.validation.findings if report.validation else ()) if one.severity == "error"]
+    failed = tuple(cause for tally in tallies(report) for cause in tally.failed)
+    return failed, tuple(FailedBy(what=f"{one.code}: {one.message}", location=one.location) for one in findings)
+
+
+def _in_brackets(none: str) -> str:
+    """``no baseline: it is new`` as part of a longer sentence."""
+    what, _, why = none.partition(": ")
+    return f"{what} ({why})"
+
+
+def _half(lacking: OneSided) -> str:
+    """What the base lacks, and what follows from it."""
+    name = lacking.evaluation
+    if lacking.cases is not None:
+        return f"the base did not run {count(lacking.cases, *NAMES[name])} ({lacking.reason})"
+    follows = {"nlu": "", "validate": ", so all errors in the data count as new"}
+    then = follows.get(name, f", so all {NAMES[name][1]} that fail count as new" if name in NAMES else "")
+    return f"the base has no results of {name} ({lacking.reason}){then}"
+
+
+def newly_failing(comparison: Comparison) -> list[tuple[str, CaseChange]]:
+    """Return the stories, end-to-end and batch cases that fail and did not on the base, new ones included."""
+    return [(NAMES[name][0], case) for name, cases in tests_of(comparison) for case in cases.newly_failing]
+
+
+def tests_of(comparison: Comparison) -> tuple[tuple[Evaluation, ChangedCases], ...]:
+    """Return the cases that are tests, by their evaluation."""
+    return ("core", comparison.stories), ("e2e", comparison.e2e), ("batch", comparison.batch)
+
+
+# --- that something was tested ---------------------------------------------------------------------------------------
+
+
+def judge_something_was_tested(report: Report) -> GateResult:
+    """A run that tested nothing must never look like success."""
+    name = "something-was-tested"
+    found = tallies(report)
+    sentences = [count(report.nlu.examples, "sentence")] if report.nlu and report.nlu.examples else []
+    if tested := [*sentences, *(tally.counted(tally.ran) for tally in found if tally.ran)]:
+        return GateResult(name=name, outcome="passed", reason=f"tested: {', '.join(tested)}")
+    reasons = tuple(FailedBy(what=f"{s.evaluation} was skipped: {s.reason}") for s in report.skipped)
+    reasons += tuple(cause for tally in found for cause in tally.not_run)
+    return GateResult(name=name, outcome="failed", reason="nothing was tested", failed_by=reasons)
+
+
+def judge_required(report: Report, evaluation: Evaluation) -> GateResult:
+    """All of an evaluation must have run: one test that was left out is enough to fail."""
+    name = f"require: {evaluation}"
+    left_out = _left_out(report, evaluation)
+    if left_out:
+        causes = next((tally.not_run for tally in tallies(report) if tally.evaluation == evaluation), ())
+        return GateResult(name=name, outcome="failed", reason="; ".join(left_out), failed_by=causes)
+    if has_results(report, evaluation):
+        return GateResult(name=name, outcome="passed", reason=f"{evaluation} was run")
+    reasons = [skipped.reason for skipped in report.skipped if skipped.evaluation == evaluation]
+    why = reasons[0] if reasons else "it had nothing to judge"
+    return GateResult(name=name, outcome="failed", reason=f"{evaluation} was not run: {why}")
+
+
+def _left_out(report: Report, evaluation: Evaluation) -> list[str]:
+    """What of an evaluation was not run, why, and what would make it run."""
+    found = []
+    for tally in tallies(report):
+        if tally.evaluation == evaluation and tally.not_run:
+            cases = [case.name for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
+            of = tally.counted(tally.ran + len(cases))
+            remedy = how_to_run(report)
+            told = f"{len(cases):,} of {of} not run ({few(cases)}): {tally.reason}"
+            found.append(f"{told}. To run them, {remedy}" if remedy else told)
+    if evaluation == "nlu" and report.nlu and report.nlu.unjudged:
+        intents = few([one.intent for one in report.nlu.unjudged])
+        number = count(len(report.nlu.unjudged), "intent")
+        found.append(f"{number} not judged ({intents}): fewer examples than there are folds")
+    found += [one.reason for one in report.skipped if one.part and one.evaluation == evaluation]
+    if report.stopped is not None and has_results(report, evaluation):
+        found.append(f"the run ended before its end: {report.stopped.partition(chr(10))[0]}")
+    return found

@@ -1,0 +1,100 @@
+"""The gate about tests that the base judged and this side lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.gates_on_tests import tests_of
+from turncheck.comparison.model import FailedBy, GateResult, and_copies, number_of
+from turncheck.comparison.tally import NAMES
+from turncheck.comparison.wording import count, why_no_baseline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.comparison.model import CaseChange, Comparison, OneSided
+    from turncheck.report.model import Evaluation, Report
+
+GONE_TESTS: Final = "gone-tests"
+LOST: Final[dict[Evaluation, str]] = {
+    "validate": "the data are no longer checked",
+    "nlu": "language understanding is no longer judged",
+    "core": "the stories are no longer run",
+    "e2e": "the end-to-end cases are no longer run",
+    "batch": "the batch cases are no longer run",
+}
+
+
+def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Sequence[str]) -> GateResult:
+    """Tests that the base judged and this side does not: deleted, or no longer run. Moved and renamed ones are there.
+
+    Single test sentences may go: they are a sample, and figures are compared on those of both sides. All held-out ones
+    may not, since nothing held out would be judged any more.
+
+    Args:
+        report: this side.
+        comparison: with the base.
+        accepted: what may go: names of tests, their files or folders, evaluations.
+    """
+    if comparison is None or not comparison.judged:
+        return GateResult(name=GONE_TESTS, outcome="not judged", reason=why_no_baseline(comparison))
+    if report.stopped is not None:
+        return GateResult(name=GONE_TESTS, outcome="not judged", reason="the run ended before its end")
+    told: list[str] = []
+    causes: list[FailedBy] = []
+    for one in comparison.lost:
+        if not _is_accepted(one, accepted):
+            told.append(one.reason if one.files else f"{LOST[one.evaluation]}: {one.reason}")
+            causes.append(FailedBy(what=told[-1]))
+    whole = {one.evaluation for one in comparison.lost}
+    for evaluation, cases in tests_of(comparison):
+        gone = _not_accepted(cases.gone, evaluation, accepted)
+        left_out = [] if evaluation in whole else _not_accepted(cases.not_run, evaluation, accepted)
+        if gone:
+            told.append(f"{count(number_of(gone), *NAMES[evaluation])} of the base {_is(gone)} gone")
+        if left_out:
+            ran = f"{count(number_of(left_out), *NAMES[evaluation])} that ran on the base {_was(left_out)} not run"
+            told.append(f"{ran}: {left_out[0].actual}" if left_out[0].actual else ran)
+        causes += [
+            FailedBy(what=f"{NAMES[evaluation][0]} {case.name}{and_copies(case)} is gone from {_file(case)}")
+            for case in gone
+        ]
+        causes += [FailedBy(what=_not_run(evaluation, case), location=case.location) for case in left_out]
+    if told:
+        reason = f"{'; '.join(told)} (`accept-gone` names what may go)"
+        return GateResult(name=GONE_TESTS, outcome="failed", reason=reason, failed_by=tuple(causes))
+    lost = bool(comparison.lost) or any(cases.gone or cases.not_run for _, cases in tests_of(comparison))
+    reason = "what is gone was accepted by `accept-gone`" if lost else "all tests of the base are there"
+    return GateResult(name=GONE_TESTS, outcome="passed", reason=reason)
+
+
+def _is(cases: Sequence[CaseChange]) -> str:
+    return "is" if number_of(cases) == 1 else "are"
+
+
+def _was(cases: Sequence[CaseChange]) -> str:
+    return "was" if number_of(cases) == 1 else "were"
+
+
+def _not_run(evaluation: Evaluation, case: CaseChange) -> str:
+    why = f": {case.actual}" if case.actual else ""
+    return f"{NAMES[evaluation][0]} {case.name} was not run{why}"
+
+
+def _file(case: CaseChange) -> str:
+    return case.base_location.path if case.base_location else "the base"
+
+
+def _not_accepted(cases: Sequence[CaseChange], evaluation: Evaluation, accepted: Sequence[str]) -> list[CaseChange]:
+    if evaluation in accepted:
+        return []
+    return [case for case in cases if case.name not in accepted and not _may_go(_file(case), accepted)]
+
+
+def _is_accepted(lost: OneSided, accepted: Sequence[str]) -> bool:
+    return lost.evaluation in accepted or (bool(lost.files) and all(_may_go(file, accepted) for file in lost.files))
+
+
+def _may_go(file: str, accepted: Sequence[str]) -> bool:
+    """Whether a file, or a folder that it lies in, is among what is accepted."""
+    return any(file == entry or file.startswith(f"{entry.rstrip('/')}/") for entry in accepted)

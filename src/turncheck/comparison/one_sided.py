@@ -1,0 +1,90 @@
+"""What only one side has judged: evaluations that did not run on the other, and tests that did not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.changed_cases import Pair
+from turncheck.comparison.model import OneSided
+from turncheck.comparison.tally import is_asked_for, skipped_entry
+from turncheck.report.model import EVALUATIONS
+
+if TYPE_CHECKING:
+    from turncheck.comparison.changed_cases import Matched
+    from turncheck.report.model import Evaluation, Report
+
+_NOT_TOLD: Final = "its report does not say why"
+
+
+def has_results(report: Report, evaluation: Evaluation) -> bool:
+    """Whether an evaluation judged anything."""
+    match evaluation:
+        case "validate":
+            return report.validation is not None
+        case "nlu":
+            return report.nlu is not None and report.nlu.examples > 0
+        case "core":
+            return report.core is not None and bool(report.core.stories)
+        case "e2e":
+            return report.e2e is not None and report.e2e.passed + report.e2e.failed > 0
+        case "batch":
+            return report.batch is not None and any(suite.cases for suite in report.batch.suites)
+
+
+def why_not_run(report: Report, evaluation: Evaluation) -> str:
+    """Return why an evaluation has no results."""
+    if entry := skipped_entry(report, evaluation):
+        return entry.reason
+    cases = report.e2e.cases if evaluation == "e2e" and report.e2e else ()
+    return next((case.reason for case in cases if case.reason), _NOT_TOLD)
+
+
+def still_there(matched: Matched, head: Report, evaluation: Evaluation) -> Matched:
+    """Tests that could not be run, or have no name, are not gone: all are gone only where none is left to run."""
+    entry = skipped_entry(head, evaluation)
+    ran = (head.core if evaluation == "core" else head.e2e) is not None
+    if evaluation == "core" and head.core is not None and not all(story.named for story in head.core.stories):
+        return replace(matched, removed=())
+    if head.stopped is None and (ran or (entry is not None and entry.no_tests)):
+        return matched
+    # Where they are now is not known: the evaluation did not get to them.
+    unseen = tuple(Pair(case, replace(case, actual="", judged=False)) for case in matched.removed)
+    return replace(matched, removed=(), not_run=(*matched.not_run, *unseen))
+
+
+def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> tuple[OneSided, ...]:
+    """Return what this side judged and the base did not: whole evaluations, or so many tests of one."""
+    found = []
+    for evaluation in EVALUATIONS:
+        if not has_results(head, evaluation):
+            continue
+        if not has_results(base, evaluation):
+            found.append(OneSided(evaluation=evaluation, reason=why_not_run(base, evaluation)))
+        elif evaluation in tests and (newly := tests[evaluation].newly_run):
+            reason = newly[0].base.actual or _NOT_TOLD
+            found.append(OneSided(evaluation=evaluation, reason=reason, cases=len(newly)))
+        elif base.stopped is not None and evaluation in tests and tests[evaluation].added:
+            reason = f"its run ended before its end: {base.stopped.partition(chr(10))[0]}"
+            found.append(OneSided(evaluation=evaluation, reason=reason, cases=len(tests[evaluation].added)))
+    return tuple(found)
+
+
+def lost(base: Report, head: Report) -> tuple[OneSided, ...]:
+    """Return the evaluations that only the base has results of, and held-out sentences that are all gone.
+
+    A test suite that is gone altogether is not lost in this sense: its tests are gone, one by one.
+    """
+    found = []
+    for evaluation in EVALUATIONS:
+        entry = skipped_entry(head, evaluation)
+        listed = evaluation == "batch" or (entry is not None and entry.no_tests)
+        if has_results(base, evaluation) and not has_results(head, evaluation) and not listed:
+            asked = is_asked_for(head, evaluation)
+            reason = why_not_run(head, evaluation) if asked or entry else "not asked for"
+            found.append(OneSided(evaluation=evaluation, reason=reason))
+    if base.nlu and base.nlu.mode == "held-out" and head.nlu and head.nlu.mode != "held-out":
+        reason = f"all {base.nlu.examples:,} held-out sentences of the base are gone"
+        files = tuple(sorted({example.location.path for example in base.nlu.predictions}))
+        found.append(OneSided(evaluation="nlu", reason=reason, cases=base.nlu.examples, files=files))
+    return tuple(found)

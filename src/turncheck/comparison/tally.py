@@ -1,0 +1,129 @@
+"""How a report's tests fared, kind by kind: how many ran, which failed, which were not run, and why not.
+
+Tests are stories, end-to-end cases and batch cases. Test sentences are none: they are a sample, judged by its figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.model import FailedBy
+from turncheck.comparison.wording import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from turncheck.report.model import CaseResult, Evaluation, Report, Skipped
+
+NAMES: Final[dict[Evaluation, tuple[str, str]]] = {
+    "core": ("story", "stories"),
+    "e2e": ("end-to-end case", "end-to-end cases"),
+    "batch": ("batch case", "batch cases"),
+}
+"""What the tests of an evaluation are called, one and many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The tests of one evaluation. ``not_run`` lists those that are known one by one; ``reason`` is why, "" if all ran.
+
+    An evaluation that did not run at all, although it has tests, has a ``reason`` and no ``not_run``.
+    """
+
+    evaluation: Evaluation
+    ran: int
+    failed: tuple[FailedBy, ...]
+    not_run: tuple[FailedBy, ...] = ()
+    reason: str = ""
+
+    @property
+    def none_ran(self) -> bool:
+        """Whether there are tests, none of which was run."""
+        return not self.ran and bool(self.reason)
+
+    def counted(self, number: int) -> str:
+        """``2 stories``."""
+        return count(number, *NAMES[self.evaluation])
+
+    @property
+    def told_not_run(self) -> str:
+        """``14 end-to-end cases not run``; without a number where that is not known. Empty where all ran."""
+        if self.not_run:
+            return f"{self.counted(len(self.not_run))} not run"
+        return f"{NAMES[self.evaluation][1]} not run" if self.reason else ""
+
+
+def tallies(report: Report) -> tuple[Tally, ...]:
+    """Return a tally of each kind that there are tests of."""
+    found = (_stories(report), _end_to_end(report), _batch(report))
+    return tuple(tally for tally in found if tally.ran or tally.reason)
+
+
+def _stories(report: Report) -> Tally:
+    stories = report.core.stories if report.core else ()
+    failed = (FailedBy(what=f"story {story.name}", location=story.location) for story in stories if not story.passed)
+    return Tally("core", len(stories), tuple(failed), reason=_left_out(report, "core", ran=bool(stories)))
+
+
+def _end_to_end(report: Report) -> Tally:
+    cases = report.e2e.cases if report.e2e else ()
+    skipped = [case for case in cases if case.outcome == "skipped"]
+    failed = (
+        FailedBy(what=f"end-to-end case {case.name}", location=case.location)
+        for case in cases
+        if case.outcome in {"failed", "error"}
+    )
+    ran = len(cases) - len(skipped)
+    reason = _reasons(skipped) or _left_out(report, "e2e", ran=bool(ran))
+    return Tally("e2e", ran, tuple(failed), tuple(map(_skipped_case, skipped)), reason)
+
+
+def _batch(report: Report) -> Tally:
+    cases = [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]
+    failed = (FailedBy(what=f"batch case {case.text}", location=case.location) for case in cases if not case.passed)
+    return Tally("batch", len(cases), tuple(failed))
+
+
+def _skipped_case(case: CaseResult) -> FailedBy:
+    reason = f": {case.reason}" if case.reason else ""
+    return FailedBy(what=f"end-to-end case {case.name} was not run{reason}", location=case.location)
+
+
+def _reasons(skipped: Sequence[CaseResult]) -> str:
+    """Why cases were skipped: the first reason, and how many others there are."""
+    reasons = dict.fromkeys(case.reason or "no reason was given" for case in skipped)
+    first = next(iter(reasons), "")
+    return f"{first} (and {count(len(reasons) - 1, 'other reason')})" if len(reasons) > 1 else first
+
+
+HOW_TO_RUN_ACTIONS: Final = (
+    "start the action server with --action-server COMMAND, name one with --action-endpoint URL, or stub the actions in "
+    "the test file (stub_custom_actions)"
+)
+
+
+def how_to_run(report: Report) -> str:
+    """Say what would make the skipped end-to-end cases run, where that is known; else nothing."""
+    cases = report.e2e.cases if report.e2e else ()
+    lacking = any(case.outcome == "skipped" and "missing" in case.actions.values() for case in cases)
+    return HOW_TO_RUN_ACTIONS if lacking else ""
+
+
+def _left_out(report: Report, evaluation: Evaluation, *, ran: bool) -> str:
+    """Why tests that are there were not run; nothing where there are none, or where they were not asked for."""
+    entry = skipped_entry(report, evaluation)
+    if entry is None or ran or entry.no_tests or not is_asked_for(report, evaluation):
+        return ""
+    return entry.reason
+
+
+def skipped_entry(report: Report, evaluation: Evaluation) -> Skipped | None:
+    """Return the entry of an evaluation that did not run at all."""
+    entries: Iterable[Skipped] = (one for one in report.skipped if one.evaluation == evaluation and not one.part)
+    return next(iter(entries), None)
+
+
+def is_asked_for(report: Report, evaluation: Evaluation) -> bool:
+    """Whether an evaluation was to run if there is something for it."""
+    return not report.settings.evaluations or evaluation in report.settings.evaluations
