@@ -114,7 +114,7 @@ def import_results(
         engine=EngineInfo(name="rasa", version="unknown", notes=("Measured by `rasa test`, imported from its files.",)),
         nlu=understood,
         core=core,
-        skipped=tuple(Skipped(evaluation=evaluation, reason=reason) for evaluation in (*missing, "e2e")),
+        skipped=tuple(Skipped(evaluation=evaluation, reason=reason, no_tests=True) for evaluation in (*missing, "e2e")),
     )
 
 

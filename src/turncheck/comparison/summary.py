@@ -55,7 +55,7 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[G
         return "old failures only" if old else "although tests fail"
     if any(tally.none_ran for tally in found):
         return "not all tests were run"
-    return "not all gates were judged" if _not_judged(gates) else ""
+    return "not all gates were judged" if _not_judged(report, gates) else ""
 
 
 def _rank(gate: GateResult) -> int:
@@ -241,17 +241,23 @@ def _left_open(report: Report, comparison: Comparison | None, gates: Sequence[Ga
         for tally in tallies(report)
         if tally.reason and " not run" not in told and "no longer run" not in told
     ]
-    if waiting := _not_judged(gates):
+    if waiting := _not_judged(report, gates):
         names = {gate.name.partition(":")[0] for gate in waiting}
         what = names.pop() if len(names) == 1 else count(len(waiting), "gate")
         open_ends.append(f"{what} not judged ({_short_reason(waiting[0], comparison)})")
     return ", ".join(open_ends)
 
 
-def _not_judged(gates: Sequence[GateResult]) -> list[GateResult]:
-    """Gates that were not judged and fail nothing. Those about tests were not for want of tests: that is told apart."""
+def _not_judged(report: Report, gates: Sequence[GateResult]) -> list[GateResult]:
+    """Gates that were not judged and fail nothing.
+
+    Those about tests were not for want of tests, which is told apart; those about the data of a report that was
+    imported have none to judge.
+    """
+    without_data = any(one.evaluation == "validate" and one.no_tests for one in report.skipped)
+    left_out = _TEST_GATES | ({"errors", "fail-on-warnings"} if without_data else frozenset())
     open_gates = (gate for gate in gates if gate.outcome == "not judged" and not gate.fails)
-    return [gate for gate in open_gates if gate.name not in _TEST_GATES]
+    return [gate for gate in open_gates if gate.name not in left_out]
 
 
 def _short_reason(gate: GateResult, comparison: Comparison | None) -> str:

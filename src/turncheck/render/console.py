@@ -156,7 +156,6 @@ def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:
             yield f"Base: {f'commit {text(used.commit)}, ' if used.commit else ''}{WAYS[used.way] if used.way else ''}"
         else:
             yield f"{_NO_BASELINE[used.status]}: {text(used.reason, 400)}"
-        yield from (f"Warning: {text(warning, 400)}" for warning in used.warnings)
         yield from (f"Warning: {text(warning, 400)}" for warning in comparison.warnings)
     if report.stopped is not None:
         yield f"Stopped: {text(report.stopped, 1000)}"
