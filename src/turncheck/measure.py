@@ -35,7 +35,6 @@ from turncheck.secret import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from turncheck.assistants import AssistantOptions
     from turncheck.engine_choice import Engines
