@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from turncheck.engines.embedded.actions.endpoint import choose_server
@@ -21,6 +20,7 @@ from turncheck.project.reader import read_project
 from turncheck.remote_models import fetch_model
 from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import text
+from turncheck.temporary import temporary_folder
 from turncheck.trainable import ensure_readable, ensure_trainable
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def load_or_train(
     """
     if options.remote_storage is not None:
         name = None if options.model is None else options.model.as_posix()
-        with TemporaryDirectory() as folder, screen.step("fetch", "Fetching the model"):
+        with temporary_folder("model") as folder, screen.step("fetch", "Fetching the model"):
             path = fetch_model(options.remote_storage, name, environment, Path(folder))
             return _loaded(load_model(path), options, project)
     if options.model is not None:

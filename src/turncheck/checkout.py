@@ -7,16 +7,16 @@ otherwise (``safe.directory``); hooks and other programs that the repository's c
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from turncheck.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _TIMEOUT: Final = 120
 _OPTIONS: Final = (
@@ -24,6 +24,8 @@ _OPTIONS: Final = (
     *("-c", "core.hooksPath=/dev/null"),
     *("-c", "core.fsmonitor=false"),
     *("-c", "protocol.allow=never"),
+    *("-c", "core.splitIndex=false"),
+    *("-c", "submodule.recurse=false"),
 )
 _DEFAULT_BRANCHES: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 
@@ -69,19 +71,18 @@ class Checkout:
 
     @contextmanager
     def files_of(self, commit: str) -> Iterator[Path]:
-        """Check another commit out into a temporary folder, and remove it afterwards.
+        """Write another commit's files into a temporary folder, and remove it afterwards.
+
+        The repository itself is only read: the index that git needs for it lies in that folder, too.
 
         Raises:
             GitError: the commit is not here, or cannot be checked out.
         """
-        holder = Path(tempfile.mkdtemp(prefix="turncheck-base-"))
-        folder = holder / "tree"
-        try:
-            self._run("worktree", "add", "--quiet", "--detach", "--force", str(folder), commit)
+        with temporary_folder("base") as holder:
+            folder = holder / "tree"
+            folder.mkdir()
+            self._run(f"--work-tree={folder}", "read-tree", "-u", "--reset", commit, index=holder / "index")
             yield folder
-        finally:
-            shutil.rmtree(holder, ignore_errors=True)
-            self._ask("worktree", "prune")
 
     def _ask(self, *arguments: str) -> str | None:
         """Return git's answer, or ``None`` where it has none."""
@@ -90,7 +91,7 @@ class Checkout:
         except GitError:
             return None
 
-    def _run(self, *arguments: str) -> str:
+    def _run(self, *arguments: str, index: Path | None = None) -> str:
         try:
             done = subprocess.run(  # noqa: S603 - our own words and commit names, no shell
                 ["git", *_OPTIONS, *arguments],  # noqa: S607 - whichever git is first on the path
@@ -100,7 +101,7 @@ class Checkout:
                 errors="replace",
                 timeout=_TIMEOUT,
                 check=False,
-                env=_environment(),
+                env=_environment() | ({} if index is None else {"GIT_INDEX_FILE": str(index)}),
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise GitError(f"git cannot be run: {error}") from None
@@ -125,5 +126,6 @@ def _environment() -> dict[str, str]:
     return {
         **{name: os.environ[name] for name in kept if name in os.environ},
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
         "GIT_LFS_SKIP_SMUDGE": "1",
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from turncheck import __version__
 from turncheck.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError, lack_of_room
+from turncheck.temporary import clear_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,6 +106,7 @@ def _dispatch(parser: Parser, arguments: Sequence[str]) -> int:
         parser.print_help()
         return EXIT_NOT_DONE
     threading.excepthook = _show_fault_of_thread
+    clear_leftovers()
     return int(handler(namespace))
 
 

@@ -215,9 +215,9 @@ def read_test_stories(options: CoreTestOptions) -> list[Story]:
         UserError: a path is missing, a file cannot be read, or there are none.
     """
     if options.url is not None:
-        from tempfile import TemporaryDirectory  # noqa: PLC0415 - only for --url
+        from turncheck.temporary import temporary_folder  # noqa: PLC0415 - only for --url
 
-        with TemporaryDirectory() as folder:
+        with temporary_folder("stories") as folder:
             path = Path(folder) / "test_stories_from_url.yml"
             path.write_bytes(download(options.url))
             return _stories([path], options.project, end_to_end=False)

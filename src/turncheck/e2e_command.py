@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import yaml
@@ -27,6 +26,7 @@ from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import text
 from turncheck.report.codec import encode
 from turncheck.report.model import ProjectInfo, Report, Source, Tool
+from turncheck.temporary import temporary_folder
 from turncheck.validation.coverage import coverage, reached_by_conversations
 from turncheck.validation.test_case_names import check_cases
 
@@ -178,7 +178,7 @@ def _with_model(rasa: Settings, assistant: AssistantOptions, environment: Mappin
         return
     if rasa.rasa_command is None:
         raise UserError("--remote-storage does not go with --rasa-url: a server that runs already has its model loaded")
-    with TemporaryDirectory(prefix="turncheck-model-") as folder:
+    with temporary_folder("model") as folder:
         yield replace(rasa, model=str(fetch_model(assistant.remote_storage, rasa.model, environment, Path(folder))))
 
 

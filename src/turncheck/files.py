@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from turncheck.errors import UserError
+from turncheck.temporary import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from turncheck.render.rendered import Rendered
 
@@ -21,22 +20,8 @@ def write_file(path: Path, content: bytes) -> None:
     Raises:
         UserError: the file cannot be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            # mkstemp makes files for the owner alone; results are for everybody, as `open` would make them.
-            Path(temporary).chmod(0o666 & ~_umask())
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise UserError(
-            f"cannot write {path}: {error.strerror or error}", remedy="Name another folder with --out."
-        ) from None
+    with whole_file(path) as file:
+        file.write(content)
 
 
 def write_all(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
@@ -55,9 +40,3 @@ def write_all(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
         write_file(path, rendered.encoded)
         written.append(path)
     return written
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import fsum, sqrt
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
@@ -34,6 +33,7 @@ from turncheck.render.rasa_files import nlu_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
 from turncheck.report.model import ProjectInfo, Report, Tool
+from turncheck.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -316,7 +316,7 @@ def _model(engine: EmbeddedNluEngine, task: Task) -> tuple[Rendered, ...]:
 
     writer = MemberWriter()
     write_nlu(writer, engine)
-    with TemporaryDirectory() as folder:
+    with temporary_folder("model") as folder:
         path = Path(folder) / "model"
         write_model(path, writer, fingerprint=task.key, parts=("nlu",))
         return (Rendered(task.model, "application/gzip", path.read_bytes()),)

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Final
 
 from turncheck.github.errors import GitHubError
+from turncheck.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ def files_by_api(client: GitHubClient, repository: str, commit: str) -> Iterator
     Raises:
         GitHubError: they cannot be had, or are more than is taken.
     """
-    with tempfile.TemporaryDirectory(prefix="turncheck-base-") as folder:
+    with temporary_folder("base") as folder:
         with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
             path = f"/repos/{repository}/tarball/{commit}"
             client.download(path, file, MOST_BYTES, needs="contents: read")  # type: ignore[arg-type]  # has what is needed

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
 from turncheck.errors import UserError
+from turncheck.temporary import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,7 +125,11 @@ class Model:
 
 
 def write_model(path: Path, writer: MemberWriter, *, fingerprint: str, parts: tuple[str, ...]) -> None:
-    """Write a model; the same members give the same bytes. A half-written file is never left under that name."""
+    """Write a model; the same members give the same bytes. A half-written file is never left under that name.
+
+    Raises:
+        UserError: it cannot be written.
+    """
     manifest = {
         "format": FORMAT,
         "turncheck": __version__,
@@ -134,10 +139,8 @@ def write_model(path: Path, writer: MemberWriter, *, fingerprint: str, parts: tu
         "members": {name: hashlib.sha256(content).hexdigest() for name, content in writer.members.items()},
     }
     content = json.dumps(manifest, indent=1, sort_keys=True).encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
     with (
-        partial.open("wb") as raw,
+        whole_file(path) as raw,
         gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
@@ -145,7 +148,6 @@ def write_model(path: Path, writer: MemberWriter, *, fingerprint: str, parts: tu
             head = tarfile.TarInfo(name)
             head.size = len(data)
             archive.addfile(head, io.BytesIO(data))
-    partial.replace(path)
 
 
 def read_model(path: Path) -> Model:

@@ -8,7 +8,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import yaml
@@ -18,6 +17,7 @@ from turncheck.engines.child_process import running_child, split_command
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
 from turncheck.errors import UserError
 from turncheck.project.nlu_writer import write_nlu_yaml, write_responses_yaml
+from turncheck.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -171,7 +171,7 @@ def rasa_process(
     Raises:
         UserError: the command cannot be read.
     """
-    with TemporaryDirectory(prefix="turncheck-rasa-") as folder, ExitStack() as stack:
+    with temporary_folder("rasa") as folder, ExitStack() as stack:
         yield RasaProcess(command, files, environment, folder=Path(folder), stack=stack, at_once=at_once)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.embedded.nlu.tagging import OUTSIDE, TagColumn, name_of, repair_bilou
+from turncheck.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -79,7 +79,7 @@ def train_tagger(
     trainer = pycrfsuite.Trainer(verbose=False, algorithm=algorithm, params=dict(parameters))
     for features, tags in sequences:
         trainer.append(features, [encodable(tag) for tag in tags])
-    with tempfile.TemporaryDirectory(prefix="turncheck-crf-") as folder:  # CRFsuite writes to a path only
+    with temporary_folder("crf") as folder:  # CRFsuite writes to a path only
         path = Path(folder) / "model.crfsuite"
         with _TRAINING:
             ctypes.CDLL(None).srand(1)
