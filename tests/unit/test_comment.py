@@ -95,8 +95,9 @@ def test_the_verdict_comes_first_then_the_table_then_what_changed_then_details_t
     order = [
         "Failed: bank",
         "| Intents, F1 |",
-        "Newly failing",
+        "New errors in the data",
         "began to collide",
+        "Newly failing",
         "<details>",
         "#### Gates",
         "Not run",
@@ -295,9 +296,9 @@ def test_without_a_baseline_everything_in_the_data_is_listed_and_with_one_what_i
 
     alone, against = comment_of(head, None), comment_of(head, base)
 
-    assert "#### In the data (2)" in alone
+    assert "#### Warnings in the data (2)" in alone
     assert "<details><summary>In the data of the base too (1)</summary>\n\n- ⚠️ `old-thing`" in against
-    assert "#### New in the data (1)\n\n- ⚠️ `new-thing`" in against
+    assert "#### New warnings in the data (1)\n\n- ⚠️ `new-thing`" in against
 
 
 def test_what_to_do_about_a_finding_stands_below_it() -> None:
@@ -399,7 +400,7 @@ def test_details_give_way_before_what_changed_and_that_before_the_gates() -> Non
 
     assert {"confusions", "wrong", "failing"} <= set(names)
     assert re.search(r"Confused intents \(400 pairs\): 400, in the \[results\]", text)
-    assert text.count("\n- story ") + text.count("\n- end-to-end case ") == 200
+    assert "\n- 100 stories and 100 end-to-end cases: expected `utter_a`, got `utter_b`\n" in text
 
 
 def test_many_failed_gates_do_not_take_the_place_of_what_changed_sides() -> None:

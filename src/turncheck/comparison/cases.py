@@ -217,6 +217,10 @@ def _flat(values: dict[str, object]) -> str:
 
 
 def findings_worst_first(report: Report) -> list[Finding]:
-    """Findings of validation by severity, within one as the report has them."""
+    """Findings of validation by severity; what could not be read first, since others may only follow from it."""
     findings = report.validation.findings if report.validation else ()
-    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    return sorted(findings, key=lambda finding: (SEVERITIES.index(finding.severity), not _is_unreadable(finding)))
+
+
+def _is_unreadable(finding: Finding) -> bool:
+    return finding.code.startswith(("yaml-", "file-"))

@@ -11,9 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from turncheck.comparison.baseline import WAYS
-from turncheck.comparison.model import and_copies, number_of
+from turncheck.comparison.model import and_copies
 from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
+from turncheck.render.causes import number_of_tests, tests_by_cause
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.rendered import Rendered
@@ -21,15 +22,20 @@ from turncheck.render.sinks.terminal import text
 from turncheck.render.wrong_cases import wrong_sentences, wrong_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.comparison.model import CaseChange, Comparison, Verdict
     from turncheck.location import Location
+    from turncheck.render.causes import Test
     from turncheck.render.links import Links
     from turncheck.render.main_metrics import MainMetric
     from turncheck.report.model import Report
 
 _MOST: Final = 10
+_MOST_ALIKE: Final = 5
+"""Of tests that fail alike, so many are named."""
+_BELOW: Final = "- "
+"""Begins a line that stands below the one before."""
 _PLAIN_WIDTH: Final = 10_000
 """Without a terminal a line is as long as it is: whoever reads a log or greps it wants it whole."""
 _NO_BASELINE: Final = {
@@ -77,31 +83,58 @@ def _failures(console: Console, report: Report, compared: Comparison | None) -> 
     _listed(
         console, "Errors in the data", (f"{_place(f.location)}{text(f.code)}: {text(f.message, 400)}" for f in errors)
     )
+    for collision in compared.collisions[:_MOST] if compared else ():
+        one, other = collision.intents
+        told = f"({count(collision.newly_wrong, 'sentence')} newly misclassified)"
+        console.print(f"{text(one)} and {text(other)} now collide {told}", style="red")
     tests = wrong_tests(report)
-    failed = number_of(case for _, case in tests)
-    _listed(console, "Failed tests", (_test(kind, case) for kind, case in tests), failed)
+    groups = tests_by_cause(tests)
+    shown = [line for group in groups[:_MOST] for line in _tests(group)]
+    left = number_of_tests(test for group in groups[_MOST:] for test in group)
+    _listed(console, "Failed tests", shown, number_of_tests(tests), left=left)
     if compared:
-        for collision in compared.collisions[:_MOST]:
-            one, other = collision.intents
-            console.print(
-                f"{text(one)} and {text(other)} now collide ({collision.newly_wrong} newly wrong)", style="red"
-            )
         _listed(console, "Newly misclassified", map(_sentence, compared.examples.newly_failing))
     else:
         _listed(console, "Misclassified", map(_sentence, wrong_sentences(report)))
 
 
-def _listed(console: Console, title: str, lines: Iterable[str], number: int | None = None) -> None:
-    """Print the first lines. ``number``: how many things they tell of, where that is not one each."""
+def _listed(
+    console: Console, title: str, lines: Iterable[str], number: int | None = None, *, left: int | None = None
+) -> None:
+    """Print the first lines.
+
+    Args:
+        console: where to.
+        title: what stands above them.
+        lines: all of them; those that begin with a dash stand below the one before.
+        number: how many things they tell of, where that is not one each.
+        left: how many things are left out of them already; by default the lines beyond the first ones are.
+    """
     entries = list(lines)
     if not entries:
         return
     console.print(f"{title} ({len(entries) if number is None else number:,})", style="bold")
-    for line in entries[:_MOST]:
-        _indented(console, line, 2)
-    if len(entries) > _MOST:
-        console.print(f"  … and {len(entries) - _MOST:,} more in report.json")
+    shown = entries if left is not None else entries[:_MOST]
+    for line in shown:
+        _indented(console, line, 4 if line.startswith(_BELOW) else 2)
+    more = len(entries) - len(shown) if left is None else left
+    if more:
+        console.print(f"  … and {more:,} more in report.json")
     console.print()
+
+
+def _tests(group: Sequence[Test]) -> Iterator[str]:
+    """Tests that fail alike: what went wrong, and below it who fails because of it."""
+    _, first = group[0]
+    if len(group) == 1:
+        yield _test(*group[0])
+        return
+    told = f"expected {text(first.expected)}, got {text(first.actual)}" if first.expected else text(first.actual)
+    yield f"{count(number_of_tests(group), 'test')}: {told}"
+    for kind, case in group[:_MOST_ALIKE]:
+        yield f"{_BELOW}{_place(case.location)}{kind} {text(case.name)}{and_copies(case)}"
+    if len(group) > _MOST_ALIKE:
+        yield f"{_BELOW}… and {number_of_tests(group[_MOST_ALIKE:]):,} more"
 
 
 def _indented(console: Console, line: str, columns: int) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.model import and_copies
+from turncheck.comparison.wording import count
 from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, ticked, trusted
 
 if TYPE_CHECKING:
@@ -25,13 +27,17 @@ if TYPE_CHECKING:
     )
     from turncheck.finding import Finding
     from turncheck.location import Location
+    from turncheck.render.causes import Test
     from turncheck.render.links import Links
     from turncheck.report.model import Skipped, Substitution
 
 _MOST_BEHIND: Final = 5
 """A failed gate names so many of the things that failed it; all of them stand in verdict.json."""
 _MOST_SHOWN: Final = 4
-"""Sentences on each side of a collision; all of them stand in comparison.json."""
+"""Sentences on each side of a collision, tests that fail alike; all of them stand in comparison.json."""
+_MOST_FOLDED: Final = 50
+"""Of what stands below an entry, so many are there to unfold."""
+_PLURALS: Final = {"story": "stories"}
 _GATE_MARKS: Final = {"passed": "✅", "failed": "❌", "not judged": "➖"}
 _SEVERITY_MARKS: Final = {"error": "❌", "warning": "⚠️", "info": "💡"}
 _KINDS: Final = {
@@ -76,10 +82,7 @@ class Entries:
 
     def step(self, kind: str, case: CaseChange) -> Markdown:
         """A story, end-to-end or batch case, with the first step that failed."""
-        edits = [edit for edit in case.edits if edit != "moved"]
-        new = [] if case.base_passed is not None else ["new"] if case.base_location is None else ["not run on the base"]
-        remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
-        head = join([trusted(f"{kind} "), code(case.name), trusted(f"{remark}{and_copies(case)}")])
+        head = self._test(kind, case)
         if case.passed or not (case.expected or case.actual):
             return join([head, self.place(case.location)])
         told = [trusted(": expected "), code(case.expected), trusted(", got "), code(case.actual)]
@@ -87,6 +90,27 @@ class Entries:
             told = [trusted(": "), code(case.actual)]
         how = join([trusted(" "), prose(case.remark)]) if case.remark else trusted("")
         return join([head, *told, how, self.place(case.location)])
+
+    def steps(self, tests: Sequence[Test]) -> Markdown:
+        """Tests that fail alike, as one entry: what went wrong, then who fails because of it."""
+        if len(tests) == 1:
+            return self.step(*tests[0])
+        _, first = tests[0]
+        kinds = Counter(kind for kind, case in tests for _ in range(case.number))
+        counted = " and ".join(count(number, kind, _PLURALS.get(kind)) for kind, number in kinds.items())
+        told = [trusted(f"{counted}: expected "), code(first.expected), trusted(", got "), code(first.actual)]
+        if not first.expected:
+            told = [trusted(f"{counted}: "), code(first.actual)]
+        return join([*told, *_below([self._named_test(*test) for test in tests])])
+
+    def _named_test(self, kind: str, case: CaseChange) -> Markdown:
+        return join([self._test(kind, case), self.place(case.location)])
+
+    def _test(self, kind: str, case: CaseChange) -> Markdown:
+        edits = [edit for edit in case.edits if edit != "moved"]
+        new = [] if case.base_passed is not None else ["new"] if case.base_location is None else ["not run on the base"]
+        remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
+        return join([trusted(f"{kind} "), code(case.name), trusted(f"{remark}{and_copies(case)}")])
 
     def labelled(self, what: str, case: CaseChange) -> Markdown:
         """A sentence with its entities or its response."""
@@ -120,7 +144,7 @@ class Entries:
     def collision(self, collision: Collision) -> Markdown:
         """Two intents that began to collide, and which sentences did it."""
         one, other = collision.intents
-        wrong = trusted(f" ({collision.newly_wrong:,} newly wrong)")
+        wrong = trusted(f" ({count(collision.newly_wrong, 'sentence')} newly misclassified)")
         head = [code(one), trusted(" and "), code(other), trusted(" now collide")]
         if not collision.sentences or not collision.like:
             return join([*head, wrong])
@@ -142,6 +166,12 @@ class Entries:
         mark = trusted(f"{_SEVERITY_MARKS[finding.severity]} ")
         entry = [mark, self._finding(finding), self.place(finding.location)]
         return join([*entry, trusted("<br>"), ticked(finding.hint)] if advises and finding.hint else entry)
+
+    def findings(self, found: Sequence[Finding | FindingChange], advises: bool = True) -> Markdown:
+        """Findings about one thing, as one entry: the first with what to do, the others below it."""
+        first, *others = found
+        below = [join([prose(finding.message), self.place(finding.location)]) for finding in others]
+        return join([self.finding(first, advises), *_below(below)])
 
     def finding_gone(self, finding: FindingChange) -> Markdown:
         """A finding that the base has and this state has not."""
@@ -213,6 +243,19 @@ def _these(sentences: Sequence[TrainingChange]) -> str:
     word = {"added": "new", "removed": "removed", "relabelled": "moved"}.get(kinds.pop(), "") if len(kinds) == 1 else ""
     word = word or "changed"
     return f"this {word} sentence" if len(sentences) == 1 else f"these {len(sentences)} {word} sentences"
+
+
+def _below(entries: Sequence[Markdown]) -> list[Markdown]:
+    """Entries below another one: some in plain sight, the rest to unfold."""
+    most = _MOST_SHOWN if len(entries) > _MOST_SHOWN + 1 else len(entries)
+    shown, folded, left = entries[:most], entries[most:_MOST_FOLDED], len(entries) - _MOST_FOLDED
+    lines = [join([trusted("\n  - "), entry]) for entry in shown]
+    if folded:
+        lines.append(trusted(f"\n  <details><summary>{len(entries) - most:,} more</summary>\n"))
+        lines += [join([trusted("\n  - "), entry]) for entry in folded]
+        lines += [trusted(f"\n  - … and {left:,} more in report.json")] if left > 0 else []
+        lines.append(trusted("\n\n  </details>"))
+    return lines
 
 
 def _more(number: int) -> list[Markdown]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
 from turncheck.comparison.cases import findings_worst_first
-from turncheck.comparison.model import number_of
 from turncheck.comparison.wording import count
+from turncheck.render.causes import findings_by_cause, number_of_tests, tests_by_cause
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown_entries import Entries, bullets, row, skipped, substitution
 from turncheck.render.markdown_tables import confusion_table, intent_table, marked
@@ -25,19 +25,20 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import CaseChange, ChangedCases, Comparison, FindingChange, Verdict
     from turncheck.finding import Finding
     from turncheck.location import Location
+    from turncheck.render.causes import Test
     from turncheck.render.links import Links
     from turncheck.report.model import Report
 
 DEGRADATION: Final = (
     "method", "confusions", "intents", "still_found", "still_wrong", "still_failing", "substituted", "edited", "right",
-    "gone", "names", "uncovered", "skipped", "remarks", "gone_tests", "findings", "labels", "wrong", "collisions",
-    "failing", "gates", "metrics", "settings",
+    "gone", "names", "notes", "uncovered", "skipped", "remarks", "findings", "labels", "wrong", "gone_tests",
+    "collisions", "failing", "errors", "gates", "metrics", "settings",
 )  # fmt: skip
 """Who gives up entries first: details, then what was wrong already, what became right, what became wrong, the gates."""
 
 _Item = TypeVar("_Item")
-_NEW_INFOS: Final = 3
-"""Of remarks that are new and no warnings, so many are in plain sight."""
+_IN_THE_DATA: Final = (("errors", "error", "errors"), ("findings", "warning", "warnings"), ("notes", "info", "notes"))
+"""Sections of findings: their names, severities, and what they are called."""
 _OUTCOMES: Final = ("failed", "not judged", "passed")
 
 
@@ -128,29 +129,38 @@ class _Writer:
 
     def failures(self, report: Report) -> Iterable[Section]:
         """Without a base: all that is wrong."""
+        yield from self._in_the_data(findings_worst_first(report), new=False)
         tests, wrong = wrong_tests(report), wrong_sentences(report)
-        title = f"Failing tests ({_number(tests)})"
-        yield self.listed("failing", title, tests, lambda test: self.entries.step(*test))
+        yield self._failing("failing", "Failing tests", tests)
         title = f"Misclassified sentences ({len(wrong)})"
         yield self.listed("wrong", title, wrong, self.entries.sentence)
-        found = _hints_once(findings_worst_first(report))
-        serious = sum(finding.severity != "info" for finding, _ in found)
-        yield self.listed(
-            "findings",
-            f"In the data ({len(found)})",
-            found,
-            lambda one: self.entries.finding(*one),
-            unfolded=min(serious, self.unfolded),
-        )
+
+    def _in_the_data(self, found: Sequence[Finding | FindingChange], *, new: bool) -> Iterable[Section]:
+        """A section for each severity, findings about one thing as one entry; notes are folded."""
+        for name, severity, plural in _IN_THE_DATA:
+            listed = [finding for finding in found if finding.severity == severity]
+            groups = findings_by_cause(listed)
+            title = f"{f'New {plural}' if new else plural.capitalize()} in the data ({len(listed)})"
+            unfolded = 0 if severity == "info" else self.unfolded
+            section = self.listed(name, title, _hints_once(groups), self._findings, unfolded=unfolded)
+            yield replace(section, total=len(listed), weights=tuple(map(len, groups)))
+
+    def _findings(self, advised: tuple[_Found, bool]) -> Markdown:
+        return self.entries.findings(*advised)
+
+    def _failing(self, name: str, title: str, tests: Sequence[Test], *, unfolded: int | None = None) -> Section:
+        """Tests that fail, those that fail alike as one entry."""
+        groups, number = tests_by_cause(tests), number_of_tests(tests)
+        section = self.listed(name, f"{title} ({number})", groups, self.entries.steps, unfolded=unfolded)
+        return replace(section, total=number, weights=tuple(map(number_of_tests, groups)))
 
     def changes(self, report: Report, compared: Comparison) -> Iterable[Section]:
         """Against a base: what changed sides."""
         entries = self.entries
         changed = compared.settings_changed
         yield self.listed("settings", "", changed, entries.setting, unfolded=BUILT)
-        failing = [(kind, case) for kind, cases in _tests(compared) for case in cases.newly_failing]
-        title = f"Newly failing tests ({_number(failing)})"
-        yield self.listed("failing", title, failing, lambda test: entries.step(*test))
+        failing = _newly_failing(compared)
+        yield self._failing("failing", "Newly failing tests", failing)
         collisions = compared.collisions
         title = f"Intents that began to collide ({len(collisions)})"
         yield self.listed("collisions", title, collisions, entries.collision)
@@ -162,20 +172,12 @@ class _Writer:
         labels = [(what, case) for what, cases in _sentences(compared)[1:] for case in cases.newly_failing]
         title = f"Entities and responses newly wrong ({len(labels)})"
         yield self.listed("labels", title, labels, self._sentence, unfolded=self.unfolded // 2)
-        found = _hints_once(compared.new_findings)
-        serious = sum(finding.severity != "info" for finding, _ in found)
-        yield self.listed(
-            "findings",
-            f"New in the data ({len(found)})",
-            found,
-            lambda one: entries.finding(*one),
-            unfolded=min(max(serious, _NEW_INFOS), self.unfolded),
-        )
+        yield from self._in_the_data(compared.new_findings, new=True)
         uncovered = [item for item in compared.changed_items if not item.covered]
         title = f"Changed, and no test reaches it ({len(uncovered)} of {len(compared.changed_items)})"
         yield self.listed("uncovered", title, uncovered, entries.item)
         gone = [(kind, case) for kind, cases in _tests(compared) for case in cases.gone]
-        title = f"Tests that are gone ({_number(gone)})"
+        title = f"Tests that are gone ({number_of_tests(gone)})"
         yield self.listed("gone_tests", title, gone, lambda test: entries.gone(*test), unfolded=self.unfolded // 2)
         yield from self._improvements(compared)
         yield from self._constants(report, compared)
@@ -191,12 +193,12 @@ class _Writer:
         sentences = [(what, case) for what, cases in _sentences(compared) for case in cases.better]
         right = [entries.step(*test) for test in tests[:BUILT]] + [self._sentence(one) for one in sentences[:BUILT]]
         total = len(tests) + len(sentences)
-        title = f"Newly right ({_number(tests) + len(sentences)})"
+        title = f"Newly right ({number_of_tests(tests) + len(sentences)})"
         yield Section("right", trusted(title), bullets(right[:BUILT]), total, self.where, 0)
         kinds = (*_tests(compared), ("sentence", compared.examples))
         # Those that broke stand above already.
         edited = [(kind, case) for kind, cases in kinds for case in cases.edited if case.passed or not case.base_passed]
-        title = f"Edited or renamed ({_number(edited)})"
+        title = f"Edited or renamed ({number_of_tests(edited)})"
         yield self.listed("edited", title, edited, lambda case: entries.edited(*case), unfolded=0)
         gone = compared.gone_findings
         yield self.listed("gone", f"No longer in the data ({len(gone)})", gone, entries.finding_gone, unfolded=0)
@@ -211,10 +213,9 @@ class _Writer:
 
     def _constants(self, report: Report, compared: Comparison) -> Iterable[Section]:
         """What was wrong on the base already, folded."""
-        new = {(kind, case.name, case.location) for kind, cases in _tests(compared) for case in cases.newly_failing}
+        new = {(kind, case.name, case.location) for kind, case in _newly_failing(compared)}
         tests = [(kind, case) for kind, case in wrong_tests(report) if (kind, case.name, case.location) not in new]
-        title = f"Tests that fail on the base too ({_number(tests)})"
-        yield self.listed("still_failing", title, tests, lambda test: self.entries.step(*test), unfolded=0)
+        yield self._failing("still_failing", "Tests that fail on the base too", tests, unfolded=0)
         newly = {(case.name, case.location) for case in compared.examples.newly_failing}
         wrong = [case for case in wrong_sentences(report) if (case.name, case.location) not in newly]
         title = f"Sentences misclassified on the base too ({len(wrong)})"
@@ -223,7 +224,9 @@ class _Writer:
         known_or_new = findings_worst_first(report)
         known = [one for one in known_or_new if (one.code, one.message, one.location) not in found_now]
         title = f"In the data of the base too ({len(known)})"
-        yield self.listed("still_found", title, known, lambda one: self.entries.finding(one, False), unfolded=0)
+        groups = findings_by_cause(known)
+        section = self.listed("still_found", title, [(one, False) for one in groups], self._findings, unfolded=0)
+        yield replace(section, total=len(known), weights=tuple(map(len, groups)))
 
     def run(self, report: Report, compared: Comparison | None, verdict: Verdict) -> Iterable[Section]:
         """How the run went: gates, what was left out, what was replaced."""
@@ -246,26 +249,24 @@ class _Writer:
 
     def _in_plain_sight(self, report: Report, compared: Comparison | None) -> frozenset[Location | None]:
         """Where that stands which the lists above show without a click."""
-        lists: list[list[Location | None]]
-        if compared is None:
-            lists = [
-                [case.location for _, case in wrong_tests(report)],
-                [case.location for case in wrong_sentences(report)],
-                [finding.location for finding in findings_worst_first(report)],
-            ]
-        else:
-            lists = [
-                [case.location for _, cases in _tests(compared) for case in cases.newly_failing],
-                [case.location for case in compared.examples.newly_failing],
-                [finding.location for finding in compared.new_findings],
-            ]
-        return frozenset(place for places in lists for place in places[: self.unfolded])
+        tests = wrong_tests(report) if compared is None else _newly_failing(compared)
+        wrong = wrong_sentences(report) if compared is None else compared.examples.newly_failing
+        found = findings_worst_first(report) if compared is None else compared.new_findings
+        places = [case.location for group in tests_by_cause(tests)[: self.unfolded] for _, case in group]
+        places += [case.location for case in wrong[: self.unfolded]]
+        for _, severity, _ in _IN_THE_DATA[:2]:
+            groups = findings_by_cause([finding for finding in found if finding.severity == severity])
+            places += [finding.location for group in groups[: self.unfolded] for finding in group]
+        return frozenset(places)
 
 
-def _hints_once(findings: Sequence[Finding | FindingChange]) -> list[tuple[Finding | FindingChange, bool]]:
+_Found = tuple["Finding | FindingChange", ...]
+
+
+def _hints_once(groups: Sequence[_Found]) -> list[tuple[_Found, bool]]:
     """What to do is said once, at the first of those that ask for the same."""
     first: dict[str, int] = {}
-    return [(finding, first.setdefault(finding.hint, place) == place) for place, finding in enumerate(findings)]
+    return [(group, first.setdefault(group[0].hint, place) == place) for place, group in enumerate(groups)]
 
 
 def _parted(compared: Comparison) -> tuple[list[CaseChange], list[CaseChange]]:
@@ -286,8 +287,8 @@ def _without_reasons(case: CaseChange) -> CaseChange:
     return msgspec.structs.replace(case, because=())
 
 
-def _number(tests: Sequence[tuple[str, CaseChange]]) -> int:
-    return number_of(case for _, case in tests)
+def _newly_failing(compared: Comparison) -> list[Test]:
+    return [(kind, case) for kind, cases in _tests(compared) for case in cases.newly_failing]
 
 
 def _label(label: str, subject: str) -> Markdown:

@@ -30,6 +30,8 @@ class Section:
     where: Markdown
     unfolded: int = BUILT
     header: Markdown | None = None
+    weights: tuple[int, ...] = ()
+    """How many of ``total`` each entry stands for, where that is not one each."""
 
     @property
     def visible(self) -> tuple[Markdown, ...]:
@@ -44,15 +46,18 @@ class Section:
     @property
     def fold_title(self) -> Markdown:
         """What unfolds: all of it, or the rest."""
-        return trusted(f"{len(self.folded):,} more") if self.unfolded else self.title
+        return trusted(f"{self._stand_for(self.unfolded, len(self.entries)):,} more") if self.unfolded else self.title
 
     @property
     def left_out(self) -> Markdown | None:
         """What is said about entries that are not shown."""
-        missing = self.total - len(self.entries)
+        missing = self.total - self._stand_for(0, len(self.entries))
         if missing <= 0:
             return None
         return trusted(f"… and {missing:,} more, {self.where}" if self.entries else f"{missing:,}, {self.where}")
+
+    def _stand_for(self, first: int, end: int) -> int:
+        return sum(self.weights[first:end]) if self.weights else len(self.entries[first:end])
 
     def cut(self, most: int) -> Section:
         """Return the section with at most so many entries."""

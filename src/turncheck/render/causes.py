@@ -1,0 +1,50 @@
+"""Failures with one cause are one entry: what is broken once is told once, with all that fails because of it below."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from turncheck.comparison.model import number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    from turncheck.comparison.model import CaseChange, FindingChange
+    from turncheck.finding import Finding
+
+Test = tuple[str, "CaseChange"]
+"""What a test is called (``story``, ``end-to-end case``), and how it fared."""
+
+_Item = TypeVar("_Item")
+_NAME: Final = re.compile(r"'[^']+'")
+
+
+def tests_by_cause(tests: Iterable[Test]) -> list[tuple[Test, ...]]:
+    """Gather the tests that expected the same and got the same instead, the largest group first."""
+    groups = _grouped(tests, lambda test: (test[1].expected, test[1].actual) if test[1].actual else None)
+    return sorted(groups, key=lambda group: -number_of_tests(group))
+
+
+def number_of_tests(tests: Iterable[Test]) -> int:
+    """Count tests, each with its copies."""
+    return number_of(case for _, case in tests)
+
+
+def findings_by_cause(findings: Sequence[Finding | FindingChange]) -> list[tuple[Finding | FindingChange, ...]]:
+    """Gather the findings of one code that name the same thing first, in the order of the first of each."""
+    return _grouped(findings, _subject)
+
+
+def _subject(finding: Finding | FindingChange) -> Hashable:
+    name = _NAME.search(finding.message)
+    return finding.severity, finding.code, name[0] if name else finding.message
+
+
+def _grouped(items: Iterable[_Item], cause: Callable[[_Item], Hashable | None]) -> list[tuple[_Item, ...]]:
+    """Items with equal causes, in the order of the first of them; one without a cause stands alone."""
+    groups: dict[Hashable, list[_Item]] = {}
+    for place, item in enumerate(items):
+        key = cause(item)
+        groups.setdefault(("alone", place) if key is None else ("with", key), []).append(item)
+    return [tuple(group) for group in groups.values()]
