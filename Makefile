@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-image test-rasa bench fuzz lint format pins clean
+.PHONY: demo test test-image test-rasa bench fuzz interrupts lint format pins clean
 
 $(VENV)/.installed: requirements/test.txt requirements/vectors.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer was found: install one, or name it: make PYTHON=..." >&2; exit 2; }
@@ -61,6 +61,10 @@ bench: $(VENV)/.installed
 
 fuzz: $(VENV)/.installed
 	$(BIN)/python tools/fuzz.py
+
+# Interrupts hundreds of runs at random moments; about half an hour.
+interrupts: $(VENV)/.installed
+	$(BIN)/python tools/interrupts.py
 
 clean:
 	rm -rf $(VENV) results build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,8 +1,10 @@
 """``python -m turncheck`` and the console script."""
 
 import gc
-import signal
 import sys
+
+from turncheck import interrupts
+from turncheck.errors import EXIT_INTERRUPTED
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
 """Start-up makes many objects and drops few: looking for cycles among them is a tenth of a short command's time."""
@@ -10,14 +12,17 @@ _OBJECTS_BEFORE_COLLECTING = 100_000
 
 def main() -> int:
     """Run the command line; the exit code is returned."""
-    # A cancelled job gets SIGTERM: like Ctrl-C, it stops what was started and keeps what was finished.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupts.listen()
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING, *gc.get_threshold()[1:])
-    from turncheck.cli import run_command_line  # noqa: PLC0415 - keeps `turncheck --version` quick
-
     try:
+        from turncheck.cli import run_command_line  # noqa: PLC0415 - keeps `turncheck --version` quick
+
         return run_command_line(sys.argv[1:])
+    except KeyboardInterrupt:  # before the command began
+        sys.stderr.write("turncheck: interrupted\n")
+        return EXIT_INTERRUPTED
     finally:
+        interrupts.ignore()
         gc.freeze()  # nor is there need to look for them once more before the end
 
 

@@ -7,7 +7,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, NoReturn
 
-from turncheck import __version__
+from turncheck import __version__, interrupts
 from turncheck.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError, lack_of_room
 from turncheck.temporary import clear_leftovers
 
@@ -67,13 +67,13 @@ def run_command_line(arguments: Sequence[str]) -> int:
         _say(f"error: {error}")
         return EXIT_NOT_DONE
     except KeyboardInterrupt:
-        _say("interrupted")
-        return EXIT_INTERRUPTED
+        return _interrupted()
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         sys.stderr.close()
         return EXIT_NOT_DONE
     except Exception as error:  # noqa: BLE001 - the last handler
-        return _end_with(error)
+        # Libraries turn an interrupt into errors of their own, above all while they are imported.
+        return _interrupted() if interrupts.happened() else _end_with(error)
     return code
 
 
@@ -92,6 +92,11 @@ def _say(text: str) -> None:
     from turncheck.secret import redact  # noqa: PLC0415 - only where something went wrong
 
     sys.stderr.write(redact(f"turncheck: {text}\n"))
+
+
+def _interrupted() -> int:
+    _say("interrupted")
+    return EXIT_INTERRUPTED
 
 
 def _dispatch(parser: Parser, arguments: Sequence[str]) -> int:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from turncheck.engines.embedded.nlu.tagging import OUTSIDE, TagColumn, name_of, repair_bilou
-from turncheck.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -71,24 +68,14 @@ def train_tagger(
 ) -> SequenceTagger:
     """Train a CRF on ``(features of each token, tag of each token)`` pairs.
 
-    ``algorithm`` and ``parameters`` are CRFsuite's (``lbfgs``, ``pa`` …). The same input gives the same tagger:
-    CRFsuite's online algorithms shuffle by the C library's ``rand()``, which is therefore set back before.
+    ``algorithm`` and ``parameters`` are CRFsuite's (``lbfgs``, ``pa`` …). The same input gives the same tagger.
     """
-    import pycrfsuite
+    from turncheck.engines.embedded.nlu.crf_training import StoppableTrainer
 
-    trainer = pycrfsuite.Trainer(verbose=False, algorithm=algorithm, params=dict(parameters))
+    trainer = StoppableTrainer(algorithm, parameters)
     for features, tags in sequences:
         trainer.append(features, [encodable(tag) for tag in tags])
-    with temporary_folder("crf") as folder:  # CRFsuite writes to a path only
-        path = Path(folder) / "model.crfsuite"
-        with _TRAINING:
-            ctypes.CDLL(None).srand(1)
-            trainer.train(str(path))
-        return SequenceTagger.of(path.read_bytes())
-
-
-_TRAINING: Final = Lock()
-"""One training at a time in a process: they would draw from the same random numbers."""
+    return SequenceTagger.of(trainer.trained())
 
 
 def tags_by_marginals(marginals: Sequence[Mapping[str, float]], *, bilou: bool) -> TagColumn:
