@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.baseline import Baseline, Missing, Present, Unreadable
 from turncheck.errors import UserError
 from turncheck.report.codec import MAX_BYTES, decode
 
-_TIMEOUT: Final = 30.0
+if TYPE_CHECKING:
+    from turncheck.web.network import Network
+
+_SECONDS: Final = 30.0
+"""For all of a report that is fetched."""
 _REMEDY: Final = "Give a report.json that `turncheck run` wrote."
-_CHUNK: Final = 1024 * 1024
 
 
-def read_baseline(setting: str) -> Baseline:
+def read_baseline(setting: str, network: Network) -> Baseline:
     """Read the baseline that a path or an https address names; ``none`` is nobody's.
 
     Raises:
@@ -24,7 +27,7 @@ def read_baseline(setting: str) -> Baseline:
     if setting == "none":
         return Missing("switched off (`baseline: none`)")
     if setting.lower().startswith("https://"):
-        return _from_address(setting)
+        return _from_address(setting, network)
     if "://" in setting:
         raise UserError(f"baseline: only https addresses are read, not {setting!r}")
     return _from_file(Path(setting))
@@ -46,26 +49,28 @@ def _from_file(path: Path) -> Baseline:
     return Present(report, "file", report.source.commit, report.source.run_id)
 
 
-def _from_address(address: str) -> Baseline:
+def _from_address(address: str, network: Network) -> Baseline:
     import requests  # noqa: PLC0415 - only where something is fetched
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as above
+
+    from turncheck.web.exchange import AnswerTooLargeError, RedirectRefusedError, fetch  # noqa: PLC0415 - as above
 
     try:
-        with requests.get(address, stream=True, timeout=_TIMEOUT) as response:
-            if not response.url.lower().startswith("https://"):
-                return Unreadable("the address redirects to one that is not https")
-            if response.status_code in {404, 410}:
-                return Missing(f"the address answers {response.status_code}")
-            if response.status_code != 200:
-                return Unreadable(f"the address answers {response.status_code}")
-            content = bytearray()
-            for chunk in response.iter_content(_CHUNK):
-                content += chunk
-                if len(content) > MAX_BYTES:
-                    return Unreadable(f"it is larger than {MAX_BYTES // 2**20} MiB")
-    except requests.RequestException as error:
+        status, content = fetch(address, network, seconds=_SECONDS, limit=MAX_BYTES)
+    except RedirectRefusedError as error:
+        return Unreadable(f"the address redirects to {error}")
+    except AnswerTooLargeError as error:
+        return Unreadable(f"it {error}")
+    except requests.Timeout:
+        return Unreadable(f"the address gave no whole answer within {_SECONDS:g} seconds")
+    except (requests.RequestException, HTTPError) as error:
         return Unreadable(f"the address cannot be fetched ({type(error).__name__})")
+    if status in {404, 410}:
+        return Missing(f"the address answers {status}")
+    if status != 200:
+        return Unreadable(f"the address answers {status}")
     try:
-        report = decode(bytes(content), name="the baseline")
+        report = decode(content, name="the baseline")
     except UserError as error:
         return Unreadable(error.what)
     return Present(report, "url", report.source.commit, report.source.run_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from turncheck.report.model import EngineInfo, ProjectInfo, Report, Skipped, Sou
 from turncheck.story_download import download
 from turncheck.trainable import ensure_policies_accepted, ensure_trainable, read_given_project
 from turncheck.validation.coverage import coverage, reached_by_stories
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -219,7 +221,7 @@ def read_test_stories(options: CoreTestOptions) -> list[Story]:
 
         with temporary_folder("stories") as folder:
             path = Path(folder) / "test_stories_from_url.yml"
-            path.write_bytes(download(options.url))
+            path.write_bytes(download(options.url, Network.of(os.environ)))
             return _stories([path], options.project, end_to_end=False)
     for path in options.stories:
         if not path.exists():

@@ -27,6 +27,7 @@ from turncheck.report.model import Source
 from turncheck.screen import Screen
 from turncheck.settings import Settings, combine, from_flags
 from turncheck.settings_file import SettingsFile, read_settings_file
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from turncheck.comparison.baseline import Baseline
@@ -134,7 +135,7 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
         UserError: a file was named, and it is not there or no report.
     """
     if prepared.settings.baseline not in SEARCHED:
-        named = read_baseline(prepared.settings.baseline)
+        named = read_baseline(prepared.settings.baseline, Network.of(prepared.inputs.environment))
         return lambda _: named
     folder = Path(prepared.settings.project)
     return BaselineSearch(
@@ -151,7 +152,7 @@ def client_of(settings: Settings, context: GitHubContext | None, patience: float
     """Return who asks GitHub, ``None`` without a token or outside GitHub; each may wait so many seconds in all."""
     if context is None or settings.token is None:
         return None
-    return GitHubClient(context.api_url, settings.token, Patience(patience))
+    return GitHubClient(context.api_url, settings.token, Patience(patience), context.network)
 
 
 def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engine_choice import NOTHING_TO_LEARN
 from turncheck.engines.base import Capabilities, CutShortError, EngineError
-from turncheck.engines.embedded.actions.endpoint import ActionEndpoint, checked_address, is_loopback
+from turncheck.engines.embedded.actions.endpoint import ActionEndpoint, checked_address
 from turncheck.engines.embedded.actions.server import HttpActionServer
 from turncheck.engines.embedded.actions.server_process import DEFAULT_URL
 from turncheck.engines.embedded.nlu.catalogue import known_component
@@ -21,12 +21,14 @@ from turncheck.engines.rasa_server.conversation import RasaConversations
 from turncheck.engines.rasa_server.engine import NAME, RasaNlu, RasaPolicies, describe
 from turncheck.engines.rasa_server.process import RasaFiles, RasaProcess, rasa_process
 from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
-from turncheck.environment import ca_file, expand, for_child, is_address, proxies, without_login
+from turncheck.environment import expand, for_child
 from turncheck.errors import UserError
 from turncheck.model_choice import named_model
 from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.report.model import EngineInfo
 from turncheck.screen import duration
+from turncheck.web.addresses import is_http, is_loopback, without_login
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -219,14 +221,14 @@ def _stub_server(
         return StubServer()
     by_flag = named is None or endpoint is not named.parameters
     address = checked_address(own["url"], None if by_flag else place)
-    server = ActionEndpoint(address, cafile=own.get("cafile") or ca_file(environment))
+    server = ActionEndpoint(address, cafile=own.get("cafile") or Network.of(environment).ca_file)
     known = None if "domain" in project.unreadable else project.domain.responses
     return StubServer(HttpActionServer(server, hosts=None if by_flag else hosts), known)
 
 
 def _access(settings: Settings, environment: Mapping[str, str]) -> Access:
     url = settings.rasa_url or ""
-    if not is_address(url):
+    if not is_http(url):
         shown = without_login(url)
         raise UserError(f"'{shown}' is not an address of a Rasa server", remedy="Write it as http://host:5005.")
     if "?" in url or "#" in url:
@@ -246,8 +248,7 @@ def _access(settings: Settings, environment: Mapping[str, str]) -> Access:
         url,
         token=settings.rasa_token.reveal() if settings.rasa_token else None,
         jwt=settings.rasa_jwt.reveal() if settings.rasa_jwt else None,
-        ca_file=ca_file(environment),
-        proxies=proxies(environment, url),
+        network=Network.of(environment),
     )
 
 

@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
-from turncheck.environment import without_login
 from turncheck.errors import UserError
 from turncheck.model_choice import named_model
+from turncheck.web.addresses import without_login
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import BinaryIO
 
 MAX_MODEL_BYTES: Final = 2 << 30
-CONNECT_SECONDS: Final = 10
-READ_SECONDS: Final = 60
+SECONDS: Final = 1800.0
+"""For all of a model, however slowly it comes."""
 _KINDS: Final = "Name a folder, an address (https://…), s3://bucket/prefix, or aws."
 _REMEDY: Final = "Is the address of --remote-storage right, and is somebody there?"
 BUCKET_VARIABLE: Final = "BUCKET_NAME"
@@ -50,28 +51,37 @@ def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], 
         raise UserError(f"which model of '{without_login(storage)}'?", remedy="Name it with --model.")
     target = into / Path(name).name
     if scheme in {"http", "https"}:
-        _fetch_http(f"{storage.rstrip('/')}/{quote(name)}", target)
+        _fetch_http(f"{storage.rstrip('/')}/{quote(name)}", target, Network.of(environment))
     else:
         _fetch_s3(storage, name, environment, target)
     return target
 
 
-def _fetch_http(address: str, target: Path) -> None:
+def _fetch_http(address: str, target: Path, network: Network) -> None:
     import requests  # noqa: PLC0415 - only where something is fetched
     from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as above
 
+    from turncheck.web.exchange import (  # noqa: PLC0415 - as above
+        AnswerTooLargeError,
+        Call,
+        RedirectRefusedError,
+        anywhere,
+        copy_body,
+        exchange,
+    )
+    from turncheck.web.timed import session  # noqa: PLC0415 - as above
+
     shown = without_login(address)
     try:
-        with requests.get(address, stream=True, timeout=(CONNECT_SECONDS, READ_SECONDS)) as response:
+        with session(network) as one, exchange(one, Call("GET", address), SECONDS, follow=anywhere) as response:
             if not response.ok:
                 raise _refusal(shown, response.status_code)
             with target.open("wb") as file:
-                size = 0
-                for chunk in response.iter_content(1 << 20):
-                    size += len(chunk)
-                    if size > MAX_MODEL_BYTES:
-                        raise UserError(f"the model at {shown} has more than {MAX_MODEL_BYTES >> 30} GB")
-                    file.write(chunk)
+                copy_body(response, file, MAX_MODEL_BYTES)
+    except AnswerTooLargeError as error:
+        raise UserError(f"the model at {shown} {error}") from None
+    except RedirectRefusedError as error:
+        raise UserError(f"the model at {shown} cannot be fetched: it redirects to {error}", remedy=_REMEDY) from None
     except (requests.RequestException, HTTPError) as error:  # some hosts that are none requests lets through
         raise UserError(f"the model at {shown} cannot be fetched: {_why(error)}", remedy=_REMEDY) from error
 
@@ -89,7 +99,7 @@ def _refusal(shown: str, status: int) -> UserError:
 def _why(error: Exception) -> str:
     import requests  # noqa: PLC0415 - only where something was fetched
 
-    from turncheck.engines.timed_http import was_refused  # noqa: PLC0415 - as above
+    from turncheck.web.timed import was_refused  # noqa: PLC0415 - as above
 
     if isinstance(error, requests.exceptions.SSLError):
         return "its certificate is not trusted, or it speaks no TLS"

@@ -26,6 +26,7 @@ from turncheck.publish import Place, Publishing
 from turncheck.publish_run import FoundResult, FoundRun, RunReader
 from turncheck.render.links import Links
 from turncheck.report.codec import MAX_BYTES, decode
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -86,7 +87,7 @@ def render_report(path: Path, baseline: str | None, out: Path, screen: Screen, f
     Raises:
         UserError: a report that cannot be read.
     """
-    found = read_baseline(baseline) if baseline else Missing("none was given")
+    found = read_baseline(baseline, Network.of(os.environ)) if baseline else Missing("none was given")
     outcome = _outcome(read_report(path), found, flavour)
     screen.note(written_line(out, write_all(out, outcome.renderings)))
     return EXIT_OK
@@ -120,7 +121,7 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
         raise UserError("publishing needs a token", remedy="Give --token, or set GITHUB_TOKEN or GH_TOKEN.")
     context = read_context({**environment, "GITHUB_REPOSITORY": request.repository})
     assert context is not None  # noqa: S101 - it was given a repository
-    client = GitHubClient(context.api_url, request.token)
+    client = GitHubClient(context.api_url, request.token, network=context.network)
     if request.settings.run_id is not None:
         found = _reader(request, client, context, screen).read(request.settings.run_id)
     else:
@@ -171,7 +172,9 @@ def _given(request: PublishRequest, client: GitHubClient, context: GitHubContext
             f"the report is of {measured}, the head of pull request {target.number} is {target.head_sha[:12]}",
             remedy="Measure the commit that the pull request is at.",
         )
-    baseline = read_baseline(request.baseline) if request.baseline else _baseline_beside(request.report)
+    baseline = (
+        read_baseline(request.baseline, context.network) if request.baseline else _baseline_beside(request.report)
+    )
     links = Links(repository_url=context.repository_url, commit=target.head_sha)
     # Other CIs have no run ids of GitHub's: the clock tells later from earlier.
     stamp = Stamp(int(time.time()))

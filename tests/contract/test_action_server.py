@@ -317,7 +317,7 @@ def test_a_call_is_not_followed_to_a_host_that_is_not_allowed_nor_without_end(en
         noted = noted_of(engine, address)
     assert (noted.outcome, noted.reason) == (
         "failed",
-        "'action_remember' failed, the action server sends it on without end",
+        "'action_remember' failed, the action server sends it on to further and further addresses",
     )
 
 
@@ -329,7 +329,7 @@ def test_a_call_that_is_sent_on_to_no_address_failed(engine: EmbeddedEngine, tar
         noted = noted_of(engine, address)
     assert (noted.outcome, noted.reason) == (
         "failed",
-        "'action_remember' failed, the action server sends it on to what is no address",
+        "'action_remember' failed, the action server sends it on to what is not an http address",
     )
 
 

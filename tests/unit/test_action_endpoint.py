@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from turncheck.engines.embedded.actions.endpoint import choose_server, is_loopback
+from turncheck.engines.embedded.actions.endpoint import choose_server
 from turncheck.engines.embedded.actions.server import CallFailedError, HttpActionServer, NoActionServer
 from turncheck.errors import UserError
 from turncheck.location import Location
 from turncheck.project.model import Endpoint
+from turncheck.web.addresses import is_loopback
 
 PLACE = Location("endpoints.yml", 1, 1)
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from turncheck.environment import ca_file, expand, for_child, is_private, proxies
+from turncheck.environment import expand, for_child, is_private
 from turncheck.errors import UserError
+from turncheck.web.network import Network
 
 
 @pytest.mark.parametrize("name", ["INPUT_TOKEN", "INPUT_FAIL-ON", "ACTIONS_RUNTIME_URL", "GITHUB_TOKEN", "gh_token"])
@@ -50,10 +51,10 @@ def test_a_variable_that_is_not_set_is_named() -> None:
 def test_only_what_the_proxy_cannot_read_goes_through_it(
     url: str, environment: dict[str, str], proxy: dict[str, str]
 ) -> None:
-    assert proxies(environment, url) == proxy
+    assert Network.of(environment).proxies(url) == proxy
 
 
 def test_the_certificates_are_those_that_are_named_first() -> None:
-    assert ca_file({}) is None
-    assert ca_file({"SSL_CERT_FILE": "a", "REQUESTS_CA_BUNDLE": ""}) == "a"
-    assert ca_file({"SSL_CERT_FILE": "a", "REQUESTS_CA_BUNDLE": "b"}) == "b"
+    assert Network.of({}).ca_file is None
+    assert Network.of({"SSL_CERT_FILE": "a", "REQUESTS_CA_BUNDLE": ""}).ca_file == "a"
+    assert Network.of({"SSL_CERT_FILE": "a", "REQUESTS_CA_BUNDLE": "b"}).ca_file == "b"

@@ -6,9 +6,9 @@ Rules for retries and limits: GitHub's "Rate limits for the REST API" and "Best 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
-from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
@@ -21,6 +21,17 @@ from turncheck.github.errors import (
     NotFoundError,
     TooLargeError,
 )
+from turncheck.web.addresses import origin_of
+from turncheck.web.exchange import (
+    AnswerTooLargeError,
+    Call,
+    Hop,
+    RedirectRefusedError,
+    copy_body,
+    exchange,
+    read_body,
+    to_safe,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -28,20 +39,20 @@ if TYPE_CHECKING:
     import requests
 
     from turncheck.secret import Secret
+    from turncheck.web.network import Network
 
 _Kind = TypeVar("_Kind")
 
 PER_PAGE: Final = 100
-_TIMEOUT: Final = (10.0, 60.0)
+_SECONDS: Final = 60.0
+"""For an answer with all its content."""
+_DOWNLOAD_SECONDS: Final = 300.0
 _ATTEMPTS: Final = 5
 _FIRST_WAIT: Final = 2.0
 _SECONDARY_WAIT: Final = 60.0
-_MOST_REDIRECTS: Final = 5
 _JSON_LIMIT: Final = 64 * 1024 * 1024
-_CHUNK: Final = 1024 * 1024
+_REASON_LIMIT: Final = 1024 * 1024
 _BUSY: Final = frozenset({500, 502, 503, 504})
-_MOVED: Final = frozenset({301, 302, 303, 307, 308})
-_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 @dataclass(slots=True)
@@ -69,6 +80,7 @@ class _Request:
     accept: str = "application/vnd.github+json"
     needs: str | None = None
     """The line under ``permissions:`` that this takes."""
+    seconds: float = _SECONDS
 
     @property
     def called(self) -> str:
@@ -88,16 +100,22 @@ class GitHubClient:
         api_url: ``GITHUB_API_URL``, without a slash at the end.
         token: sent to that host alone; other hosts, to which downloads are redirected, never see it.
         patience: bounds the waiting for rate limits and for a server in trouble.
+        network: how the host is reached.
     """
 
-    def __init__(self, api_url: str, token: Secret | None, patience: Patience | None = None) -> None:
-        import requests  # noqa: PLC0415 - only where something is asked
+    def __init__(
+        self,
+        api_url: str,
+        token: Secret | None,
+        patience: Patience | None = None,
+        network: Network | None = None,
+    ) -> None:
+        from turncheck.web.timed import session  # noqa: PLC0415 - only where something is asked
 
         self.api_url = api_url
         self.token = token
         self.patience = patience or Patience()
-        self._origin = _origin(api_url)
-        self._session = requests.Session()
+        self._session = session(network)
         self._session.headers["User-Agent"] = f"turncheck/{__version__}"
 
     def get(self, path: str, kind: type[_Kind], *, needs: str | None = None, **parameters: Any) -> _Kind:
@@ -160,12 +178,12 @@ class GitHubClient:
             TooLargeError: there is more than that; ``file`` holds a part.
             GitHubError: as :meth:`get`.
         """
-        request = _Request("GET", self._url(path), accept="*/*", needs=needs)
+        request = _Request("GET", self._url(path), accept="*/*", needs=needs, seconds=_DOWNLOAD_SECONDS)
 
         def read(answer: requests.Response) -> None:
             file.seek(0)  # an attempt before may have left a part
             file.truncate()
-            _copy(answer, file, limit, request)
+            copy_body(answer, file, limit)
 
         self._send(request, read)
 
@@ -176,10 +194,8 @@ class GitHubClient:
     def _json(self, request: _Request) -> tuple[Any, str | None]:
         """Return the document and the address of the next page."""
 
-        def read(answer: requests.Response) -> tuple[bytearray, str | None]:
-            content = _Buffer()
-            _copy(answer, content, _JSON_LIMIT, request)
-            return content.data, answer.links.get("next", {}).get("url")
+        def read(answer: requests.Response) -> tuple[bytes, str | None]:
+            return read_body(answer, _JSON_LIMIT), answer.links.get("next", {}).get("url")
 
         content, following = self._send(request, read)
         if not content:
@@ -188,15 +204,9 @@ class GitHubClient:
             document = msgspec.json.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise GitHubError(f"GitHub's answer to {request.called} is no JSON") from None
-        if following is not None and not self._is_own(following):
+        if following is not None and origin_of(following) != origin_of(self.api_url):
             raise GitHubError(f"GitHub's answer to {request.called} continues on another host")
         return document, following
-
-    def _is_own(self, url: str) -> bool:
-        try:
-            return _origin(url) == self._origin
-        except ValueError:  # it is not an address
-            return False
 
     def _send(self, request: _Request, read: Callable[[requests.Response], _Kind]) -> _Kind:
         """Send it until there is an answer to go on with, and read that."""
@@ -207,10 +217,14 @@ class GitHubClient:
         for attempt in range(_ATTEMPTS):
             wait = float(_FIRST_WAIT * 2**attempt)
             try:
-                with self._follow(request) as answer:
+                with exchange(self._session, self._call(request), request.seconds, follow=_next_address) as answer:
                     if answer.ok:
                         return read(answer)
                     message = _message_of(answer)
+            except AnswerTooLargeError as error:
+                raise TooLargeError(f"what {request.called} gives {error}") from None
+            except RedirectRefusedError as error:
+                raise GitHubError(f"GitHub redirects {request.called} to {error}") from None
             except requests.exceptions.ConnectTimeout as error:
                 trouble = _unreachable(request, error)  # nothing was sent
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
@@ -232,35 +246,16 @@ class GitHubClient:
                 raise GitHubError(f"{trouble} (waiting {wait:.0f} s more would be too long)")
         raise GitHubError(f"{trouble} (tried {_ATTEMPTS} times)")
 
-    def _follow(self, request: _Request) -> requests.Response:
-        """Send it once and go where it is redirected; the token goes to the API's own host alone."""
-        method, url, body = request.method, request.url, request.body
-        for _ in range(_MOST_REDIRECTS):
-            own = _origin(url) == self._origin
-            headers = {"Accept": request.accept}
-            if own:
-                headers["X-GitHub-Api-Version"] = "2022-11-28"
-            answer = self._session.request(
-                method,
-                url,
-                json=body,
-                headers=headers,
-                # Without a function here requests would look for passwords in ~/.netrc and send those.
-                auth=_Bearer(self.token if own else None),
-                timeout=_TIMEOUT,
-                allow_redirects=False,
-                stream=True,
-            )
-            target = answer.headers.get("location")
-            if answer.status_code not in _MOVED or target is None:
-                return answer
-            answer.close()
-            url = urljoin(url, target)
-            if not _origin(url) == self._origin and not _is_safe(url):
-                raise GitHubError(f"GitHub redirects {request.called} to an address that is not https")
-            if method != "GET" and (answer.status_code not in {307, 308} or _origin(url) != self._origin):
-                raise GitHubError(f"GitHub redirects {request.called}, which is not followed")
-        raise GitHubError(f"GitHub redirects {request.called} too often")
+    def _call(self, request: _Request) -> Call:
+        own = {"X-GitHub-Api-Version": "2022-11-28"}
+        if self.token is not None:
+            own["Authorization"] = f"Bearer {self.token.reveal()}"
+        headers = {"Accept": request.accept}
+        body = None
+        if request.body is not None:
+            body = msgspec.json.encode(request.body)
+            headers["Content-Type"] = "application/json"
+        return Call(request.method, request.url, headers, credentials=own, body=body)
 
     def _wait_of(self, answer: requests.Response, message: str, attempt: int) -> float | None:
         """Seconds to wait before trying again; ``None`` where that would not help."""
@@ -296,49 +291,23 @@ def _refusal(status: int, message: str, trouble: str, request: _Request) -> GitH
     return GitHubError(trouble, status=status)
 
 
-@dataclass(slots=True)
-class _Buffer:
-    """As much of a file as :func:`_copy` needs."""
-
-    data: bytearray = field(default_factory=bytearray)
-
-    def write(self, chunk: bytes) -> int:
-        self.data += chunk
-        return len(chunk)
-
-
-class _Bearer:
-    """Adds the token, if there is one to add."""
-
-    def __init__(self, token: Secret | None) -> None:
-        self._token = token
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        if self._token is not None:
-            request.headers["Authorization"] = f"Bearer {self._token.reveal()}"
-        return request
-
-
-def _copy(answer: requests.Response, file: BinaryIO | _Buffer, limit: int, request: _Request) -> None:
-    size = 0
-    for chunk in answer.iter_content(_CHUNK):
-        size += len(chunk)
-        if size > limit:
-            raise TooLargeError(f"what {request.called} gives is larger than {limit // 2**20} MiB")
-        file.write(chunk)
-
-
 def _unreachable(request: _Request, error: Exception) -> str:
     return f"GitHub cannot be reached for {request.called} ({type(error).__name__})"
 
 
+def _next_address(hop: Hop) -> str | None:
+    """What changes something is followed only to where it is sent whole again: on the same server."""
+    if hop.method == "GET":
+        return to_safe(hop)
+    same = hop.status in {307, 308} and origin_of(hop.source) == origin_of(hop.target)
+    return None if same else f"{hop.target.partition('?')[0]}, which is not followed with {hop.method}"
+
+
 def _message_of(answer: requests.Response) -> str:
     """GitHub's own words, shortened; an error page of something in between has none."""
-    buffer = _Buffer()
     try:
-        _copy(answer, buffer, _CHUNK, _Request("GET", answer.url))
-        document = msgspec.json.decode(buffer.data)
-    except (GitHubError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        document = msgspec.json.decode(read_body(answer, _REASON_LIMIT))
+    except (AnswerTooLargeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return answer.reason or "no reason given"
     if not isinstance(document, dict):
         return answer.reason or "no reason given"
@@ -347,13 +316,3 @@ def _message_of(answer: requests.Response) -> str:
     details = [str(error.get("message") or error.get("code") or "") for error in listed]
     told = "; ".join(part for part in (str(document.get("message") or ""), *details[:3]) if part)
     return told[:500] or answer.reason or "no reason given"
-
-
-def _origin(url: str) -> tuple[str, str, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname or "", parts.port or {"https": 443, "http": 80}.get(parts.scheme)
-
-
-def _is_safe(url: str) -> bool:
-    scheme, host, _ = _origin(url)
-    return scheme == "https" or (scheme == "http" and host in _LOOPBACK)

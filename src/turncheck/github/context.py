@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.environment import is_address, whole_number, without_login
+from turncheck.environment import whole_number
 from turncheck.errors import UserError
+from turncheck.web.addresses import is_http, without_login
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,6 +58,7 @@ class GitHubContext:
     pull_request: PullRequest | None = None
     troubles: tuple[str, ...] = ()
     """Variables that hold what they should not, and were passed over."""
+    network: Network = field(default=Network(), repr=False)
 
     @property
     def repository_url(self) -> str:
@@ -117,12 +120,13 @@ def read_context(environment: Mapping[str, str]) -> GitHubContext | None:
         event=event,
         pull_request=_pull_request(event, repository),
         troubles=tuple(troubles),
+        network=Network.of(environment),
     )
 
 
 def _address(environment: Mapping[str, str], name: str, default: str) -> str:
     url = environment.get(name, "").strip() or default
-    if not is_address(url):
+    if not is_http(url):
         raise UserError(f"{name} is not an address: {without_login(url)[:200]!r}", remedy=f"Usually it is {default}.")
     return url.rstrip("/")
 

@@ -20,11 +20,14 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, quote, urlsplit
 
 from turncheck import __version__
-from turncheck.environment import is_address, whole_number
+from turncheck.environment import whole_number
 from turncheck.errors import UserError
 from turncheck.github.client import Patience
 from turncheck.github.errors import GitHubError
 from turncheck.secret import secret_of
+from turncheck.web.addresses import is_safe, origin_of
+from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -39,7 +42,9 @@ _BUSY: Final = frozenset({429, 500, 502, 503, 504})
 _ATTEMPTS: Final = 5
 _FIRST_WAIT: Final = 3.0
 _GROWTH: Final = 1.5
-_TIMEOUT: Final = (10.0, 120.0)
+_SECONDS: Final = 120.0
+"""For a call, or for a block on its way."""
+_ANSWER_LIMIT: Final = 1024 * 1024
 _AZURE_VERSION: Final = "2021-12-02"
 _LAST_NUMBER: Final = 9
 
@@ -63,6 +68,28 @@ class Uploaded:
     id: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the service answered."""
+
+    status: int
+    reason: str
+    body: bytes
+
+    @property
+    def ok(self) -> bool:
+        return self.status < 400
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON object in it; empty where it is something else."""
+        try:
+            document = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return {}
+        return document if isinstance(document, dict) else {}
+
+
 @dataclass(slots=True)
 class ResultsService:
     """The service as one job may use it: its host, its token, and the two ids that stand in the token."""
@@ -75,6 +102,7 @@ class ResultsService:
     """Called with each secret before it could be shown."""
     longest_retention: int | None = None
     patience: Patience = field(default_factory=lambda: Patience(120.0))
+    network: Network = field(default=Network(), repr=False)
     _session: requests.Session | None = None
 
     def upload(self, name: str, files: Iterable[tuple[str, bytes]], days: int = 0) -> Uploaded:
@@ -92,7 +120,7 @@ class ResultsService:
         wanted = {"name": name, **self._expiry(days), "version": 7, "mime_type": "application/zip"}
         created = self._call("CreateArtifact", wanted)
         address = created.get("signed_upload_url")
-        if not created.get("ok") or not isinstance(address, str) or not _is_safe(address):
+        if not created.get("ok") or not isinstance(address, str) or not is_safe(address):
             raise GitHubError(f"the results service gives no address to upload '{name}' to")
         self._mask_signature(address)
         blocks = _Blocks(lambda number, block: self._put_block(address, number, block))
@@ -138,17 +166,21 @@ class ResultsService:
     def _call(self, method: str, message: Mapping[str, Any]) -> dict[str, Any]:
         """Call the service; every message says which run and job it is about."""
         ids = {"workflow_run_backend_id": self.run_id, "workflow_job_run_backend_id": self.job_id}
-        headers = {"Authorization": f"Bearer {self.token.reveal()}", "Content-Type": "application/json"}
-        content = json.dumps({**ids, **message}).encode()
-        answer = self._send("POST", f"{self.origin}/{_SERVICE}/{method}", content, headers, f"{method}", lost=False)
-        with answer:
-            document = _document(answer)
+        call = Call(
+            "POST",
+            f"{self.origin}/{_SERVICE}/{method}",
+            {"Content-Type": "application/json"},
+            credentials={"Authorization": f"Bearer {self.token.reveal()}"},
+            body=json.dumps({**ids, **message}).encode(),
+        )
+        answer = self._send(call, method, lost=False)
+        document = answer.document
         if answer.ok:
             return document
-        told = f"{document.get('code') or answer.status_code}: {document.get('msg') or answer.reason}"
-        if answer.status_code == 409:
+        told = f"{document.get('code') or answer.status}: {document.get('msg') or answer.reason}"
+        if answer.status == 409:
             raise NameTakenError(f"the results service refuses {method}: {told[:300]}", status=409)
-        raise GitHubError(f"the results service refuses {method}: {told[:300]}", status=answer.status_code)
+        raise GitHubError(f"the results service refuses {method}: {told[:300]}", status=answer.status)
 
     def _put_block(self, address: str, number: int, block: bytes) -> None:
         query = f"comp=block&blockid={quote(_block_id(number), safe='')}"
@@ -162,30 +194,31 @@ class ResultsService:
 
     def _put(self, address: str, body: bytes, headers: dict[str, str]) -> None:
         """Put to the blob's host, which gets no token: the address is signed."""
-        answer = self._send("PUT", address, body, {**headers, "x-ms-version": _AZURE_VERSION}, "the upload", lost=True)
-        answer.close()
+        call = Call("PUT", address, {**headers, "x-ms-version": _AZURE_VERSION}, body=body)
+        answer = self._send(call, "the upload", lost=True)
         if not answer.ok:
-            raise GitHubError(f"the artifact's storage answers {answer.status_code}", status=answer.status_code)
+            raise GitHubError(f"the artifact's storage answers {answer.status}", status=answer.status)
 
-    def _send(
-        self, method: str, url: str, body: bytes, headers: dict[str, str], called: str, *, lost: bool
-    ) -> requests.Response:
+    def _send(self, call: Call, called: str, *, lost: bool) -> _Answer:
         """Send; try again where the service is busy, and, with ``lost``, where the connection broke."""
         import requests  # noqa: PLC0415 - only where something is sent
         from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as above
 
+        from turncheck.web.timed import session  # noqa: PLC0415 - as above
+
         if self._session is None:
-            self._session = requests.Session()
+            self._session = session(self.network)
             self._session.headers["User-Agent"] = f"turncheck/{__version__}"
         trouble = ""
         for attempt in range(_ATTEMPTS):
             try:
-                answer = self._session.request(
-                    method, url, data=body, headers=headers, timeout=_TIMEOUT, allow_redirects=False, auth=_as_it_is
-                )
-                if answer.status_code not in _BUSY:
+                with exchange(self._session, call, _SECONDS) as response:
+                    answer = _Answer(response.status_code, response.reason or "", read_body(response, _ANSWER_LIMIT))
+                if answer.status not in _BUSY:
                     return answer
-                trouble = f"{called}: the results service answers {answer.status_code}"
+                trouble = f"{called}: the results service answers {answer.status}"
+            except AnswerTooLargeError as error:
+                raise GitHubError(f"{called}: what the results service answers {error}") from None
             except (requests.RequestException, HTTPError, OSError, ValueError) as error:
                 # The error's own text holds the signed address.
                 trouble = f"{called}: the results service cannot be reached ({type(error).__name__})"
@@ -204,7 +237,7 @@ class ResultsService:
 def find_service(environment: Mapping[str, str], mask: Callable[[str], object]) -> ResultsService | NoService:
     """Find the service in a job's variables; where there is none, say what to do instead."""
     url = environment.get("ACTIONS_RESULTS_URL", "")
-    host = _host_of(environment.get("GITHUB_SERVER_URL") or "https://github.com")
+    host = origin_of(environment.get("GITHUB_SERVER_URL") or "https://github.com").host
     if not (host == "github.com" or host.endswith((".ghe.com", ".localhost"))):
         return NoService(
             "this server has no results service: add a step with actions/upload-artifact to keep the results"
@@ -218,18 +251,18 @@ def find_service(environment: Mapping[str, str], mask: Callable[[str], object]) 
     ids = _backend_ids(token.reveal())
     if ids is None:
         return NoService("the job's runtime token does not say which run it is for")
-    if not _is_safe(url):
+    if not is_safe(url):
         return NoService("the results service is not reached by https")
     parts = urlsplit(url)
     most = whole_number(environment.get("GITHUB_RETENTION_DAYS", "")) or None
-    return ResultsService(f"{parts.scheme}://{parts.netloc}", token, *ids, mask=mask, longest_retention=most)
-
-
-def _host_of(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:  # it is not an address
-        return ""
+    return ResultsService(
+        f"{parts.scheme}://{parts.netloc}",
+        token,
+        *ids,
+        mask=mask,
+        longest_retention=most,
+        network=Network.of(environment),
+    )
 
 
 def names_beside(name: str, distinction: str) -> Iterator[str]:
@@ -305,23 +338,3 @@ class _Blocks(RawIOBase):
         self.count += 1
         self.size += len(block)
         self.digest.update(block)
-
-
-def _document(answer: requests.Response) -> dict[str, Any]:
-    try:
-        document = answer.json()
-    except (ValueError, RecursionError):
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
-def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Add no authorization: without this requests would look for passwords in ~/.netrc."""
-    return request
-
-
-def _is_safe(url: str) -> bool:
-    if not is_address(url):
-        return False
-    parts = urlsplit(url)
-    return parts.scheme == "https" or parts.hostname in {"127.0.0.1", "localhost", "::1"}

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
-from json import loads
+from json import dumps, loads
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -20,16 +20,18 @@ from urllib3.exceptions import HTTPError
 
 from turncheck.engines.base import EngineError, PassingError
 from turncheck.engines.rasa_server import answers
-from turncheck.engines.timed_http import session, within
-from turncheck.environment import without_login
+from turncheck.web.addresses import without_login
+from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
+from turncheck.web.network import Network
+from turncheck.web.timed import session, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.engines.base import Parse
     from turncheck.engines.rasa_server.answers import Prediction, Served, TrackerState
-    from turncheck.engines.timed_http import Deadline
     from turncheck.errors import UserError
+    from turncheck.web.timed import Deadline
 
 Read = TypeVar("Read")
 
@@ -81,16 +83,14 @@ class SlowAnswerError(ServerError):
 class Access:
     """Where the server is and what opens it: a ``token`` (``?token=``) or a ``jwt`` (``Authorization: Bearer``).
 
-    ``ca_file``: the certificates that it is trusted by, where not the usual ones; ``proxies``: as ``requests`` has
-    them.
+    ``network``: how it is reached.
     """
 
     url: str = field(repr=False)
     token: str | None = field(default=None, repr=False)
     jwt: str | None = field(default=None, repr=False)
     timeout: float = TIMEOUT
-    ca_file: str | None = None
-    proxies: Mapping[str, str] = field(default_factory=dict, repr=False)
+    network: Network = field(default=Network(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,24 +240,22 @@ class RasaClient:
         limit = self.access.timeout if until is None else until.left()
         if limit <= 0:
             raise requests.Timeout
-        with self._places, within(limit):
-            response = self._session.request(
-                method,
-                self._base + path,
-                json=json,
-                params={**params, **token},
-                timeout=(limit if self._was_there else min(limit, CONNECT_TIMEOUT), limit),
-                allow_redirects=False,
-                stream=True,
-            )
-            with response:
-                body = bytearray()
-                for chunk in response.iter_content(1 << 16):
-                    body += chunk
-                    if len(body) > MAX_ANSWER:
-                        raise self._failure(path, "answers with more than 64 MiB")
+        call = Call(
+            method,
+            self._base + path,
+            {} if json is None else {"Content-Type": "application/json"},
+            credentials={"Authorization": f"Bearer {self.access.jwt}"} if self.access.jwt else {},
+            query={**params, **token},
+            body=None if json is None else dumps(json, allow_nan=False).encode(),
+        )
+        connect = limit if self._was_there else CONNECT_TIMEOUT
+        try:
+            with self._places, exchange(self._session, call, limit, connect=connect) as response:
+                body = read_body(response, MAX_ANSWER)
+        except AnswerTooLargeError:
+            raise self._failure(path, "answers with more than 64 MiB") from None
         leads_to = response.headers.get("Location", "").partition("?")[0]
-        return _Response(response.status_code, response.reason or "", leads_to, bytes(body))
+        return _Response(response.status_code, response.reason or "", leads_to, body)
 
     def _has_ended(self) -> UserError | None:
         """Return why the server has ended, where it is a process of ours; it may take a moment until that is known."""
@@ -273,10 +271,7 @@ class RasaClient:
     def _session(self) -> requests.Session:
         made: requests.Session | None = getattr(self._local, "session", None)
         if made is None:
-            # No proxy but the one that was given, and no .netrc of the environment, gets to see what is said.
-            made = self._local.session = session(ca_file=self.access.ca_file, proxies=self.access.proxies)
-            if self.access.jwt:
-                made.headers["Authorization"] = f"Bearer {self.access.jwt}"
+            made = self._local.session = session(self.access.network)
         return made
 
     def _read(self, response: _Response, path: str, expected: str, read: Callable[[bytes], Read]) -> Read:

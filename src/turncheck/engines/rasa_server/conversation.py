@@ -10,7 +10,7 @@ from uuid import uuid4
 from turncheck.dialogue.defaults import ACTION_VALIDATE_SLOT_MAPPINGS
 from turncheck.engines.base import CustomAction, Turn
 from turncheck.engines.rasa_server.client import CutError, SlowAnswerError
-from turncheck.engines.timed_http import Deadline
+from turncheck.web.timed import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

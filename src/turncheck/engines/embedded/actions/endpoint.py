@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from turncheck.engines.embedded.actions.server import HttpActionServer, NoActionServer
-from turncheck.environment import ca_file, expand, is_address, without_login
+from turncheck.environment import expand
 from turncheck.errors import UserError
 from turncheck.secret import remember_guessed
+from turncheck.web.addresses import is_http, is_loopback, without_login
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -62,23 +63,13 @@ def choose_server(
         UserError: an address that cannot be called, or a variable that is not set.
     """
     if url is not None:
-        return HttpActionServer(ActionEndpoint(checked_address(url, None), cafile=ca_file(environment)))
+        return HttpActionServer(ActionEndpoint(checked_address(url, None), cafile=Network.of(environment).ca_file))
     read = None if endpoint is None else read_endpoint(endpoint, environment)
     if read is None:
         return NoActionServer()
     if allowed_hosts is not None and not is_loopback(read.host) and read.host not in allowed_hosts:
         return NoActionServer(f"endpoints.yml names the host '{read.host}', which is not among the allowed hosts")
     return HttpActionServer(read, hosts=allowed_hosts)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether the name or address is this machine's own, without asking anybody."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionEndpoint | None:
@@ -113,7 +104,7 @@ def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionE
         headers=headers,
         params=params,
         basic_auth=(login["username"], login["password"]) if login else None,
-        cafile=parameters.get("cafile") or ca_file(environment),
+        cafile=parameters.get("cafile") or Network.of(environment).ca_file,
         selective_domain=bool(parameters.get("enable_selective_domain", False)),
     )
 
@@ -155,7 +146,7 @@ def checked_address(url: object, location: Location | None) -> str:
     Raises:
         UserError: it cannot be called.
     """
-    if not is_address(str(url)):
+    if not is_http(str(url)):
         raise UserError(
             f"'{without_login(str(url))}' is not an address of an action server",
             location=location,

@@ -10,10 +10,13 @@ import time
 from dataclasses import dataclass
 from email.message import Message
 from typing import TYPE_CHECKING, Any, Final, Protocol
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
 from turncheck.secret import redact
+from turncheck.web.addresses import origin_of
+from turncheck.web.exchange import AnswerTooLargeError, Call, Hop, RedirectRefusedError, exchange, read_body
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -28,9 +31,8 @@ _LOOK_SECONDS = 2.0
 _DYING_SECONDS = 0.2
 """A process that ends closes its connections one after the other."""
 
-_REDIRECTS: Final = {301, 302, 303, 307, 308}
-_REDIRECTS_TO_GET: Final = {301, 302, 303}
 _MOST_REDIRECTS: Final = 10
+_LOGIN: Final = "authorization"
 _JSON_TYPE: Final = re.compile(r"application/([\w.+-]+?\+)?json", re.IGNORECASE)
 """What the type of an answer begins with, for Rasa's client to read it."""
 _MOST_TOLD: Final = 500
@@ -90,17 +92,6 @@ class NoActionServer:
         raise CallFailedError("no server", f"'{call['next_action']}' was not run: {self.reason}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """One call as it is sent; ``timeout`` in seconds."""
-
-    name: str
-    body: bytes
-    params: Mapping[str, str] | str
-    headers: Mapping[str, str]
-    timeout: float
-
-
 class HttpActionServer:
     """An action server at an address. It is called without proxies, cookies or logins of the environment.
 
@@ -148,17 +139,32 @@ class HttpActionServer:
         import requests  # noqa: PLC0415 - only where a server is called
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
-        from turncheck.engines.timed_http import within  # noqa: PLC0415
-
         limit = self.endpoint.timeout if timeout is None else max(min(timeout, self.endpoint.timeout), 0.001)
-        params = self.endpoint.params if query is None else query
         own = {"Content-Type": "application/json", **self.endpoint.headers} if headers is None else headers
-        request = _Request(name, body, params, own, limit)
+        call = Call(
+            "POST",
+            self.endpoint.url,
+            {key: value for key, value in own.items() if key.lower() != _LOGIN},
+            credentials={key: value for key, value in own.items() if key.lower() == _LOGIN},
+            login=self.endpoint.basic_auth,
+            query=self.endpoint.params if query is None else query,
+            body=body,
+        )
+        way = _Way(self.endpoint.host, self._hosts)
         try:
-            with within(limit), self._session() as session, self._post(session, request) as response:
+            with (
+                self._session() as one,
+                exchange(one, call, limit, follow=way.next, connect=limit, most_redirects=_MOST_REDIRECTS) as response,
+            ):
                 self.was_there = True
-                content = _limited_body(response)
+                content = read_body(response, MAX_ANSWER_BYTES)
                 return Reply(response.status_code, response.headers.get("Content-Type", ""), content)
+        except RedirectRefusedError as error:
+            reason = f"the action server sends it on to {error}"
+            raise CallFailedError("failed", f"'{name}' failed, {reason}") from None
+        except AnswerTooLargeError:
+            reason = f"the action server's answer is larger than {MAX_ANSWER_BYTES} bytes"
+            raise CallFailedError("failed", reason) from None
         except requests.Timeout as error:
             if not self.was_there and not self._listens():
                 raise self._absent() from error
@@ -166,7 +172,12 @@ class HttpActionServer:
             is_own = timeout is None or timeout >= self.endpoint.timeout
             over = f"within {self.endpoint.timeout:g} seconds" if is_own else "before the turn's time was over"
             raise CallFailedError("timed out", f"'{name}' gave no answer {over}") from error
-        except requests.ConnectionError as error:
+        except (requests.ConnectionError, requests.exceptions.InvalidURL) as error:
+            if way.place is not None:
+                reason = f"the action server sends it on to {way.place}, which does not answer"
+                raise CallFailedError("failed", f"'{name}' failed, {reason}") from error
+            if isinstance(error, requests.exceptions.InvalidURL):
+                raise CallFailedError("failed", f"calling {self.place}: {error}") from error
             raise self._without_answer(name, error) from error
         except requests.exceptions.ContentDecodingError as error:
             raise CallFailedError(
@@ -177,59 +188,9 @@ class HttpActionServer:
         except (requests.RequestException, OSError) as error:  # its own words may quote a header
             raise CallFailedError("failed", f"{self.place} cannot be called ({type(error).__name__})") from error
 
-    def _post(self, session: requests.Session, request: _Request) -> requests.Response:
-        """Send the call, and follow where the answer sends it on to, as Rasa's client does."""
-        import requests  # noqa: PLC0415 - only where a server is called
-
-        method, url = "POST", self.endpoint.url
-        params, headers, name = request.params, request.headers, request.name
-        auth = self.endpoint.basic_auth
-        for _ in range(_MOST_REDIRECTS):
-            try:
-                response = session.request(
-                    method,
-                    url,
-                    data=request.body if method == "POST" else None,
-                    headers=headers,
-                    params=params,
-                    auth=auth,
-                    timeout=request.timeout,
-                    allow_redirects=False,
-                    stream=True,
-                )
-            except (requests.ConnectionError, requests.exceptions.InvalidURL) as error:
-                if url == self.endpoint.url or isinstance(error, requests.Timeout):
-                    raise
-                reason = f"the action server sends it on to {_place(url)}, which does not answer"
-                raise CallFailedError("failed", f"'{name}' failed, {reason}") from error
-            target = response.headers.get("Location")
-            if response.status_code not in _REDIRECTS or not target:
-                return response
-            response.close()
-            method = "GET" if response.status_code in _REDIRECTS_TO_GET else method
-            before, url, params = url, self._next_address(url, target, name), {}
-            if _origin(url) != _origin(before):
-                auth = None
-                headers = {key: value for key, value in headers.items() if key.lower() != "authorization"}
-        raise CallFailedError("failed", f"'{name}' failed, the action server sends it on without end")
-
-    def _next_address(self, url: str, target: str, name: str) -> str:
-        try:
-            url = urljoin(url, target)
-            scheme, host, _ = _origin(url)
-            (host or "").encode("idna")  # fails for a name that no network can ask for
-        except ValueError:
-            scheme, host = "", None
-        if scheme not in {"http", "https"} or not host:
-            raise CallFailedError("failed", f"'{name}' failed, the action server sends it on to what is no address")
-        if self._hosts is not None and host != self.endpoint.host and host not in self._hosts:
-            reason = f"the action server sends it on to the host '{host}', which is not among the allowed hosts"
-            raise CallFailedError("failed", f"'{name}' failed, {reason}")
-        return url
-
     def _without_answer(self, name: str, error: requests.ConnectionError) -> CallFailedError:
         """Tell a server that is not there from one that is there no more, and from one that hung up on the action."""
-        from turncheck.engines.timed_http import was_refused  # noqa: PLC0415 - only where a server is called
+        from turncheck.web.timed import was_refused  # noqa: PLC0415 - only where a server is called
 
         if not was_refused(error):
             return self._cut(name)
@@ -259,7 +220,7 @@ class HttpActionServer:
         """Whether ``/health`` beside the webhook answers."""
         import requests  # noqa: PLC0415 - only where a server is called
 
-        from turncheck.engines.timed_http import within  # noqa: PLC0415
+        from turncheck.web.timed import within  # noqa: PLC0415
 
         address = urlsplit(self.endpoint.url)._replace(path="/health", query="", fragment="").geturl()
         try:
@@ -275,29 +236,32 @@ class HttpActionServer:
         return _place(self.endpoint.url)
 
     def _session(self) -> requests.Session:
-        from turncheck.engines.timed_http import session  # noqa: PLC0415 - only where a server is called
+        from turncheck.web.timed import session  # noqa: PLC0415 - only where a server is called
 
-        return session(ca_file=self.endpoint.cafile)
+        return session(Network(ca_file=self.endpoint.cafile))
+
+
+@dataclass(slots=True)
+class _Way:
+    """Where answers send a call on to, as Rasa's client follows them. ``place``: how far it got, if anywhere."""
+
+    host: str
+    hosts: Collection[str] | None
+    place: str | None = None
+
+    def next(self, hop: Hop) -> str | None:
+        """Follow to the server's own host and those that are allowed."""
+        host = origin_of(hop.target).host
+        if self.hosts is not None and host != self.host and host not in self.hosts:
+            return f"the host '{host}', which is not among the allowed hosts"
+        self.place = _place(hop.target)
+        return None
 
 
 def _place(url: str) -> str:
     address = urlsplit(url)
     port = f":{address.port}" if address.port else ""
     return f"{address.scheme}://{address.hostname}{port}{address.path}"
-
-
-def _limited_body(response: requests.Response) -> bytes:
-    body = bytearray()
-    for chunk in response.iter_content(65536):
-        body += chunk
-        if len(body) > MAX_ANSWER_BYTES:
-            raise CallFailedError("failed", f"the action server's answer is larger than {MAX_ANSWER_BYTES} bytes")
-    return bytes(body)
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    address = urlsplit(url)
-    return address.scheme, address.hostname, address.port or {"http": 80, "https": 443}.get(address.scheme)
 
 
 def read_reply(name: str, reply: Reply) -> Any:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
-from urllib.parse import urlsplit
+from urllib.parse import urlencode
 
 from turncheck.engines.base import PredictedEntity
-from turncheck.engines.embedded.actions.endpoint import is_loopback
 from turncheck.errors import UserError
+from turncheck.web.addresses import is_http, is_loopback, origin_of
+from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    import requests
+
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
     from turncheck.engines.embedded.nlu.batch import Batch, Training
 
+_ANSWER_LIMIT: Final = 16 * 1024 * 1024
 EXTRACTOR: Final = "DucklingEntityExtractor"
 
 REFERENCE_TIME: Final = 1_735_732_800_000
@@ -33,6 +38,7 @@ class DucklingAccess:
     url: str | None = None
     allowed_hosts: Collection[str] | None = None
     reference_time: int = REFERENCE_TIME
+    network: Network = field(default=Network(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,7 @@ class DucklingEntityExtractor:
     url: str
     parameters: Mapping[str, Any]
     reference_time: int
+    network: Network = field(default=Network(), repr=False)
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
@@ -50,7 +57,7 @@ class DucklingEntityExtractor:
         url = access.url or parameters["url"]
         reason = _why_not(url, access)
         if reason is None:
-            extractor = cls(str(url).rstrip("/"), parameters, access.reference_time)
+            extractor = cls(str(url).rstrip("/"), parameters, access.reference_time, access.network)
             reason = extractor.fault()
             if reason is None:
                 return extractor
@@ -61,10 +68,12 @@ class DucklingEntityExtractor:
         """Why the server cannot be used, or ``None``."""
         import requests
 
+        from turncheck.web.timed import session
+
         try:
-            with requests.Session() as session:
-                self._ask(session, "tomorrow at 8")
-        except (requests.RequestException, ValueError) as error:
+            with session(self.network) as one:
+                self._ask(one, "tomorrow at 8")
+        except (requests.RequestException, AnswerTooLargeError, ValueError) as error:
             return f"the Duckling server at {self.url} is not reachable: {_short(error)}"
         return None
 
@@ -76,17 +85,19 @@ class DucklingEntityExtractor:
         """
         import requests
 
-        with requests.Session() as session:
+        from turncheck.web.timed import session
+
+        with session(self.network) as one:
             for text, entities in zip(batch.texts, batch.entities, strict=True):
                 try:
-                    entities.extend(self._ask(session, text) if text else ())
-                except (requests.RequestException, ValueError) as error:
+                    entities.extend(self._ask(one, text) if text else ())
+                except (requests.RequestException, AnswerTooLargeError, ValueError) as error:
                     raise UserError(
                         f"the Duckling server at {self.url} stopped answering: {_short(error)}",
                         remedy="Start it again, or leave DucklingEntityExtractor out of the pipeline.",
                     ) from None
 
-    def _ask(self, session: Any, text: str) -> list[PredictedEntity]:
+    def _ask(self, one: requests.Session, text: str) -> list[PredictedEntity]:
         dimensions = self.parameters["dimensions"]
         form = {
             "text": text,
@@ -95,12 +106,16 @@ class DucklingEntityExtractor:
             "dims": json.dumps(dimensions),
             "reftime": self.reference_time,
         }
-        timeout = self.parameters["timeout"]
-        # a redirect could lead to a host that is not allowed
-        response = session.post(f"{self.url}/parse", data=form, timeout=timeout, allow_redirects=False)
-        if response.status_code != 200:
-            raise ValueError(f"it answered with status {response.status_code}")
-        return [_entity(match) for match in response.json() if not dimensions or match["dim"] in dimensions]
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        call = Call("POST", f"{self.url}/parse", kind, body=urlencode(form).encode())
+        # A redirect is not followed: it could lead to a host that is not allowed.
+        with exchange(one, call, self.parameters["timeout"]) as response:
+            if response.status_code != 200:
+                raise ValueError(f"it answered with status {response.status_code}")
+            found = json.loads(read_body(response, _ANSWER_LIMIT))
+        if not isinstance(found, list):
+            raise ValueError("its answer is not one of Duckling")
+        return [_entity(match) for match in found if not dimensions or _dimension(match) in dimensions]
 
     def save(self, members: MemberWriter) -> None:
         """Write where the server was."""
@@ -116,13 +131,9 @@ class DucklingEntityExtractor:
 def _why_not(url: object, access: DucklingAccess) -> str | None:
     if not url:
         return "the pipeline gives it no url"
-    try:
-        address = urlsplit(str(url))
-        host = address.hostname
-    except ValueError:
-        host, address = None, urlsplit("")
-    if address.scheme not in {"http", "https"} or not host:
-        return f"{str(url)!r} is no address of a server"
+    if not is_http(str(url)):
+        return f"{str(url)!r} is not the address of a server"
+    host = origin_of(str(url)).host
     named_by_project = access.url is None
     if (
         named_by_project
@@ -132,6 +143,10 @@ def _why_not(url: object, access: DucklingAccess) -> str | None:
     ):
         return f"config.yml names the host {host!r}, which is not among the allowed hosts"
     return None
+
+
+def _dimension(match: Any) -> Any:
+    return match.get("dim") if isinstance(match, dict) else None
 
 
 def _entity(match: Mapping[str, Any]) -> PredictedEntity:

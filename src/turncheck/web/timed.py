@@ -19,8 +19,10 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, HTTPError
 
+from turncheck.web.network import Network
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 _CALL = threading.local()
 """``limit``: the call that is under way in this thread."""
@@ -111,25 +113,30 @@ class _WatchedAdapter(HTTPAdapter):
 
 
 class _Session(requests.Session):
-    """Leaves redirects to its callers: ``requests`` reads where one leads even where it follows none, and stumbles."""
+    """Takes nothing of the environment but what the network says, and leaves redirects to :mod:`.exchange`."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+        self.trust_env = False  # neither proxies nor .netrc, nor certificates
+        self.verify = network.ca_file or True
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, _WatchedAdapter())
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:  # noqa: ARG002 - none is one
-        """Take no answer for a redirect."""
+        """Take no answer for a redirect: ``requests`` reads where one leads even if it follows none, and stumbles."""
         return None
 
+    def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
+        """Reach this address through the proxy that the network has for it."""
+        settings = super().merge_environment_settings(url, proxies, stream, verify, cert)
+        settings["proxies"] = self.network.proxies(str(url))
+        return settings
 
-def session(*, ca_file: str | None = None, proxies: Mapping[str, str] | None = None) -> requests.Session:
-    """Return a session that reads nothing from the environment: neither proxies nor ``.netrc``, nor certificates.
 
-    It follows no redirects.
-    """
-    made = _Session()
-    made.trust_env = False
-    made.verify = ca_file or True
-    made.proxies = dict(proxies or {})
-    for scheme in ("http://", "https://"):
-        made.mount(scheme, _WatchedAdapter())
-    return made
+def session(network: Network | None = None) -> requests.Session:
+    """Return a session that reads nothing from the environment but what ``network`` holds. It follows no redirects."""
+    return _Session(network or Network())
 
 
 @contextmanager

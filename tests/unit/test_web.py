@@ -9,7 +9,8 @@ import time
 import pytest
 import requests
 
-from turncheck.engines.timed_http import session, was_refused, within
+from turncheck.web.network import Network
+from turncheck.web.timed import session, was_refused, within
 
 
 def test_a_session_knows_what_it_was_given_and_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,8 +18,13 @@ def test_a_session_knows_what_it_was_given_and_nothing_of_the_environment(monkey
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "evil.pem")
     plain = session()
     assert (plain.trust_env, plain.verify, plain.proxies) == (False, True, {})
-    given = session(ca_file="own.pem", proxies={"https": "http://proxy:1"})
-    assert (given.verify, given.proxies) == ("own.pem", {"https": "http://proxy:1"})
+    assert plain.merge_environment_settings("https://a.example/", {}, False, None, None)["proxies"] == {}
+    given = session(Network(ca_file="own.pem", proxy="http://proxy:1", no_proxy="b.example"))
+    assert given.verify == "own.pem"
+    assert given.merge_environment_settings("https://a.example/", {}, False, None, None)["proxies"] == {
+        "https": "http://proxy:1"
+    }
+    assert given.merge_environment_settings("https://b.example/", {}, False, None, None)["proxies"] == {}
 
 
 def test_a_call_that_is_answered_by_nobody_is_refused() -> None:

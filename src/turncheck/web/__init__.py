@@ -1,0 +1,1 @@
+"""The one foundation of HTTP: sessions, deadlines, redirects, proxies, limits."""

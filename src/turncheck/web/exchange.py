@@ -1,0 +1,208 @@
+"""One exchange with a server: sent, redirected as far as that is allowed, read as far as that is bounded.
+
+What opens a server (a token, a login) goes to the server that it was given for: never to another host, port or scheme,
+wherever an answer leads. Nothing goes from https to plain http.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from urllib.parse import urljoin
+
+from turncheck.web.addresses import is_http, is_https, is_safe, origin_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import requests
+
+    from turncheck.web.network import Network
+
+MOST_REDIRECTS: Final = 5
+CONNECT_SECONDS: Final = 10.0
+_MOVED: Final = frozenset({301, 302, 303, 307, 308})
+_MOVED_TO_GET: Final = frozenset({301, 302, 303})
+_CHUNK: Final = 1 << 16
+
+
+class RedirectRefusedError(Exception):
+    """The server sends the call on to where it does not go; the message ends a sentence: "redirects to …"."""
+
+
+class AnswerTooLargeError(Exception):
+    """There is more of an answer than is read."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"is larger than {limit >> 20} MiB")
+        self.limit = limit
+
+
+class Hop(NamedTuple):
+    """A redirect: the call that was redirected and the address that it leads to."""
+
+    method: str
+    status: int
+    source: str
+    target: str
+
+
+def to_https(hop: Hop) -> str | None:
+    """Follow to addresses that are https alone."""
+    return None if is_https(hop.target) else "an address that is not https"
+
+
+def to_safe(hop: Hop) -> str | None:
+    """Follow to addresses that are https, or this machine's own."""
+    return None if is_safe(hop.target) else "an address that is not https"
+
+
+def anywhere(hop: Hop) -> str | None:  # noqa: ARG001 - one of several
+    """Follow wherever it leads."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is sent. ``credentials`` are headers that the first address's own server alone gets; ``login`` likewise.
+
+    ``query`` belongs to the first address alone, too.
+    """
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+    login: tuple[str, str] | None = field(default=None, repr=False)
+    query: Mapping[str, str] | str = field(default="", repr=False)
+    body: bytes | None = field(default=None, repr=False)
+
+
+@contextmanager
+def exchange(
+    one: requests.Session,
+    call: Call,
+    seconds: float,
+    *,
+    follow: Callable[[Hop], str | None] | None = None,
+    connect: float = CONNECT_SECONDS,
+    most_redirects: int = MOST_REDIRECTS,
+) -> Iterator[requests.Response]:
+    """Send a call and yield the answer, its body not read yet; all of the block ends within ``seconds``.
+
+    Args:
+        one: from :func:`turncheck.web.timed.session`.
+        call: what is sent.
+        seconds: the limit of everything: connecting, redirects, the body.
+        follow: says of a redirect why it is not followed; without it a redirect is an answer like any other.
+        connect: seconds until the server has to be there.
+        most_redirects: a further one is refused.
+
+    Raises:
+        RedirectRefusedError: it leads to where the call does not go.
+        requests.RequestException: there is no answer, or not in time.
+    """
+    from turncheck.web.timed import within  # noqa: PLC0415 - imports requests
+
+    with within(seconds):
+        answer = _sent(one, call, call.method, call.url, (connect, seconds))
+        try:
+            url, method = call.url, call.method
+            for _ in range(most_redirects):
+                target = answer.headers.get("Location")
+                if follow is None or answer.status_code not in _MOVED or not target:
+                    break
+                hop = Hop(method, answer.status_code, url, _joined(url, target))
+                if refusal := _refused(hop) or follow(hop):
+                    raise RedirectRefusedError(refusal)
+                answer.close()
+                url, method = hop.target, _next_method(hop)
+                answer = _sent(one, call, method, url, (connect, seconds))
+            else:
+                raise RedirectRefusedError("further and further addresses")
+            yield answer
+        finally:
+            answer.close()
+
+
+def _refused(hop: Hop) -> str | None:
+    if not is_http(hop.target):
+        return "what is not an http address"
+    if is_https(hop.source) and not is_https(hop.target):
+        return "an address that is not https"
+    return None
+
+
+def _next_method(hop: Hop) -> str:
+    return "GET" if hop.status in _MOVED_TO_GET and hop.method != "HEAD" else hop.method
+
+
+def _joined(url: str, target: str) -> str:
+    try:
+        return urljoin(url, target)
+    except ValueError:
+        return ""
+
+
+def _sent(one: requests.Session, call: Call, method: str, url: str, seconds: tuple[float, float]) -> requests.Response:
+    own = origin_of(url) == origin_of(call.url)
+    options: dict[str, Any] = {}
+    if own and call.login is not None:
+        options["auth"] = call.login
+    if url == call.url:
+        options["params"] = call.query
+    return one.request(
+        method,
+        url,
+        headers={**call.headers, **(call.credentials if own else {})},
+        data=call.body if method == call.method else None,
+        timeout=(min(seconds), seconds[1]),
+        allow_redirects=False,
+        stream=True,
+        **options,
+    )
+
+
+def read_body(answer: requests.Response, limit: int) -> bytes:
+    """Return what an answer holds.
+
+    Raises:
+        AnswerTooLargeError: that is more than ``limit`` bytes.
+    """
+    body = bytearray()
+    for chunk in _chunks(answer, limit):
+        body += chunk
+    return bytes(body)
+
+
+def copy_body(answer: requests.Response, file: BinaryIO, limit: int) -> None:
+    """Write what an answer holds into a file.
+
+    Raises:
+        AnswerTooLargeError: that is more than ``limit`` bytes; ``file`` holds a part.
+    """
+    file.writelines(_chunks(answer, limit))
+
+
+def _chunks(answer: requests.Response, limit: int) -> Iterator[bytes]:
+    size = 0
+    for chunk in answer.iter_content(_CHUNK):
+        size += len(chunk)
+        if size > limit:
+            raise AnswerTooLargeError(limit)
+        yield chunk
+
+
+def fetch(url: str, network: Network, *, seconds: float, limit: int) -> tuple[int, bytes]:
+    """Fetch an https address, and return the status and the content of the answer.
+
+    Raises:
+        RedirectRefusedError: it leads to an address that is not https.
+        AnswerTooLargeError: there is more than ``limit`` bytes.
+        requests.RequestException: there is no whole answer within ``seconds``.
+    """
+    from turncheck.web.timed import session  # noqa: PLC0415 - imports requests
+
+    with session(network) as one, exchange(one, Call("GET", url), seconds, follow=to_https) as answer:
+        return answer.status_code, read_body(answer, limit)

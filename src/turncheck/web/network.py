@@ -1,0 +1,49 @@
+"""What the network needs of the environment: which certificates are trusted, and which proxy leads where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Self
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_CA_VARIABLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """How servers are reached. The proxy sees a server's name and nothing else; ``no_proxy`` lists the exceptions.
+
+    ``ca_file``: the certificates that servers are trusted by, where they are not the usual ones.
+    """
+
+    ca_file: str | None = None
+    proxy: str | None = field(default=None, repr=False)
+    no_proxy: str = ""
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Self:
+        """Read it from environment variables; names of proxies count in either case."""
+        named = {name.lower(): value for name, value in environment.items() if value}
+        return cls(
+            ca_file=next((environment[name] for name in _CA_VARIABLES if environment.get(name)), None),
+            proxy=named.get("https_proxy") or named.get("all_proxy"),
+            no_proxy=named.get("no_proxy", ""),
+        )
+
+    def proxies(self, url: str) -> dict[str, str]:
+        """Return the proxy through which an address is reached, as ``requests`` takes it; for most none.
+
+        Only ``https`` goes through a proxy: what is said, a token above all, is for the server alone.
+        """
+        address = urlsplit(url)
+        if address.scheme != "https" or not self.proxy:
+            return {}
+        from urllib.request import (  # type: ignore[attr-defined]  # the stubs lack it  # noqa: PLC0415 - slow to import
+            proxy_bypass_environment,
+        )
+
+        host = address.netloc.rpartition("@")[2]
+        return {} if proxy_bypass_environment(host, {"no": self.no_proxy}) else {"https": self.proxy}
