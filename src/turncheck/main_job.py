@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,7 @@ from turncheck.github.client import GitHubClient, Patience
 from turncheck.github.context import GitHubContext, read_context
 from turncheck.job import Outcome, run_job
 from turncheck.measure import Inputs
+from turncheck.outputs import RASA_FOLDER
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.report.codec import encode
@@ -156,11 +158,12 @@ def client_of(settings: Settings, context: GitHubContext | None, patience: float
 
 
 def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
-    """Draw the pictures of a report below the folder of Rasa's files."""
+    """Draw the pictures of a report, all that `rasa test` draws, below the folder of Rasa's files."""
     from turncheck.render.plots import nlu_plots  # noqa: PLC0415 - matplotlib takes its time
+    from turncheck.render.story_plots import story_plots  # noqa: PLC0415 - as above
 
     with screen.step("plots", "Drawing the plots"):
-        return write_all(folder / "rasa", nlu_plots(outcome.report))
+        return write_all(folder / RASA_FOLDER, chain(nlu_plots(outcome.report), story_plots(outcome.report)))
 
 
 def terminal_summary(outcome: Outcome, links: Links) -> str:

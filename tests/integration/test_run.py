@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -68,6 +69,35 @@ def test_the_example_passes_and_everything_is_written(
     assert (out / "again" / "r.json").read_bytes() == (out / "report.json").read_bytes()
     assert {"intent_report.json", "story_report.json"} <= {path.name for path in (out / "rasa").iterdir()}
     assert done.stdout.splitlines()[-1].startswith("passed")
+
+
+def files_in_the_readme() -> tuple[set[str], set[str]]:
+    """The files that README.md lists, and those of them that come with ``--plots``."""
+    table = (ROOT / "README.md").read_text().partition("<!-- files -->")[2].partition("<!-- /files -->")[0]
+    always, _, plots = table.partition("with `--plots`")
+    first, second = (set(re.findall(r"`([\w/]+\.\w+)`", part)) for part in (always, plots))
+    return first, second
+
+
+def test_the_readme_lists_the_files_with_and_without_plots(
+    first_run: tuple[subprocess.CompletedProcess[str], Path], tmp_path: Path
+) -> None:
+    out, given = tmp_path / "out", first_run[1]
+    done = turncheck("run", PIZZERIA, "--out", out, "--baseline", "none", "--workers", "1", "--plots", "--quiet")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    def of_this_project(names: set[str]) -> set[str]:
+        """It has one extractor, no responses to select from, and nothing to be compared with here."""
+        named = {name.replace("EXTRACTOR", "DIETClassifier") for name in names}
+        return {name for name in named if not name.startswith(("rasa/response_selection", "baseline"))}
+
+    without, with_plots = (
+        {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {"again/r.json"}
+        for folder in (given, out)
+    )
+    always, plots = files_in_the_readme()
+    assert without == of_this_project(always)
+    assert with_plots - without == of_this_project(plots)
 
 
 def test_the_report_follows_its_schema(first_run: tuple[subprocess.CompletedProcess[str], Path]) -> None:

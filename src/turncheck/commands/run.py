@@ -47,7 +47,11 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_setting(output, "out", options()["out"])
     add_setting(output, "junit-flavour", options()["junit-flavour"])
     output.add_argument("--json", metavar="FILE", help="write the report to this file as well")
-    output.add_argument("--plots", action="store_true", help="draw confusion matrices and histograms too")
+    output.add_argument(
+        "--plots",
+        action="store_true",
+        help="draw the pictures of `rasa test` too: confusion matrices and histograms",
+    )
     add_verbosity(output)
     run.set_defaults(handler=_run)
 
