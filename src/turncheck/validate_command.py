@@ -221,9 +221,34 @@ def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"
 def _sarif(checked: Checked, folder: Path) -> str:
     from turncheck.render.sarif import findings_sarif  # noqa: PLC0415 - see above
 
-    findings = checked.validated.findings
-    content = findings_sarif(findings, rule_texts(), repository_root(folder), __version__).content
+    content = findings_sarif(
+        checked.validated.findings,
+        rule_texts(),
+        repository_root(folder),
+        __version__,
+        line_hash=line_hash_below(folder),
+        say=lambda note: sys.stderr.write(f"turncheck: {note}\n"),
+    ).content
     return content if isinstance(content, str) else content.decode()
+
+
+def line_hash_below(root: Path) -> Callable[[Location], str | None]:
+    """Return a function that gives GitHub's hash of the line of a place; of a place without a line, the first's."""
+    from turncheck.render.line_hashes import line_hashes  # noqa: PLC0415 - see above
+
+    folder = ProjectFolder(root)
+
+    @cache
+    def hashes_of(path: str) -> list[str]:
+        file = root / path
+        content = folder.read_bytes(file) if path and file.is_file() else None
+        return [] if content is None else line_hashes(content)
+
+    def hash_of(place: Location) -> str | None:
+        hashes, index = hashes_of(place.path), max(place.line or 1, 1) - 1
+        return hashes[index] if index < len(hashes) else None
+
+    return hash_of
 
 
 def rule_texts() -> Mapping[str, RuleText]:

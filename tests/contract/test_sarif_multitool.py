@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 from node_tools import npm_package
 
-from turncheck.validate_command import Request, run_data_validate
+from turncheck import __version__
+from turncheck.finding import Finding
+from turncheck.location import Location
+from turncheck.render.sarif import findings_sarif
+from turncheck.validate_command import Request, rule_texts, run_data_validate
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "validate"
 HOSTILE = """\
@@ -73,4 +77,14 @@ def test_hostile_names_stay_well_formed(tmp_path: Path) -> None:
     path = tmp_path / "findings.sarif"
     path.write_text(output.getvalue(), encoding="utf-8")
     assert json.loads(output.getvalue())["runs"][0]["results"]
+    assert complaints(path) == []
+
+
+@pytest.mark.slow
+def test_a_log_that_says_what_was_left_out_is_accepted(tmp_path: Path) -> None:
+    found = [Finding("unused-intent", "warning", f"Intent {n} is bad.", Location("d.yml", n)) for n in range(1, 5_010)]
+    path = tmp_path / "findings.sarif"
+    path.write_bytes(findings_sarif(found, rule_texts(), "bots/bank", __version__).encoded)
+
+    assert "invocations" in json.loads(path.read_bytes())["runs"][0]
     assert complaints(path) == []

@@ -1,24 +1,36 @@
-"""Findings as SARIF 2.1.0, for code scanning."""
+"""Findings as SARIF 2.1.0, for code scanning.
+
+GitHub rejects a log of more than 25,000 results or rules, or of more than 10 MB packed. Of what it accepts it shows
+5,000 results, 100 locations of each, and 10 tags of a rule; no log has more than it shows. The least severe findings
+are left out, and the log says how many. Source:
+https://docs.github.com/code-security/code-scanning/troubleshooting-sarif-uploads/results-exceed-limit
+"""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from turncheck.finding import MANUAL_AT
+from turncheck.finding import MANUAL_AT, SEVERITIES
 from turncheck.render.links import repository_path
 from turncheck.render.rendered import Rendered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.finding import Finding, Severity
+    from turncheck.location import Location
 
 MEDIA_TYPE: Final = "application/sarif+json"
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+MOST_RESULTS: Final = 5_000
+MOST_BYTES: Final = 9_500_000
+"""Of the log as it is sent, packed by gzip; GitHub takes 10 MB, and packers differ."""
+_LONGEST_MESSAGE: Final = 4_000
 _LEVELS: Final[Mapping[Severity, str]] = {"error": "error", "warning": "warning", "info": "note"}
 
 
@@ -31,17 +43,63 @@ class RuleText:
     severity: Severity
 
 
-def findings_sarif(findings: Sequence[Finding], rules: Mapping[str, RuleText], root: str, version: str) -> Rendered:
-    """Return a SARIF log with one run.
+def findings_sarif(
+    findings: Sequence[Finding],
+    rules: Mapping[str, RuleText],
+    root: str,
+    version: str,
+    *,
+    line_hash: Callable[[Location], str | None] = lambda _: None,
+    say: Callable[[str], object] = lambda _: None,
+) -> Rendered:
+    """Return a SARIF log with one run, of no more than GitHub accepts and shows.
 
     Args:
         findings: in the order in which they shall stand.
         rules: the text of each code; a code without one explains itself by its name.
         root: the project's path in its repository, "" at its top.
         version: turncheck's own.
+        line_hash: the hash by which GitHub knows the line of a place again (:mod:`turncheck.render.line_hashes`).
+        say: is told what was left out.
     """
-    used = sorted({finding.code for finding in findings})
-    document = {
+    most = min(len(findings), MOST_RESULTS)
+    while True:
+        kept = _worst(findings, most)
+        note = _left_out(len(findings), len(kept))
+        used = sorted({finding.code for finding in kept})
+        results = [_result(finding, used, root, line_hash(finding.location)) for finding in kept]
+        texts = [_rule(code, rules.get(code) or RuleText(code, code, "warning")) for code in used]
+        content = json.dumps(_log(results, texts, version, note), ensure_ascii=False, indent=2) + "\n"
+        size = len(gzip.compress(content.encode("utf-8", "replace"), compresslevel=6))
+        if size <= MOST_BYTES or not kept:
+            break
+        most = min(len(kept) - 1, len(kept) * MOST_BYTES // size)
+    if note:
+        say(note)
+    return Rendered("findings.sarif", MEDIA_TYPE, content)
+
+
+def _worst(findings: Sequence[Finding], most: int) -> list[Finding]:
+    """The worst of the findings, so many at most, in the order that all have."""
+    ranked = sorted(range(len(findings)), key=lambda index: SEVERITIES.index(findings[index].severity))
+    return [findings[index] for index in sorted(ranked[:most])]
+
+
+def _left_out(found: int, kept: int) -> str:
+    if kept == found:
+        return ""
+    return (
+        f"{found - kept:,} of {found:,} findings were left out, the least severe ones: "
+        f"GitHub shows {MOST_RESULTS:,} results of at most 10 MB. `--format json` has them all."
+    )
+
+
+def _log(
+    results: Sequence[Mapping[str, Any]], rules: Sequence[Mapping[str, Any]], version: str, note: str
+) -> dict[str, Any]:
+    notification = {"level": "warning", "message": {"text": note}}
+    invocation = {"executionSuccessful": True, "toolExecutionNotifications": [notification]}
+    return {
         "$schema": _SCHEMA,
         "version": "2.1.0",
         "runs": [
@@ -52,16 +110,16 @@ def findings_sarif(findings: Sequence[Finding], rules: Mapping[str, RuleText], r
                         "fullName": f"turncheck {version}",
                         "semanticVersion": version,
                         "informationUri": "https://github.com/turncheck/turncheck",
-                        "rules": [_rule(code, rules.get(code) or RuleText(code, code, "warning")) for code in used],
+                        "rules": rules,
                     }
                 },
                 "columnKind": "unicodeCodePoints",
                 "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The top of the repository."}}},
-                "results": [_result(finding, used, root) for finding in findings],
+                **({"invocations": [invocation]} if note else {}),
+                "results": results,
             }
         ],
     }
-    return Rendered("findings.sarif", MEDIA_TYPE, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
 def _rule(code: str, text: RuleText) -> dict[str, Any]:
@@ -77,13 +135,16 @@ def _rule(code: str, text: RuleText) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, used: Sequence[str], root: str) -> dict[str, Any]:
+def _result(finding: Finding, used: Sequence[str], root: str, line_hash: str | None) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": used.index(finding.code),
         "level": _LEVELS[finding.severity],
-        "message": {"text": finding.message},
-        "partialFingerprints": {"turncheck/v1": _fingerprint(finding, root)},
+        "message": {"text": _shortened(finding.message)},
+        "partialFingerprints": {
+            **({"primaryLocationLineHash": line_hash} if line_hash else {}),
+            "turncheck/v1": _fingerprint(finding, root),
+        },
     }
     path = repository_path(root, finding.location)
     if path is not None:
@@ -95,6 +156,10 @@ def _result(finding: Finding, used: Sequence[str], root: str) -> dict[str, Any]:
         physical["region"] = region
         result["locations"] = [{"physicalLocation": physical}]
     return result
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
 
 
 def _fingerprint(finding: Finding, root: str) -> str:
