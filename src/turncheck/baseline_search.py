@@ -48,6 +48,7 @@ _Found = TypeVar("_Found")
 SEARCHED = frozenset({"auto", "artifact", "git"})
 GATES = (
     *("fail_on", "fail_on_warnings", "thresholds", "max_regression", "require", "accept_gone", "not_judged"),
+    "misunderstood",
     "strict",
 )
 """Settings that judge, and stand in the report."""

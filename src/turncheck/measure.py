@@ -407,6 +407,7 @@ def gate_settings(settings: Settings) -> GateSettings:
         require=settings.require,
         accept_gone=settings.accept_gone,
         not_judged=cast("Literal['auto', 'pass', 'fail']", settings.not_judged),
+        misunderstood="fail" if settings.misunderstood == "fail" else "warn",
         strict=settings.strict,
         evaluations=settings.evaluations,
         data=_in_project(settings.data, settings),

@@ -212,6 +212,12 @@ class Settings:
         "what a gate counts as that could not be judged (auto: fail if there is a baseline that could not be had)",
         choices=("auto", "pass", "fail"),
     )
+    misunderstood: str = _setting(
+        "warn",
+        _one_of("warn", "fail"),
+        "what a story counts as that fails only because a sentence is understood otherwise than written",
+        choices=("warn", "fail"),
+    )
     allow_custom_code: bool = _setting(
         False,
         _switch,

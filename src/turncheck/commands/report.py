@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     import argparse
 
 
-GATES = ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged")
+GATES = (
+    *("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged"),
+    "misunderstood",
+)
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:

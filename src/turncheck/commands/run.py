@@ -17,7 +17,10 @@ SHORT_FORMS = {"config": "-c", "domain": "-d", "nlu": "-u", "stories": "-s", "mo
 GROUPS = {
     "what is read": ("config", "domain", "data", "nlu", "stories", "e2e", "evaluations"),
     "how it is measured": ("engine", "model", "folds", "seed", "workers", "strict", "vectors", "allow-custom-code"),
-    "gates": ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged"),
+    "gates": (
+        *("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged"),
+        "misunderstood",
+    ),
     "comparison and publishing": (
         *("baseline", "comment", "check-run", "annotations", "artifact-name", "retention-days", "token", "run-id"),
     ),

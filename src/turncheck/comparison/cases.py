@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from turncheck.finding import Finding
     from turncheck.location import Location
-    from turncheck.report.model import NluPrediction, Report, StoryResult, StoryStep
+    from turncheck.report.model import Misunderstanding, NluPrediction, Report, StoryResult, StoryStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,16 @@ class Case:
     def number(self) -> int:
         """How many cases this one stands for."""
         return 1 + self.copies
+
+    misunderstood: bool = False
+    """Not passed only because of how the sentences of a story were understood."""
+    sentences: tuple[Misunderstanding, ...] = ()
+    """Those of a story that were understood otherwise than written."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed by itself: not passed, and not only misunderstood."""
+        return not self.passed and not self.misunderstood
 
 
 def intent_cases(report: Report) -> list[Case]:
@@ -149,7 +159,7 @@ def _expectation(story: StoryResult) -> Hashable:
 
 
 def _story_case(story: StoryResult, copies: int) -> Case:
-    wrong = next((step for step in story.steps if not step.passed), None)
+    wrong = telling_step(story)
     return Case(
         name=story.name,
         expectation=_expectation(story),
@@ -160,7 +170,16 @@ def _story_case(story: StoryResult, copies: int) -> Case:
         confidence=wrong.confidence if wrong else None,
         remark=_how(wrong) if wrong else "",
         copies=copies,
+        misunderstood=story.outcome == "misunderstood",
+        sentences=story.misunderstood,
     )
+
+
+def telling_step(story: StoryResult) -> StoryStep | None:
+    """Return the first step that is wrong; of a story whose dialogue fails the first wrong action."""
+    wrong = [step for step in story.steps if not step.passed]
+    actions = [step for step in wrong if step.kind == "action"]
+    return next(iter(actions if actions and story.outcome == "failed" else wrong), None)
 
 
 def _how(step: StoryStep) -> str:

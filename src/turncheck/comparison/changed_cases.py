@@ -184,13 +184,20 @@ def changed_cases(matched: Matched) -> ChangedCases:
     """Sort matched cases into those that became worse, better, were edited, or are new and fail; worst first."""
     same = [pair for pair in matched.pairs if not {"edited", "renamed"} & set(pair.edits)]
     return ChangedCases(
-        worse=_worst_first(_change(pair) for pair in same if pair.base.passed and not pair.head.passed),
-        better=_worst_first(_change(pair) for pair in same if pair.head.passed and not pair.base.passed),
+        worse=_worst_first(_change(pair) for pair in same if pair.head.failed and not pair.base.failed),
+        better=_worst_first(_change(pair) for pair in same if _is_better(pair)),
         edited=_worst_first(_change(pair) for pair in matched.pairs if {"edited", "renamed"} & set(pair.edits)),
         added_failing=_worst_first(
             [
-                *(_added(case) for case in matched.added if not case.passed),
-                *(_newly_run(pair) for pair in matched.newly_run if not pair.head.passed),
+                *(_added(case) for case in matched.added if case.failed),
+                *(_newly_run(pair) for pair in matched.newly_run if pair.head.failed),
+            ]
+        ),
+        misunderstood=_worst_first(
+            [
+                *(_change(pair) for pair in same if pair.head.misunderstood and pair.base.passed),
+                *(_added(case) for case in matched.added if case.misunderstood),
+                *(_newly_run(pair) for pair in matched.newly_run if pair.head.misunderstood),
             ]
         ),
         moved=sum(pair.number for pair in matched.pairs if "moved" in pair.edits),
@@ -198,6 +205,11 @@ def changed_cases(matched: Matched) -> ChangedCases:
         added=sum(case.number for case in matched.added),
         removed=sum(case.number for case in matched.removed),
     )
+
+
+def _is_better(pair: Pair) -> bool:
+    """Whether it passes and did not, or is only misunderstood and failed by itself."""
+    return not pair.base.passed and (pair.head.passed or (pair.base.failed and pair.head.misunderstood))
 
 
 def changed_tests(matched: Matched) -> ChangedCases:
@@ -215,6 +227,7 @@ def _removed(case: Case) -> CaseChange:
         passed=None,
         base_passed=case.passed,
         copies=case.copies,
+        base_misunderstood=case.misunderstood,
     )
 
 
@@ -241,6 +254,9 @@ def _change(pair: Pair) -> CaseChange:
         remark=pair.head.remark,
         edits=pair.edits,
         copies=pair.head.copies,
+        misunderstood=pair.head.misunderstood,
+        base_misunderstood=pair.base.misunderstood,
+        sentences=pair.head.sentences,
     )
 
 
@@ -256,6 +272,8 @@ def _added(case: Case) -> CaseChange:
         confidence=case.confidence,
         remark=case.remark,
         copies=case.copies,
+        misunderstood=case.misunderstood,
+        sentences=case.sentences,
     )
 
 

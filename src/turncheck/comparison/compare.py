@@ -30,6 +30,7 @@ from turncheck.comparison.changed_cases import (
 from turncheck.comparison.explanations import Explainer, changed_items, collisions, training_difference
 from turncheck.comparison.metric_deltas import has_unlisted, metric_deltas
 from turncheck.comparison.metrics import metrics_of
+from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import (
     BaselineUsed,
     CaseChange,
@@ -126,6 +127,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     }
     explainer = Explainer(training_difference(base, head), head.nlu)
     examples = _explained(changed_cases(intents), explainer)
+    told = changed_tests(tests["core"])
     new_findings, gone_findings = changed_findings(base, head)
     return Comparison(
         baseline=used,
@@ -135,7 +137,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         examples=examples,
         entities=changed_cases(match_sentences(entity_cases(base), entity_cases(head))),
         responses=changed_cases(match_sentences(response_cases(base), response_cases(head))),
-        stories=changed_tests(tests["core"]),
+        stories=told,
         e2e=changed_tests(tests["e2e"]),
         batch=changed_tests(batch),
         base_lacks=base_lacks(base, head, tests),
@@ -146,6 +148,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         intents=changed_names(base, head, "intents"),
         entity_types=changed_names(base, head, "entities"),
         collisions=collisions(examples.newly_failing, examples.better, explainer),
+        misunderstood=misunderstood_sentences(told.newly_misunderstood, explainer),
         changed_items=items,
     )
 

@@ -16,7 +16,7 @@ from turncheck.report.model import COVERAGE_KINDS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.report.model import Neighbour, Nlu, NluPrediction, Report, TrainingSentence
+    from turncheck.report.model import Misunderstanding, Neighbour, Nlu, NluPrediction, Report, TrainingSentence
 
 _MOST_REASONS: Final = 3
 _WORDS_IN_COMMON: Final = 0.4
@@ -110,8 +110,25 @@ class Explainer:
             and (sentence.change != "unchanged" or is_new)
             and (sentence.intent == case.actual or sentence.was == case.expected)
         ]
-        reasons = sorted([*pulling, *self._no_longer_holding(case)], key=lambda change: -change.similarity)
+        holding = self._no_longer_holding(case.name, case.expected)
+        reasons = sorted([*pulling, *holding], key=lambda change: -change.similarity)
         return msgspec.structs.replace(case, because=tuple(reasons[:_MOST_REASONS]))
+
+    def drew_away(self, sentence: Misunderstanding) -> tuple[TrainingChange, ...]:
+        """Return the training sentences that drew a story's sentence away: those of this change, else the nearest."""
+        near = [
+            msgspec.structs.replace(
+                self._changed.get((one.text, one.intent))
+                or TrainingChange(change="unchanged", text=one.text, intent=one.intent, location=one.location),
+                similarity=one.similarity,
+            )
+            for one in sentence.neighbours
+        ]
+        changed = [one for one in near if one.change != "unchanged"]
+        if sentence.predicted.intent != sentence.expected.intent or sentence.predicted.fallback:
+            changed += self._no_longer_holding(sentence.text, sentence.expected.intent or "")
+        reasons = sorted(changed, key=lambda change: -change.similarity)
+        return tuple(reasons[:_MOST_REASONS]) or tuple(near[:1])
 
     def own_change(self, case: CaseChange) -> TrainingChange | None:
         """Return the change that the example is itself: in cross-validation, every training sentence is an example."""
@@ -128,15 +145,15 @@ class Explainer:
     def _neighbours_of(self, case: CaseChange) -> Sequence[Neighbour]:
         return self._neighbours.get((case.name, case.expected, str(case.location)), ())
 
-    def _no_longer_holding(self, case: CaseChange) -> list[TrainingChange]:
-        words = _words(case.name)
+    def _no_longer_holding(self, text: str, intent: str) -> list[TrainingChange]:
+        words = _words(text)
         telling = [found for word in words if len(found := self._removed_by_word.get(word, ())) <= _COMMON_WORD]
         common = Counter(index for found in telling for index in found)
         holding = []
         for index, count in common.items():
             change = self._difference.removed[index]
             share = count / (len(words) + len(_words(change.text)) - count)
-            if change.intent == case.expected and share >= _WORDS_IN_COMMON:
+            if change.intent == intent and share >= _WORDS_IN_COMMON:
                 holding.append((index, msgspec.structs.replace(change, similarity=round(share, 4))))
         return [change for _, change in sorted(holding)]
 

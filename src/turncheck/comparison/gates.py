@@ -44,6 +44,8 @@ def judge(
     Raises:
         UserError: a rule that cannot be read, or about a metric that nobody knows.
     """
+    # Which tests count as failed is the setting's to say, wherever they are counted.
+    report = replace(report, settings=replace(report.settings, misunderstood=settings.misunderstood))
     rules = read_rules(settings, places)
     gates = tuple(
         replace(gate, fails=_fails(gate, comparison, settings)) for gate in _gates(report, comparison, rules, places)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.model import FailedBy, GateResult, and_copies
+from turncheck.comparison.model import FailedBy, GateResult, and_copies, number_of
 from turncheck.comparison.one_sided import has_results
-from turncheck.comparison.tally import NAMES, how_to_run, tallies
+from turncheck.comparison.tally import NAMES, how_to_run, misunderstood_story, tallies
 from turncheck.comparison.wording import count, few, why_no_baseline
 
 if TYPE_CHECKING:
@@ -17,8 +17,15 @@ if TYPE_CHECKING:
     from turncheck.report.model import Evaluation, Report
 
 
+WARN: Final = "misunderstood: warn"
+"""Why misunderstood stories do not fail the run."""
+
+
 def judge_failed_tests(report: Report) -> GateResult:
-    """Stories, end-to-end cases and batch cases. Wrong NLU examples are no failed tests, since no model is perfect."""
+    """Stories, end-to-end cases and batch cases. Wrong NLU examples are no failed tests, since no model is perfect.
+
+    For the same reason a story that is only misunderstood is one only where the settings say so.
+    """
     name = "test-failures"
     found = tallies(report)
     failed = tuple(cause for tally in found for cause in tally.failed)
@@ -34,13 +41,17 @@ def judge_failed_tests(report: Report) -> GateResult:
 def _failed(found: Sequence[Tally]) -> str:
     """``1 of 2 stories and 3 of 4 end-to-end cases failed``."""
     parts = (f"{len(tally.failed)} of {tally.counted(tally.ran)}" for tally in found if tally.failed)
-    return f"{' and '.join(parts)} failed"
+    return ", ".join([f"{' and '.join(parts)} failed", *_misunderstood(found)])
 
 
 def _passed(found: Sequence[Tally]) -> str:
     """``2 stories and 3 end-to-end cases passed, 1 end-to-end case not run``."""
-    told = f"{' and '.join(tally.counted(tally.ran) for tally in found if tally.ran)} passed"
-    return ", ".join([told, *(tally.told_not_run for tally in found if tally.reason)])
+    told = f"{' and '.join(tally.told_passed for tally in found if tally.ran)} passed"
+    return ", ".join([told, *_misunderstood(found), *(tally.told_not_run for tally in found if tally.reason)])
+
+
+def _misunderstood(found: Sequence[Tally]) -> list[str]:
+    return [f"{tally.told_misunderstood} ({WARN})" for tally in found if tally.misunderstood]
 
 
 def _none_ran(name: str, found: Sequence[Tally]) -> GateResult:
@@ -67,7 +78,7 @@ def judge_new_failures(report: Report, comparison: Comparison | None) -> GateRes
     if failed := (*tests, *errors):
         if none is None:
             half = "".join(f"; {_half(lacking)}" for lacking in (comparison.base_lacks if comparison else ()))
-            copies = sum(case.copies for _, case in newly_failing(comparison)) if comparison else 0
+            copies = sum(case.copies for _, case in newly_failing(report, comparison)) if comparison else 0
             reason = f"{count(len(failed) + copies, 'failure')} that the base does not have{half}"
         else:
             told = [*([_failed(tallies(report))] if tests else [])]
@@ -77,6 +88,8 @@ def judge_new_failures(report: Report, comparison: Comparison | None) -> GateRes
     if any(tally.none_ran for tally in tallies(report)):
         return _none_ran(name, tallies(report))
     reason = "nothing fails that passed on the base" if none is None else f"nothing fails; {none}"
+    if warned := number_of(newly_misunderstood(report, comparison)):
+        reason += f"; {count(warned, *NAMES['core'])} newly misunderstood ({WARN})"
     return GateResult(name=name, outcome="passed", reason=reason)
 
 
@@ -84,8 +97,10 @@ def _new_failures(report: Report, comparison: Comparison | None) -> tuple[tuple[
     """Failed tests, and errors in the data."""
     if comparison and comparison.judged:
         new = (
-            FailedBy(what=f"{kind} {case.name}{and_copies(case)}", location=case.location)
-            for kind, case in newly_failing(comparison)
+            misunderstood_story(f"{case.name}{and_copies(case)}", case.sentences, case.location)
+            if case.misunderstood
+            else FailedBy(what=f"{kind} {case.name}{and_copies(case)}", location=case.location)
+            for kind, case in newly_failing(report, comparison)
         )
         errors = [finding for finding in comparison.new_findings if finding.severity == "error"]
         return tuple(new), tuple(FailedBy(what=f"{one.code}: {one.message}", location=one.location) for one in errors)
@@ -110,9 +125,22 @@ def _half(lacking: OneSided) -> str:
     return f"the base has no results of {name} ({lacking.reason}){then}"
 
 
-def newly_failing(comparison: Comparison) -> list[tuple[str, CaseChange]]:
+def newly_failing(report: Report, comparison: Comparison) -> list[tuple[str, CaseChange]]:
     """Return the stories, end-to-end and batch cases that fail and did not on the base, new ones included."""
-    return [(NAMES[name][0], case) for name, cases in tests_of(comparison) for case in cases.newly_failing]
+    return [(NAMES[name][0], case) for name, cases in tests_of(comparison) for case in failing_of(report, cases)]
+
+
+def failing_of(report: Report, cases: ChangedCases) -> tuple[CaseChange, ...]:
+    """Return those that newly count as failed: the misunderstood ones only where the settings say so."""
+    also = cases.newly_misunderstood if report.settings.misunderstood == "fail" else ()
+    return (*cases.newly_failing, *also)
+
+
+def newly_misunderstood(report: Report, comparison: Comparison | None) -> tuple[CaseChange, ...]:
+    """Return the newly misunderstood stories that do not count as failed."""
+    if comparison is None or report.settings.misunderstood == "fail":
+        return ()
+    return comparison.stories.newly_misunderstood
 
 
 def tests_of(comparison: Comparison) -> tuple[tuple[Evaluation, ChangedCases], ...]:

@@ -20,8 +20,9 @@ from turncheck.comparison.significance import (
 from turncheck.report.tags import NO_ENTITY, read_tokens, token_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from turncheck.comparison.cases import Case
     from turncheck.comparison.changed_cases import Matched, Pair
     from turncheck.comparison.model import ChangedItem
     from turncheck.report.model import EntitySpan, Evaluation, NluPrediction, Report
@@ -54,15 +55,16 @@ def metric_deltas(
     same_intents = known and len(same) == len(intents.pairs) and not intents.added and not intents.removed
     same_expectations = same_intents and {len(_predictions(base)), len(_predictions(head))} == {len(pairs)}
     counted = dict(_counted(tests))
+    tested |= _tested_by_sentences(tests["core"]) if "core" in tests else {}
     return tuple(
-        _delta_of_tests(metric, before[name].value, after[name].value, counted[name])
+        _delta_of_tests(metric, before[name].value, after[name].value, counted[name], tested.get(name))
         if name in counted and name in before and name in after
         else _delta(
             metric,
             before.get(name),
             after.get(name),
             tested.get(name),
-            same_examples=same_intents if name.startswith("nlu.intents") else same_expectations,
+            same_examples=is_counted(name) or (same_intents if name.startswith("nlu.intents") else same_expectations),
         )
         for name, metric in {**before, **after}.items()
     )
@@ -111,13 +113,63 @@ def _counted(tests: Mapping[Evaluation, Matched]) -> Iterable[tuple[str, SharedD
             yield f"{section}.failed", _shared(number - before, number - after) if number else None
             if section == "core":
                 yield "core.conversation_accuracy", _shared(before / number, after / number) if number else None
+                yield from _counted_apart(matched.pairs)
+
+
+def _counted_apart(pairs: Sequence[Pair]) -> Iterable[tuple[str, SharedDelta | None]]:
+    """The figures that tell failed dialogues from misunderstood sentences; ``failed`` counts the first alone."""
+    number = sum(pair.number for pair in pairs)
+    failed, were = _numbers(pairs, lambda case: case.failed), _numbers(pairs, lambda case: case.misunderstood)
+    shared = {
+        "core.failed": _shared(*failed),
+        "core.misunderstood": _shared(*were),
+        "core.as_written.failed": _shared(*failed),
+        "core.as_written.passed": _shared(number - failed[0], number - failed[1]),
+    }
+    yield from ((name, delta if number else None) for name, delta in shared.items())
+
+
+def _numbers(pairs: Sequence[Pair], counts: Callable[[Case], bool]) -> tuple[int, int]:
+    """How many cases of both sides are so on the base, and now."""
+    return sum(p.number for p in pairs if counts(p.base)), sum(p.number for p in pairs if counts(p.head))
+
+
+def _tested_by_sentences(stories: Matched) -> dict[str, _Test]:
+    """Judge the figures that moved because stories are understood otherwise: their sentences are a sample, too.
+
+    What is counted is different sentences: one that spoils ten stories is one. Where a dialogue changed as well, the
+    numbers of stories speak for themselves.
+    """
+    before = {(one.text, one.expected.intent) for pair in stories.pairs for one in pair.base.sentences}
+    after = {(one.text, one.expected.intent) for pair in stories.pairs for one in pair.head.sentences}
+    lost, won = len(after - before), len(before - after)
+    if not lost and not won:
+        return {}
+    p_value = mcnemar_exact(lost, won)
+    significance = Significance(method="mcnemar", p_value=p_value, changed=lost + won)
+    pairs = stories.pairs
+    moved: dict[str, tuple[float, float]] = {"core.misunderstood": _numbers(pairs, lambda case: case.misunderstood)}
+    if all(pair.base.failed == pair.head.failed for pair in pairs):
+        number = sum(pair.number for pair in pairs)
+        before_passed, passed = _numbers(pairs, lambda case: case.passed)
+        moved["core.passed"] = before_passed, passed
+        moved["core.conversation_accuracy"] = before_passed / number, passed / number
+    return {
+        name: (base, value, significance, p_value < LEVEL) for name, (base, value) in moved.items() if base != value
+    }
 
 
 def _shared(base: float, value: float) -> SharedDelta:
     return SharedDelta(base=base, value=value, delta=value - base)
 
 
-def _delta_of_tests(metric: Metric, base: float, value: float, shared: SharedDelta | None) -> MetricDelta:
+def _delta_of_tests(
+    metric: Metric, base: float, value: float, shared: SharedDelta | None, test: _Test | None
+) -> MetricDelta:
+    judgement: Judgement = "not judged"
+    significance: Significance | None = Significance(method="counted")
+    if shared:
+        judgement, significance = _judge(metric, shared.delta, test, same_examples=True)
     return MetricDelta(
         name=metric.name,
         better=metric.better,
@@ -126,8 +178,8 @@ def _delta_of_tests(metric: Metric, base: float, value: float, shared: SharedDel
         base=base,
         delta=value - base,
         shared=shared,
-        judgement=_direction(shared.delta, metric) if shared else "not judged",
-        significance=Significance(method="counted"),
+        judgement=judgement,
+        significance=significance,
     )
 
 
@@ -136,7 +188,7 @@ def _judge(
 ) -> tuple[Judgement, Significance | None]:
     if delta is None:
         return "not judged", None
-    if not _SAMPLED.fullmatch(metric.name):
+    if test is None and is_counted(metric.name):
         judgement: Judgement = "not judged" if metric.better == "neither" else _direction(delta, metric)
         return judgement, Significance(method="counted")
     if test is None:
@@ -145,6 +197,11 @@ def _judge(
     if not significance.changed:
         return "same", significance
     return (_direction(value - base, metric) if real else "noise"), significance
+
+
+def is_counted(name: str) -> bool:
+    """Whether a figure stands for itself: stories, cases, findings are all there are, no sample."""
+    return not _SAMPLED.fullmatch(name)
 
 
 def _direction(delta: float, metric: Metric) -> Judgement:

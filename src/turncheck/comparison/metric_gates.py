@@ -6,6 +6,7 @@ import operator
 import re
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, family_of, find_metric, metrics_of
 from turncheck.comparison.model import FailedBy, GateResult, and_copies
 from turncheck.comparison.wording import change, figure, why_no_baseline
@@ -82,7 +83,7 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
         return _judge_one_side(report, rule, delta, name)
     examples = comparison.examples
     known = not comparison.unlisted and bool(examples.added or examples.removed or examples.edited)
-    if delta.judgement == "not judged" and not _is_counted(delta) and (rule.significant or known):
+    if delta.judgement == "not judged" and not is_counted(delta.name) and (rule.significant or known):
         reason = "no example was judged on both sides"
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
     return _judge_drop(comparison, rule, delta, name)
@@ -120,11 +121,7 @@ def _judge_drop(comparison: Comparison, rule: Regression, delta: MetricDelta, na
 
 
 def _shared_examples(delta: MetricDelta) -> SharedDelta | None:
-    return None if _is_counted(delta) else delta.shared
-
-
-def _is_counted(delta: MetricDelta) -> bool:
-    return delta.significance is not None and delta.significance.method == "counted"
+    return None if is_counted(delta.name) else delta.shared
 
 
 def _told(delta: MetricDelta) -> str:
@@ -151,8 +148,10 @@ def _became_worse(comparison: Comparison, name: str) -> tuple[FailedBy, ...]:
     if name == COVERAGE_OF_CHANGES or name.partition(".")[0] not in tests:
         return ()
     kind, changed = tests[name.partition(".")[0]]
+    failing = () if name == "core.misunderstood" else changed.newly_failing
+    others = () if name.startswith(("core.failed", "core.as_written")) else changed.newly_misunderstood
     worse = [
-        FailedBy(what=f"{kind} {case.name}{and_copies(case)}", location=case.location) for case in changed.newly_failing
+        FailedBy(what=f"{kind} {case.name}{and_copies(case)}", location=case.location) for case in (*failing, *others)
     ]
     gone = [FailedBy(what=f"{kind} {case.name}{and_copies(case)} is gone") for case in changed.gone if case.base_passed]
     return (*worse, *gone)[:_MOST_EXAMPLES]
@@ -191,10 +190,12 @@ def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[F
         items = report.coverage[name.partition(".")[2]].items
         return tuple(FailedBy(what=item.name, location=item.location) for item in items if not item.covered)
     if name.startswith("core.") and report.core:
+        of_one_class = {"core.misunderstood": "misunderstood", "core.failed": "failed", "core.as_written": "failed"}
+        wanted = next((one for prefix, one in of_one_class.items() if name.startswith(prefix)), None)
         return tuple(
             FailedBy(what=f"story {story.name}", location=story.location)
             for story in report.core.stories
-            if not story.passed
+            if not story.passed and wanted in {None, story.outcome}
         )
     if name.startswith("e2e.") and report.e2e:
         return tuple(

@@ -8,6 +8,7 @@ judged), about the comparison (``coverage.changed``), or unknown.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -72,8 +73,8 @@ FAMILIES: Final = (
     _family(r"nlu\.understood\.(?:wrong|not_understood)", "nlu", "lower", "count"),
     _family(r"nlu\.calibration_error", "nlu", "lower"),
     _family(rf"core\.(?:conversation_accuracy|accuracy|{_SCORES})", "core", "higher"),
-    _family(r"core\.passed", "core", "higher", "count"),
-    _family(r"core\.(?:failed|warned)", "core", "lower", "count"),
+    _family(r"core\.(?:as_written\.)?passed", "core", "higher", "count"),
+    _family(r"core\.(?:misunderstood|failed|as_written\.failed|warned)", "core", "lower", "count"),
     _family(r"e2e\.passed", "e2e", "higher", "count"),
     _family(r"e2e\.(?:failed|skipped)", "e2e", "lower", "count"),
     _family(r"batch\.passed", "batch", "higher", "count"),
@@ -86,7 +87,8 @@ _PLAIN_NAMES: Final = (
     "validation.errors", "validation.warnings",
     "nlu.intents.accuracy", "nlu.intents.precision", "nlu.intents.recall", "nlu.intents.f1", "nlu.intents[INTENT].f1",
     "nlu.entities.EXTRACTOR.f1", "nlu.entities.EXTRACTOR.spans.f1", "nlu.responses.SELECTOR.f1",
-    "core.conversation_accuracy", "core.accuracy", "core.f1", "core.failed", "e2e.passed", "e2e.failed",
+    "core.conversation_accuracy", "core.accuracy", "core.f1", "core.failed", "core.misunderstood",
+    "core.as_written.passed", "e2e.passed", "e2e.failed",
     "batch.failed", "batch.suites[SUITE].f1", *(f"coverage.{kind}" for kind in COVERAGE_KINDS), COVERAGE_OF_CHANGES,
 )  # fmt: skip
 _LARGEST: Final = 10**15
@@ -161,8 +163,10 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
     if report.core:
         for field in ("conversation_accuracy", "accuracy", "precision", "recall", "f1"):
             yield f"core.{field}", getattr(report.core, field)
-        yield "core.passed", sum(story.passed for story in report.core.stories)
-        yield "core.failed", sum(not story.passed for story in report.core.stories)
+        outcomes = Counter(story.outcome for story in report.core.stories)
+        yield from ((f"core.{outcome}", outcomes[outcome]) for outcome in ("passed", "failed", "misunderstood"))
+        if as_written := report.core.as_written:
+            yield from (("core.as_written.passed", as_written.passed), ("core.as_written.failed", as_written.failed))
         yield "core.warned", sum(story.warned for story in report.core.stories)
     if report.e2e:
         yield from ((f"e2e.{field}", getattr(report.e2e, field)) for field in ("passed", "failed", "skipped"))

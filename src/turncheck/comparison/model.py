@@ -10,7 +10,7 @@ from turncheck.comparison.baseline import Way
 from turncheck.comparison.metrics import Better, Kind
 from turncheck.location import Location
 from turncheck.plurals import count
-from turncheck.report.model import Evaluation
+from turncheck.report.model import Evaluation, Misunderstanding
 from turncheck.report.schemas import document_schema
 
 if TYPE_CHECKING:
@@ -116,6 +116,9 @@ class CaseChange(_Part, frozen=True, kw_only=True):
     ``edits`` says how the case itself differs: ``edited`` (its text or expectation), ``renamed``, ``moved`` (to another
     file). ``because`` lists the training sentences of this change that explain it best, ``remark`` says how the engine
     came to it (policy, next best actions), ``copies`` counts further cases that are the same and fared the same.
+
+    ``misunderstood``: a story did not pass, but only because of its ``sentences``, which were understood otherwise than
+    written; those of a story whose dialogue fails are listed as well.
     """
 
     name: str
@@ -131,11 +134,29 @@ class CaseChange(_Part, frozen=True, kw_only=True):
     edits: tuple[Edit, ...] = ()
     because: tuple[TrainingChange, ...] = ()
     copies: int = 0
+    misunderstood: bool = False
+    base_misunderstood: bool = False
+    sentences: tuple[Misunderstanding, ...] = ()
 
     @property
     def number(self) -> int:
         """How many cases this one stands for."""
         return 1 + self.copies
+
+    @property
+    def failed(self) -> bool:
+        """Whether it fails by itself now: not passed, and not only misunderstood."""
+        return not self.passed and not self.misunderstood
+
+    @property
+    def base_failed(self) -> bool:
+        """Whether it failed by itself on the base."""
+        return self.base_passed is False and not self.base_misunderstood
+
+    @property
+    def newly_misunderstood(self) -> bool:
+        """Whether it is misunderstood now, and passed on the base or was not there."""
+        return self.misunderstood and (self.base_passed is None or self.base_passed)
 
 
 def and_copies(case: CaseChange) -> str:
@@ -151,6 +172,10 @@ def number_of(cases: Iterable[CaseChange]) -> int:
 class ChangedCases(_Part, frozen=True, kw_only=True):
     """Cases of one kind, matched by what they are. ``worse`` and ``better`` are the same cases on both sides.
 
+    A story that is only misunderstood stands between passed and failed: ``worse`` are those that fail by themselves
+    now, ``better`` those that pass now, or whose dialogue does; ``misunderstood`` are the same and the new stories that
+    are newly so.
+
     ``edited`` holds the pairs that were edited or renamed, whatever their results; ``added_failing`` the ones that fail
     and that the base did not judge (new ones, and those that it has but did not run); ``gone`` the tests that only the
     base has (of sentences only their number is told); ``not_run`` those that the base judged and that are still there,
@@ -162,6 +187,7 @@ class ChangedCases(_Part, frozen=True, kw_only=True):
     better: tuple[CaseChange, ...] = ()
     edited: tuple[CaseChange, ...] = ()
     added_failing: tuple[CaseChange, ...] = ()
+    misunderstood: tuple[CaseChange, ...] = ()
     gone: tuple[CaseChange, ...] = ()
     not_run: tuple[CaseChange, ...] = ()
     shared: int = 0
@@ -172,12 +198,17 @@ class ChangedCases(_Part, frozen=True, kw_only=True):
     @property
     def became_wrong(self) -> tuple[CaseChange, ...]:
         """Those of both sides that fail now and did not before: the same ones, and the edited."""
-        return (*self.worse, *(case for case in self.edited if not case.passed and case.base_passed))
+        return (*self.worse, *(case for case in self.edited if case.failed and not case.base_failed))
 
     @property
     def newly_failing(self) -> tuple[CaseChange, ...]:
         """All that fail now and did not before: those of both sides, and the new ones."""
         return (*self.became_wrong, *self.added_failing)
+
+    @property
+    def newly_misunderstood(self) -> tuple[CaseChange, ...]:
+        """All that are misunderstood now and were not before, the edited and the new ones included."""
+        return (*self.misunderstood, *(case for case in self.edited if case.newly_misunderstood))
 
 
 class FindingChange(_Part, frozen=True, kw_only=True):
@@ -195,6 +226,28 @@ class Named(_Part, frozen=True, kw_only=True):
 
     name: str
     location: Location | None = None
+
+
+class MisunderstoodSentence(_Part, frozen=True, kw_only=True):
+    """A sentence of one or more stories that is newly misunderstood: the one cause of what is wrong with them.
+
+    ``because``: the training sentences that drew it away, those of this change first; ``copies``: how many more stories
+    are copies of ``stories``.
+    """
+
+    text: str
+    location: Location
+    expected: str
+    predicted: str
+    confidence: float | None = None
+    because: tuple[TrainingChange, ...] = ()
+    stories: tuple[Named, ...] = ()
+    copies: int = 0
+
+    @property
+    def number(self) -> int:
+        """How many stories it keeps from passing."""
+        return len(self.stories) + self.copies
 
 
 class ChangedNames(_Part, frozen=True, kw_only=True):
@@ -282,6 +335,8 @@ class Comparison(_Part, frozen=True, kw_only=True):
     intents: ChangedNames = ChangedNames()
     entity_types: ChangedNames = ChangedNames()
     collisions: tuple[Collision, ...] = ()
+    misunderstood: tuple[MisunderstoodSentence, ...] = ()
+    """The sentences of the stories that are newly misunderstood."""
     changed_items: tuple[ChangedItem, ...] = ()
 
     @property
@@ -298,6 +353,7 @@ class Comparison(_Part, frozen=True, kw_only=True):
             not self.judged
             or bool(self.settings_changed or self.new_findings or self.gone_findings or self.changed_items)
             or any(kind.worse or kind.better or kind.edited or kind.added or kind.removed for kind in cases)
+            or bool(self.stories.misunderstood)
             or any(kind.added or kind.removed for kind in names)
             or any(metric.judgement in {"better", "worse"} for metric in self.metrics)
         )
@@ -336,7 +392,12 @@ class GateResult(_Part, frozen=True, kw_only=True):
 
 
 Reservation = Literal[
-    "", "old failures only", "although tests fail", "not all tests were run", "not all gates were judged"
+    "",
+    "old failures only",
+    "although tests fail",
+    "a story is misunderstood",
+    "not all tests were run",
+    "not all gates were judged",
 ]
 """What a reader of "passed" has to know; the summary says more of it. Empty: nothing."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.gates_on_tests import tests_of
+from turncheck.comparison.gates_on_tests import failing_of, newly_misunderstood, tests_of
 from turncheck.comparison.gone_tests import GONE_TESTS, LOST
 from turncheck.comparison.model import number_of
 from turncheck.comparison.tally import NAMES, tallies
@@ -39,6 +39,7 @@ def summarize(
     failing = sorted((gate for gate in gates if gate.fails), key=_rank)
     clauses = [_and_more(_told_failing(failing, report, comparison))] if failing else [[_passed(report, compared)]]
     clauses.append(_uncounted(report, compared, gates, settings))
+    clauses.append([_misunderstood(report, compared)])
     told = " ".join(clauses[0])
     clauses.append([_left_open(report, comparison, gates, told)])
     clauses.append([_trained_on(report)])
@@ -53,6 +54,9 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[G
         new = next((gate for gate in gates if gate.name == "new-failures"), None)
         old = new is not None and new.outcome == "passed" and comparison is not None and comparison.judged
         return "old failures only" if old else "although tests fail"
+    judged = comparison is not None and comparison.judged
+    if newly_misunderstood(report, comparison) if judged else any(tally.misunderstood for tally in found):
+        return "a story is misunderstood"
     if any(tally.none_ran for tally in found):
         return "not all tests were run"
     return "not all gates were judged" if _not_judged(report, gates) else ""
@@ -130,9 +134,9 @@ def _failed_tests(
         all_new = f" ({why}, so all count as new)" if gate.name == "new-failures" else ""
         parts = [f"{_join(_of(tally) for tally in failed)} failed"] if failed else []
         return f"{', '.join([*parts, *([in_data] if in_data else [])])}{all_new}"
-    new = _newly_failing(comparison)
+    new = _newly_failing(report, comparison)
     old = sum(len(tally.failed) for tally in failed)
-    old -= sum(number_of(cases.newly_failing) for _, cases in tests_of(comparison))
+    old -= sum(number_of(failing_of(report, cases)) for _, cases in tests_of(comparison))
     data = [f"{in_data} that the base does not have"] if in_data else []
     if not new and not data:
         return f"{_join(_of(tally) for tally in failed)} failed (on the base too)"
@@ -144,13 +148,14 @@ def _of(tally: Tally) -> str:
     return f"{len(tally.failed):,} of {tally.counted(tally.ran)}"
 
 
-def _newly_failing(comparison: Comparison) -> list[str]:
+def _newly_failing(report: Report, comparison: Comparison) -> list[str]:
     """``2 stories newly fail``, ``1 new end-to-end case fails``."""
     told = []
     for name, cases in tests_of(comparison):
         one, many = NAMES[name]
-        new = number_of(case for case in cases.added_failing if case.base_location is None)
-        if broken := number_of(cases.newly_failing) - new:
+        failing = failing_of(report, cases)
+        new = number_of(case for case in failing if case.base_location is None)
+        if broken := number_of(failing) - new:
             told.append(f"{count(broken, one, many)} newly {'fails' if broken == 1 else 'fail'}")
         if new:
             told.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}")
@@ -178,7 +183,7 @@ def _passed(report: Report, compared: Comparison | None) -> str:
         passed = [f"{_join(tally.counted(tally.ran) for tally in others)} passed"] if others else []
         return ", ".join([*(tally.told_not_run for tally in none_ran), *passed])
     if any(tally.failed for tally in found):
-        nothing_new = compared is not None and not _newly_failing(compared)
+        nothing_new = compared is not None and not _newly_failing(report, compared)
         return "nothing fails that passed on the base" if nothing_new else _understood(report)
     return _tested(report)
 
@@ -186,8 +191,8 @@ def _passed(report: Report, compared: Comparison | None) -> str:
 def _tested(report: Report) -> str:
     tested = []
     if report.core and report.core.stories:
-        passed = sum(story.passed for story in report.core.stories)
-        tested.append(f"{passed} of {count(len(report.core.stories), 'story', 'stories')}")
+        outcomes = [story.outcome for story in report.core.stories]
+        tested.append(f"{outcomes.count('passed')} of {count(len(outcomes), 'story', 'stories')}")
     if report.e2e and (ran := report.e2e.passed + report.e2e.failed):
         tested.append(f"{report.e2e.passed} of {count(ran, 'end-to-end case')}")
     if report.batch and report.batch.suites:
@@ -232,6 +237,19 @@ def _uncounted(
         counted = "on the base too" if old else f"that {does} not count{'' if told else f' ({why})'}"
         told.append(f"{count(errors, 'error')} in the data {counted}")
     return [", ".join(told)]
+
+
+def _misunderstood(report: Report, compared: Comparison | None) -> str:
+    """Stories that only a sentence keeps from passing, where they do not count as failed."""
+    stories = sum(len(tally.misunderstood) for tally in tallies(report))
+    if not stories:
+        return ""
+    new = number_of(newly_misunderstood(report, compared)) if compared else stories
+    if not new:
+        return f"{count(stories, *NAMES['core'])} misunderstood on the base too"
+    known = f" ({stories - new:,} more on the base too)" if stories > new else ""
+    passes = "its dialogue passes as written" if new == 1 else "their dialogues pass as written"
+    return f"{count(new, *NAMES['core'])} {'newly ' if compared else ''}misunderstood{known}, {passes}"
 
 
 def _left_open(report: Report, comparison: Comparison | None, gates: Sequence[GateResult], told: str) -> str:

@@ -8,13 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.model import FailedBy
 from turncheck.comparison.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.report.model import CaseResult, Evaluation, Report, Skipped
+    from turncheck.location import Location
+    from turncheck.report.model import CaseResult, Evaluation, Misunderstanding, Report, Skipped
 
 NAMES: Final[dict[Evaluation, tuple[str, str]]] = {
     "core": ("story", "stories"),
@@ -34,6 +36,8 @@ class Tally:
     evaluation: Evaluation
     ran: int
     failed: tuple[FailedBy, ...]
+    misunderstood: tuple[FailedBy, ...] = ()
+    """Stories that a sentence alone keeps from passing, where the settings do not count them as failed."""
     not_run: tuple[FailedBy, ...] = ()
     reason: str = ""
 
@@ -45,6 +49,17 @@ class Tally:
     def counted(self, number: int) -> str:
         """``2 stories``."""
         return count(number, *NAMES[self.evaluation])
+
+    @property
+    def told_passed(self) -> str:
+        """``2 stories``, or ``2 of 3 stories`` where the others are only misunderstood."""
+        others = len(self.misunderstood)
+        return f"{self.ran - others:,} of {self.counted(self.ran)}" if others else self.counted(self.ran)
+
+    @property
+    def told_misunderstood(self) -> str:
+        """``1 story misunderstood``; empty where none is."""
+        return f"{self.counted(len(self.misunderstood))} misunderstood" if self.misunderstood else ""
 
     @property
     def told_not_run(self) -> str:
@@ -62,8 +77,23 @@ def tallies(report: Report) -> tuple[Tally, ...]:
 
 def _stories(report: Report) -> Tally:
     stories = report.core.stories if report.core else ()
-    failed = (FailedBy(what=f"story {story.name}", location=story.location) for story in stories if not story.passed)
-    return Tally("core", len(stories), tuple(failed), reason=_left_out(report, "core", ran=bool(stories)))
+    failed = [FailedBy(what=f"story {one.name}", location=one.location) for one in stories if one.outcome == "failed"]
+    misunderstood = [
+        misunderstood_story(one.name, one.misunderstood, one.location)
+        for one in stories
+        if one.outcome == "misunderstood"
+    ]
+    if report.settings.misunderstood == "fail":
+        failed, misunderstood = [*failed, *misunderstood], []
+    reason = _left_out(report, "core", ran=bool(stories))
+    return Tally("core", len(stories), tuple(failed), tuple(misunderstood), reason=reason)
+
+
+def misunderstood_story(name: str, sentences: Sequence[Misunderstanding], place: Location | None) -> FailedBy:
+    """Return a story that only its sentences keep from passing, with what they were taken for."""
+    told = ["'{}': expected {}, got {}".format(one.text, *expected_and_predicted(one)) for one in sentences]
+    what = "; ".join(told) or "the imported files do not say which sentence"
+    return FailedBy(what=f"story {name}, misunderstood: {what}", location=place)
 
 
 def _end_to_end(report: Report) -> Tally:
@@ -76,7 +106,7 @@ def _end_to_end(report: Report) -> Tally:
     )
     ran = len(cases) - len(skipped)
     reason = _reasons(skipped) or _left_out(report, "e2e", ran=bool(ran))
-    return Tally("e2e", ran, tuple(failed), tuple(map(_skipped_case, skipped)), reason)
+    return Tally("e2e", ran, tuple(failed), not_run=tuple(map(_skipped_case, skipped)), reason=reason)
 
 
 def _batch(report: Report) -> Tally:

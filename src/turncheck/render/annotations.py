@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
+from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
 from turncheck.render.links import repository_path
 from turncheck.render.sinks.plain import one_line
 from turncheck.render.sinks.workflow_command import command
-from turncheck.render.wrong_cases import wrong_tests
+from turncheck.render.wrong_cases import misunderstood_stories, wrong_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ PER_LEVEL: Final = 10
 """GitHub shows ten annotations of a level a step, and drops what follows."""
 _SEVERITIES: Final[dict[str, Level]] = {"error": "error", "warning": "warning", "info": "notice"}
 _TEXT: Final = 300
+_MOST_STORIES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def find_annotations(report: Report, comparison: Comparison | None) -> tuple[Ann
     Findings, failed stories, end-to-end steps and batch cases, and, with a base, sentences that are newly wrong:
     without one, which of the wrong sentences matter to this change is not known.
     """
-    remarks = [*_finding_remarks(report), *_test_remarks(report)]
+    remarks = [*_finding_remarks(report), *_test_remarks(report), *_misunderstood_remarks(report, comparison)]
     if comparison and comparison.judged:
         newly = comparison.examples.newly_failing
         remarks += [_sentence_remark(case, case.location) for case in newly if case.location]
@@ -112,6 +114,26 @@ def _test_remarks(report: Report) -> list[_Remark]:
             if not case.expected:  # no step failed: something kept the case from being run to its end
                 told = one_line(case.actual, _TEXT) or "the case failed"
             remarks.append(("error", title, told, case.location))
+    return remarks
+
+
+def _misunderstood_remarks(report: Report, comparison: Comparison | None) -> list[_Remark]:
+    """Sentences that alone keep stories from passing, as bad as the settings take them."""
+    compared = comparison.misunderstood if comparison and comparison.judged else ()
+    explained = {(one.text, one.location): one for one in compared}
+    level: Level = "error" if report.settings.misunderstood == "fail" else "warning"
+    remarks: list[_Remark] = []
+    for found in misunderstood_sentences(misunderstood_stories(report)):
+        one = explained.get((found.text, found.location), found)
+        names = ", ".join(one_line(story.name, 100) for story in one.stories[:_MOST_STORIES])
+        told = f"'{one_line(one.text, _TEXT)}': expected {one.expected}, got {one.predicted}"
+        if not one.expected:
+            told = "the imported files do not say which sentence"
+        told += "; as written the story passes"
+        for near in one.because[:1]:
+            drew = "near" if near.change == "unchanged" else f"{near.change} in this change:"
+            told += f"; {drew} '{one_line(near.text, _TEXT)}' ({near.intent}, {near.location})"
+        remarks.append((level, f"misunderstood in story {names}", told, one.location))
     return remarks
 
 

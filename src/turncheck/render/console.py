@@ -5,12 +5,14 @@ from __future__ import annotations
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from turncheck.comparison.baseline import WAYS
+from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
@@ -19,12 +21,12 @@ from turncheck.render.main_metrics import main_metrics
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
-from turncheck.render.wrong_cases import wrong_sentences, wrong_tests
+from turncheck.render.wrong_cases import misunderstood_stories, wrong_sentences, wrong_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.comparison.model import CaseChange, Comparison, Verdict
+    from turncheck.comparison.model import CaseChange, Comparison, MisunderstoodSentence, Verdict
     from turncheck.location import Location
     from turncheck.render.causes import Test
     from turncheck.render.links import Links
@@ -92,10 +94,38 @@ def _failures(console: Console, report: Report, compared: Comparison | None) -> 
     shown = [line for group in groups[:_MOST] for line in _tests(group)]
     left = number_of_tests(test for group in groups[_MOST:] for test in group)
     _listed(console, "Failed tests", shown, number_of_tests(tests), left=left)
+    outcome = "" if report.settings.misunderstood == "fail" else ", which does not fail the run"
+    misunderstood = misunderstood_sentences(misunderstood_stories(report))
+    title = f"Misunderstood in stories that pass as written{outcome}"
+    _listed(console, title, map(_misunderstood, _explained(misunderstood, compared)))
     if compared:
         _listed(console, "Newly misclassified", map(_sentence, compared.examples.newly_failing))
     else:
         _listed(console, "Misclassified", map(_sentence, wrong_sentences(report)))
+
+
+def _explained(
+    sentences: Iterable[MisunderstoodSentence], compared: Comparison | None
+) -> Iterable[MisunderstoodSentence]:
+    """The sentences; of the newly misunderstood ones the comparison knows what of the change did it."""
+    known = {(one.text, one.location): one.because for one in compared.misunderstood} if compared else {}
+    for one in sentences:
+        yield msgspec.structs.replace(one, because=known.get((one.text, one.location), one.because))
+
+
+def _misunderstood(sentence: MisunderstoodSentence) -> str:
+    place = _place(sentence.location)
+    stories = ", ".join(text(story.name, 60) for story in sentence.stories[:3])
+    more = f" and {sentence.number - 3:,} more" if sentence.number > 3 else ""
+    if not sentence.expected:
+        return f"{place}story {stories}: the imported files do not say which sentence"
+    near = sentence.because[0] if sentence.because else None
+    how = "" if near is None else f"; near the {near.change} sentence '{text(near.text)}'"
+    if near is not None and near.change == "unchanged":
+        how = f"; near '{text(near.text)}'"
+    where = f" ({text(near.intent)}, {text(str(near.location))})" if near is not None else ""
+    said = f"'{text(sentence.text)}': expected {text(sentence.expected)}, got {text(sentence.predicted)}"
+    return f"{place}{said} (story {stories}{more}{how}{where})"
 
 
 def _listed(

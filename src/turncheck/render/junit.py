@@ -21,6 +21,8 @@ from xml.etree import ElementTree as ET
 from junit_xml import TestCase, TestSuite
 from msgspec.structs import replace
 
+from turncheck.comparison.cases import telling_step
+from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.wording import figure
 from turncheck.render.circumstances import circumstances
 from turncheck.render.junit_names import Named, distinct, path_of_class
@@ -216,14 +218,27 @@ class _Writer:
             yield self._suite("core", written, "core")
 
     def _story(self, case: Named, story: StoryResult, number: int) -> TestCase:
-        wrong = next((step for step in story.steps if not step.passed), None)
+        wrong = telling_step(story)
         place = wrong.location if wrong and wrong.location else story.location
         written = self._case(case, at=place, seconds=self._report.timings.get(f"core[{number}]"))
-        if not story.passed:
+        if story.outcome == "misunderstood":
+            self._misunderstood(written, story, place)
+        elif not story.passed:
             message = f"expected {wrong.wanted}, got {wrong.got}" if wrong else "the story failed"
-            lines = (line for step in story.steps for line in self._step(step))
-            written.add_failure_info(attribute(message), self._text(lines, place), "story")
+            lines = [line for step in story.steps for line in self._step(step)]
+            also = [f"also misunderstood: {line}" for line in self._misheard(story)]
+            written.add_failure_info(attribute(message), self._text([*lines, *also], place), "story")
         return written
+
+    def _misunderstood(self, written: TestCase, story: StoryResult, place: Location) -> None:
+        """Where it is not to fail the run: as skipped, which is how pytest reports an expected failure."""
+        told = self._misheard(story)
+        message = attribute(f"misunderstood: {told[0] if told else 'the imported files do not say which sentence'}")
+        lines = [*told, "With the intents and entities as written the story passes."]
+        if self._report.settings.misunderstood == "fail":
+            written.add_failure_info(message, self._text(lines, place), "misunderstood")
+        else:
+            written.add_skipped_info(message, self._text(lines, place))
 
     def end_to_end(self) -> Iterable[_Suite]:
         if self._report.e2e:
@@ -300,6 +315,20 @@ class _Writer:
         sure = figure(example.predicted.confidence, "score")
         place = self._rooted.location(example.location)
         return f"{place}: {example.text!r}: expected {example.expected.intent}, got {got} ({sure})"
+
+    def _misheard(self, story: StoryResult) -> list[str]:
+        """A line for each sentence that was understood otherwise than written, with what drew it away."""
+        lines = []
+        for one in story.misunderstood:
+            expected, predicted = expected_and_predicted(one)
+            near = "".join(
+                f"; near '{near.text}' ({near.intent}, {self._rooted.location(near.location)})"
+                for near in one.neighbours[:1]
+            )
+            sure = f" ({figure(one.predicted.confidence, 'score')})" if one.predicted.confidence is not None else ""
+            place = self._rooted.location(one.location)
+            lines.append(f"{place}: '{one.text}': expected {expected}, got {predicted}{sure}{near}")
+        return lines
 
     def _step(self, step: StoryStep) -> Iterator[str]:
         if step.passed:

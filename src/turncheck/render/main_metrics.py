@@ -10,7 +10,7 @@ from turncheck.comparison.model import number_of
 from turncheck.comparison.wording import change, figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from turncheck.comparison.metrics import Kind
     from turncheck.comparison.model import ChangedCases, Comparison, MetricDelta
@@ -23,9 +23,17 @@ MARKS: Final[dict[Mark, str]] = {"real gain": "🟢", "real drop": "🔴", "bett
 SHARED: Final = " (shared sentences)"
 """Behind the label of a row whose figures are those of the sentences that both sides judged."""
 _ONLY_IF_ANY: Final = frozenset({"validation.warnings", "core.passed", "e2e.passed", "batch.passed"})
-_OF: Final = {"core.passed": "core.failed", "e2e.passed": "e2e.failed", "batch.passed": "batch.failed"}
+_AS_WRITTEN: Final = "core.as_written.passed"
+_OF: Final = {
+    "core.passed": ("core.failed", "core.misunderstood"),
+    _AS_WRITTEN: ("core.as_written.failed",),
+    "e2e.passed": ("e2e.failed",),
+    "batch.passed": ("batch.failed",),
+}
+"""What is counted beside the passed ones."""
 _TESTS: Final[dict[str, Callable[[Comparison], ChangedCases]]] = {
     "core.passed": lambda comparison: comparison.stories,
+    _AS_WRITTEN: lambda comparison: comparison.stories,
     "e2e.passed": lambda comparison: comparison.e2e,
     "batch.passed": lambda comparison: comparison.batch,
 }
@@ -66,6 +74,8 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
         metric, delta = current.get(name), deltas.get(name)
         if (metric is None and delta is None) or (name in _ONLY_IF_ANY and not _any(name, current, deltas)):
             continue
+        if name == _AS_WRITTEN and not _counts("core.misunderstood", current, deltas):
+            continue  # the dialogue alone says the same as the stories end to end
         on_shared = delta is not None and is_on_shared(delta)
         whole = f"{_base(delta, deltas)} → {_now(metric, current)}"
         base, now = sides_of(delta) if delta and on_shared else (_base(delta, deltas), _now(metric, current))
@@ -123,8 +133,7 @@ def _what_became_of_tests(delta: MetricDelta, comparison: Comparison) -> str:
     tests = _TESTS[delta.name](comparison)
     parts = []
     if delta.shared is not None:
-        repaired = (*tests.better, *(case for case in tests.edited if case.passed and not case.base_passed))
-        numbers = ((number_of(tests.became_wrong), "broke"), (number_of(repaired), "repaired"))
+        numbers = _changed_sides(tests, as_written=delta.name == _AS_WRITTEN)
         parts += [f"{number:,} {word}" for number, word in numbers if number]
     if tests.added:
         failing = number_of(case for case in tests.added_failing if case.base_location is None)
@@ -135,10 +144,26 @@ def _what_became_of_tests(delta: MetricDelta, comparison: Comparison) -> str:
     return f"; {', '.join(parts)}" if parts else ""
 
 
+def _changed_sides(tests: ChangedCases, *, as_written: bool) -> Iterable[tuple[int, str]]:
+    """How many tests of both sides broke and how many were repaired, end to end or as written."""
+    both = (*tests.worse, *tests.better, *tests.edited, *(case for case in tests.misunderstood if case.base_location))
+    if as_written:
+        yield number_of(case for case in both if case.failed and not case.base_failed), "broke"
+        yield number_of(case for case in both if case.base_failed and not case.failed), "repaired"
+        return
+    yield number_of(case for case in both if case.failed and case.base_passed), "broke"
+    yield number_of(case for case in both if case.misunderstood and case.base_passed), "misunderstood"
+    yield number_of(case for case in both if case.passed and not case.base_passed), "repaired"
+
+
 def _any(name: str, current: dict[str, Metric], deltas: dict[str, MetricDelta]) -> bool:
     """Whether there is anything to count: warnings at all, tests that ran."""
-    names = (name, _OF.get(name, name))
-    return any((n in current and current[n].value) or (n in deltas and deltas[n].base) for n in names)
+    return any(_counts(counted, current, deltas) for counted in (name, *_OF.get(name, ())))
+
+
+def _counts(name: str, current: dict[str, Metric], deltas: dict[str, MetricDelta]) -> bool:
+    """Whether a figure is anything but 0 on either side."""
+    return bool((name in current and current[name].value) or (name in deltas and deltas[name].base))
 
 
 def _named(report: Report) -> list[tuple[str, str, str]]:
@@ -151,6 +176,7 @@ def _named(report: Report) -> list[tuple[str, str, str]]:
         rows += [(label, name if len(scores) > 1 else "", f"nlu.{kind}.{name}.f1") for name in scores]
     rows += [
         ("Stories passed", "", "core.passed"),
+        ("Stories passed as written", "", _AS_WRITTEN),
         ("End-to-end cases passed", "", "e2e.passed"),
         ("Batch cases passed", "", "batch.passed"),
         ("Errors in the data", "", "validation.errors"),
@@ -163,16 +189,16 @@ def _now(metric: Metric | None, current: dict[str, Metric]) -> str:
     if metric is None:
         return "not run"
     shown = figure(metric.value, metric.kind)
-    failed = current.get(_OF.get(metric.name, ""))
-    return f"{shown}/{figure(metric.value + failed.value, 'count')}" if failed else shown
+    others = [current[name].value for name in _OF.get(metric.name, ()) if name in current]
+    return f"{shown}/{figure(metric.value + sum(others), 'count')}" if others else shown
 
 
 def _base(delta: MetricDelta | None, deltas: dict[str, MetricDelta]) -> str:
     if delta is None or delta.base is None:
         return "–"
     shown = figure(delta.base, delta.kind)
-    failed = deltas.get(_OF.get(delta.name, ""))
-    return f"{shown}/{figure(delta.base + (failed.base or 0), 'count')}" if failed else shown
+    others = [deltas[name].base or 0 for name in _OF.get(delta.name, ()) if name in deltas]
+    return f"{shown}/{figure(delta.base + sum(others), 'count')}" if others else shown
 
 
 def mark(delta: MetricDelta) -> Mark:

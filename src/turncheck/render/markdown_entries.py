@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.wording import count
 from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, ticked, trusted
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         FailedBy,
         FindingChange,
         GateResult,
+        MisunderstoodSentence,
         Named,
         SettingChange,
         TrainingChange,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from turncheck.location import Location
     from turncheck.render.causes import Test
     from turncheck.render.links import Links
-    from turncheck.report.model import Skipped, Substitution
+    from turncheck.report.model import Misunderstanding, Skipped, Substitution
 
 _MOST_BEHIND: Final = 5
 """A failed gate names so many of the things that failed it; all of them stand in verdict.json."""
@@ -83,13 +85,36 @@ class Entries:
     def step(self, kind: str, case: CaseChange) -> Markdown:
         """A story, end-to-end or batch case, with the first step that failed."""
         head = self._test(kind, case)
+        if case.misunderstood:
+            told = trusted(": the dialogue passes, a sentence is misunderstood")
+            return join([head, told, self.place(case.location)])
         if case.passed or not (case.expected or case.actual):
             return join([head, self.place(case.location)])
-        told = [trusted(": expected "), code(case.expected), trusted(", got "), code(case.actual)]
+        what = [trusted(": expected "), code(case.expected), trusted(", got "), code(case.actual)]
         if not case.expected:  # no step failed: something kept the case from being run to its end
-            told = [trusted(": "), code(case.actual)]
+            what = [trusted(": "), code(case.actual)]
         how = join([trusted(" "), prose(case.remark)]) if case.remark else trusted("")
-        return join([head, *told, how, self.place(case.location)])
+        return join([head, *what, how, self.place(case.location), *map(self._also_misunderstood, case.sentences)])
+
+    def _also_misunderstood(self, sentence: Misunderstanding) -> Markdown:
+        """What is wrong with a story whose dialogue fails as well."""
+        expected, predicted = map(code, expected_and_predicted(sentence))
+        told = [trusted("\n  - also misunderstood: "), code(sentence.text), trusted(": expected "), expected]
+        return join([*told, trusted(", got "), predicted, self.place(sentence.location)])
+
+    def misunderstood(self, sentence: MisunderstoodSentence) -> Markdown:
+        """A sentence that keeps stories from passing, those stories, and what drew it away."""
+        names = [code(story.name) for story in sentence.stories[:_MOST_SHOWN]]
+        more = sentence.number - len(names)
+        stories = join(names, ", ") if not more else join([join(names, ", "), trusted(f" and {more:,} more")])
+        number = "story" if sentence.number == 1 else f"{sentence.number:,} stories"
+        spoilt, place = join([trusted(f"{number} "), stories]), self.place(sentence.location)
+        if not sentence.expected:
+            return join([spoilt, trusted(": the imported files do not say which sentence"), place])
+        sure = trusted(f" ({sentence.confidence:.2f})" if sentence.confidence is not None else "")
+        head = [code(sentence.text), trusted(": expected "), code(sentence.expected), trusted(", got ")]
+        line = join([*head, code(sentence.predicted), sure, trusted(" in "), spoilt, place])
+        return join([line, *(join([trusted("\n  - "), self.training(change)]) for change in sentence.because)])
 
     def steps(self, tests: Sequence[Test]) -> Markdown:
         """Tests that fail alike, as one entry: what went wrong, then who fails because of it."""
@@ -122,14 +147,16 @@ class Entries:
 
     def edited(self, kind: str, case: CaseChange) -> Markdown:
         """A case that is not the one it was, with its result on both sides."""
-        sides = f"{_side(case.base_passed)} on the base, {_side(case.passed)} now"
+        was = _side(case.base_passed, case.base_misunderstood)
+        sides = f"{was} on the base, {_side(case.passed, case.misunderstood)} now"
         how = " and ".join(case.edits)
         told = trusted(f" ({how}){and_copies(case)}: {sides}")
         return join([trusted(f"{kind} "), code(case.name), told, self.place(case.location)])
 
     def gone(self, kind: str, case: CaseChange) -> Markdown:
         """A test that only the base has."""
-        how = trusted(f"{and_copies(case)}, {'passed' if case.base_passed else 'failed'} on the base")
+        was = "misunderstood" if case.base_misunderstood else "passed" if case.base_passed else "failed"
+        how = trusted(f"{and_copies(case)}, {was} on the base")
         return join([trusted(f"{kind} "), code(case.name), how, self.place(case.base_location, base=True)])
 
     def training(self, change: TrainingChange) -> Markdown:
@@ -262,5 +289,7 @@ def _more(number: int) -> list[Markdown]:
     return [trusted(f"… and {number - _MOST_SHOWN:,} more")] if number > _MOST_SHOWN else []
 
 
-def _side(passed: bool | None) -> str:
+def _side(passed: bool | None, misunderstood: bool) -> str:
+    if misunderstood:
+        return "misunderstood"
     return {True: "right", False: "wrong", None: "not there"}[passed]

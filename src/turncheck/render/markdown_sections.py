@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from turncheck.comparison.cases import findings_worst_first
+from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.wording import count
 from turncheck.render.causes import findings_by_cause, number_of_tests, tests_by_cause
 from turncheck.render.main_metrics import main_metrics
@@ -16,13 +17,20 @@ from turncheck.render.markdown_entries import Entries, bullets, row, skipped, su
 from turncheck.render.markdown_tables import confusion_table, intent_table, marked
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.sections import BUILT, Section
-from turncheck.render.sinks.markdown import Markdown, code_cell, join, link, prose, ticked, trusted
-from turncheck.render.wrong_cases import wrong_sentences, wrong_tests
+from turncheck.render.sinks.markdown import Markdown, code, code_cell, join, link, prose, ticked, trusted
+from turncheck.render.wrong_cases import misunderstood_stories, wrong_sentences, wrong_tests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from turncheck.comparison.model import CaseChange, ChangedCases, Comparison, FindingChange, Verdict
+    from turncheck.comparison.model import (
+        CaseChange,
+        ChangedCases,
+        Comparison,
+        FindingChange,
+        MisunderstoodSentence,
+        Verdict,
+    )
     from turncheck.finding import Finding
     from turncheck.location import Location
     from turncheck.render.causes import Test
@@ -30,9 +38,10 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 DEGRADATION: Final = (
-    "method", "confusions", "intents", "still_found", "still_wrong", "still_failing", "substituted", "edited", "right",
-    "gone", "names", "notes", "uncovered", "skipped", "remarks", "findings", "labels", "wrong", "gone_tests",
-    "collisions", "failing", "errors", "gates", "metrics", "settings",
+    "method", "confusions", "intents", "still_found", "still_wrong", "still_misunderstood", "still_failing",
+    "substituted", "edited", "right", "gone", "names", "notes", "uncovered", "skipped", "remarks", "findings",
+    "labels", "wrong", "gone_tests", "collisions", "misunderstood", "failing", "errors", "gates", "metrics",
+    "settings",
 )  # fmt: skip
 """Who gives up entries first: details, then what was wrong already, what became right, what became wrong, the gates."""
 
@@ -132,6 +141,8 @@ class _Writer:
         yield from self._in_the_data(findings_worst_first(report), new=False)
         tests, wrong = wrong_tests(report), wrong_sentences(report)
         yield self._failing("failing", "Failing tests", tests)
+        sentences = misunderstood_sentences(misunderstood_stories(report))
+        yield self._misunderstood("misunderstood", "Sentences misunderstood in stories", sentences, report)
         title = f"Misclassified sentences ({len(wrong)})"
         yield self.listed("wrong", title, wrong, self.entries.sentence)
 
@@ -154,6 +165,16 @@ class _Writer:
         section = self.listed(name, f"{title} ({number})", groups, self.entries.steps, unfolded=unfolded)
         return replace(section, total=number, weights=tuple(map(number_of_tests, groups)))
 
+    def _misunderstood(
+        self, name: str, title: str, sentences: Sequence[MisunderstoodSentence], report: Report, **how: int
+    ) -> Section:
+        """The sentences that alone keep stories from passing, and what that means for the run."""
+        outcome = "this fails the run" if report.settings.misunderstood == "fail" else "this does not fail the run"
+        setting = join([code(f"misunderstood: {report.settings.misunderstood}"), trusted(f": {outcome}.\n")])
+        told = join([trusted("With the intents and entities as written these stories pass; "), setting])
+        listed = self.listed(name, f"{title} ({len(sentences)})", sentences, self.entries.misunderstood, **how)
+        return replace(listed, header=told)
+
     def changes(self, report: Report, compared: Comparison) -> Iterable[Section]:
         """Against a base: what changed sides."""
         entries = self.entries
@@ -161,6 +182,8 @@ class _Writer:
         yield self.listed("settings", "", changed, entries.setting, unfolded=BUILT)
         failing = _newly_failing(compared)
         yield self._failing("failing", "Newly failing tests", failing)
+        title = "Sentences newly misunderstood in stories"
+        yield self._misunderstood("misunderstood", title, compared.misunderstood, report)
         collisions = compared.collisions
         title = f"Intents that began to collide ({len(collisions)})"
         yield self.listed("collisions", title, collisions, entries.collision)
@@ -197,7 +220,8 @@ class _Writer:
         yield Section("right", trusted(title), bullets(right[:BUILT]), total, self.where, 0)
         kinds = (*_tests(compared), ("sentence", compared.examples))
         # Those that broke stand above already.
-        edited = [(kind, case) for kind, cases in kinds for case in cases.edited if case.passed or not case.base_passed]
+        told = {id(case) for _, cases in kinds for case in (*cases.became_wrong, *cases.newly_misunderstood)}
+        edited = [(kind, case) for kind, cases in kinds for case in cases.edited if id(case) not in told]
         title = f"Edited or renamed ({number_of_tests(edited)})"
         yield self.listed("edited", title, edited, lambda case: entries.edited(*case), unfolded=0)
         gone = compared.gone_findings
@@ -216,6 +240,10 @@ class _Writer:
         new = {(kind, case.name, case.location) for kind, case in _newly_failing(compared)}
         tests = [(kind, case) for kind, case in wrong_tests(report) if (kind, case.name, case.location) not in new]
         yield self._failing("still_failing", "Tests that fail on the base too", tests, unfolded=0)
+        new_ones = {(case.name, case.location) for case in compared.stories.newly_misunderstood}
+        old = [case for case in misunderstood_stories(report) if (case.name, case.location) not in new_ones]
+        title = "Sentences misunderstood in stories on the base too"
+        yield self._misunderstood("still_misunderstood", title, misunderstood_sentences(old), report, unfolded=0)
         newly = {(case.name, case.location) for case in compared.examples.newly_failing}
         wrong = [case for case in wrong_sentences(report) if (case.name, case.location) not in newly]
         title = f"Sentences misclassified on the base too ({len(wrong)})"
@@ -252,8 +280,9 @@ class _Writer:
         tests = wrong_tests(report) if compared is None else _newly_failing(compared)
         wrong = wrong_sentences(report) if compared is None else compared.examples.newly_failing
         found = findings_worst_first(report) if compared is None else compared.new_findings
+        stories = misunderstood_stories(report) if compared is None else compared.stories.newly_misunderstood
         places = [case.location for group in tests_by_cause(tests)[: self.unfolded] for _, case in group]
-        places += [case.location for case in wrong[: self.unfolded]]
+        places += [case.location for cases in (stories, wrong) for case in cases[: self.unfolded]]
         for _, severity, _ in _IN_THE_DATA[:2]:
             groups = findings_by_cause([finding for finding in found if finding.severity == severity])
             places += [finding.location for group in groups[: self.unfolded] for finding in group]

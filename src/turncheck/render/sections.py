@@ -19,8 +19,8 @@ class Section:
     """Entries of one kind under a title.
 
     The first ``unfolded`` entries are in plain sight, the others in a ``<details>`` below them; with ``unfolded`` 0 the
-    title itself is what unfolds. ``header`` makes it a table (entries are its rows). ``total`` counts all entries there
-    are; ``where`` says where those are that are not shown.
+    title itself is what unfolds. ``header`` stands above the entries: that of a table whose rows they are, or a line.
+    ``total`` counts all entries there are; ``where`` says where those are that are not shown.
     """
 
     name: str

@@ -28,6 +28,9 @@ def _figures(core: Core, engine: EngineInfo | None) -> Iterator[str]:
     right = sum(story.passed for story in judged)
     warned = sum(story.warned for story in judged)
     yield f"Stories: {right} of {len(judged)} right{f', {warned} of them with a warning' if warned else ''}"
+    misunderstood = sum(story.outcome == "misunderstood" for story in judged)
+    if misunderstood:
+        yield f"  {right + misunderstood} with the intents and entities as written: {misunderstood} misunderstood only"
     duplicates = len(core.stories) - len(judged)
     if duplicates:
         yield f"  {duplicates} more are the same as others to every policy and count once, as in Rasa."

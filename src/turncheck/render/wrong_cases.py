@@ -13,13 +13,21 @@ if TYPE_CHECKING:
 
 
 def wrong_tests(report: Report) -> list[tuple[str, CaseChange]]:
-    """Stories, end-to-end and batch cases that fail, with what they are called, in the report's order."""
+    """Stories, end-to-end and batch cases that fail, with what they are called, in the report's order.
+
+    Stories that are only misunderstood are a class of their own: :func:`misunderstood_stories`.
+    """
     kinds = (
         ("story", story_cases(report)),
         ("end-to-end case", end_to_end_cases(report)),
         ("batch case", batch_cases(report)),
     )
-    return [(kind, _wrong(case)) for kind, cases in kinds for case in cases if not case.passed]
+    return [(kind, _wrong(case)) for kind, cases in kinds for case in cases if case.failed]
+
+
+def misunderstood_stories(report: Report) -> list[CaseChange]:
+    """Stories that fail only because a sentence is understood otherwise than written."""
+    return [_wrong(case) for case in story_cases(report) if case.misunderstood]
 
 
 def wrong_sentences(report: Report) -> list[CaseChange]:
@@ -40,4 +48,7 @@ def _wrong(case: Case) -> CaseChange:
         confidence=case.confidence,
         remark=case.remark,
         copies=case.copies,
+        misunderstood=case.misunderstood,
+        base_misunderstood=case.misunderstood,
+        sentences=case.sentences,
     )

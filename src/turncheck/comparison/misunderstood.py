@@ -1,0 +1,85 @@
+"""Sentences of stories that were understood otherwise than written: each once, with the stories that it spoils."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.model import CaseChange, MisunderstoodSentence, Named, TrainingChange
+from turncheck.location import Location
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from turncheck.comparison.explanations import Explainer
+    from turncheck.report.model import EntitySpan, Misunderstanding
+
+
+def misunderstood_sentences(
+    stories: Iterable[CaseChange], explainer: Explainer | None = None
+) -> tuple[MisunderstoodSentence, ...]:
+    """Gather the misunderstood sentences of stories, those that spoil most stories first.
+
+    A story of which imported files do not tell the sentence has an entry of its own, without one. Without an
+    ``explainer`` nothing is known of a change: what drew a sentence away is the training sentence nearest to it.
+    """
+    found: dict[tuple[str, str, str], list[tuple[Misunderstanding, CaseChange]]] = {}
+    unknown: list[MisunderstoodSentence] = []
+    for story in stories:
+        if not story.sentences:
+            unknown.append(_unknown(story))
+        for sentence in story.sentences:
+            found.setdefault((sentence.text, *expected_and_predicted(sentence)), []).append((sentence, story))
+    gathered = [_gathered(expected, predicted, told, explainer) for (_, expected, predicted), told in found.items()]
+    return (*sorted(gathered, key=lambda sentence: -sentence.number), *unknown)
+
+
+def _unknown(story: CaseChange) -> MisunderstoodSentence:
+    place = story.location or Location("")
+    return MisunderstoodSentence(
+        text="", location=place, expected="", predicted="", stories=(Named(name=story.name, location=story.location),)
+    )
+
+
+def _gathered(
+    expected: str, predicted: str, told: Sequence[tuple[Misunderstanding, CaseChange]], explainer: Explainer | None
+) -> MisunderstoodSentence:
+    sentence = told[0][0]
+    stories = dict.fromkeys(Named(name=story.name, location=story.location) for _, story in told)
+    return MisunderstoodSentence(
+        text=sentence.text,
+        location=sentence.location,
+        expected=expected,
+        predicted=predicted,
+        confidence=sentence.predicted.confidence,
+        because=explainer.drew_away(sentence) if explainer else _nearest(sentence),
+        stories=tuple(stories),
+        copies=sum(story.copies for _, story in told),
+    )
+
+
+def _nearest(sentence: Misunderstanding) -> tuple[TrainingChange, ...]:
+    return tuple(
+        TrainingChange(
+            change="unchanged", text=near.text, intent=near.intent, location=near.location, similarity=near.similarity
+        )
+        for near in sentence.neighbours[:1]
+    )
+
+
+def expected_and_predicted(sentence: Misunderstanding) -> tuple[str, str]:
+    """Say what was expected and what was understood instead: an intent, a response, or entities.
+
+    Of a fallback the intent is named that was not sure enough.
+    """
+    expected, predicted = sentence.expected, sentence.predicted
+    if predicted.fallback:
+        return expected.intent or "", f"nlu_fallback, else {predicted.intent}" if predicted.intent else "nothing"
+    if expected.intent != predicted.intent:
+        return expected.intent or "", predicted.intent or "nothing"
+    if expected.response is not None and predicted.response not in {None, expected.response}:
+        return expected.response, predicted.response or "nothing"
+    return _entities(sentence.text, expected.entities), _entities(sentence.text, predicted.entities)
+
+
+def _entities(text: str, entities: Sequence[EntitySpan]) -> str:
+    return "; ".join(f"{text[one.start : one.end] or one.value} ({one.entity})" for one in entities) or "no entity"
