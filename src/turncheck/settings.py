@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.errors import UserError
 from turncheck.secret import Secret, read_secret, remember_guessed
-from turncheck.suggestions import suggestion
+from turncheck.suggestions import not_one_of, suggestion
 
 if TYPE_CHECKING:
     from turncheck.location import Location
@@ -24,8 +24,15 @@ FILE_NAME: Final = "turncheck.yml"
 EVALUATIONS: Final = ("validate", "nlu", "core", "e2e")
 FAIL_ON: Final = ("errors", "test-failures", "new-failures", "gone-tests", "none")
 
+_MOST_SHOWN: Final = 80
+"""So many characters of a wrong value are shown."""
+
 Parser = Callable[[Any], Any]
 JunitFlavour = Literal["common", "xunit"]
+
+
+class WrongWordError(ValueError):
+    """A word that is none of the choices: the message names it, and is the whole sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,11 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
 def _switch(value: Any) -> bool:
     if isinstance(value, bool):
         return value
@@ -79,7 +91,7 @@ def _whole(least: int) -> Parser:
 def _one_of(*choices: str) -> Parser:
     def parse(value: Any) -> str:
         if not isinstance(value, str) or value not in choices:
-            raise ValueError(f"expected one of: {', '.join(choices)}")
+            raise WrongWordError(not_one_of(_text(value), choices))
         return value
 
     return parse
@@ -110,7 +122,7 @@ def _words(*choices: str) -> Parser:
         words = _items(value, r"[\s,]+")
         for word in words:
             if choices and word not in choices:
-                raise ValueError(f"'{word}' is none of: {', '.join(choices)}")
+                raise WrongWordError(not_one_of(word, choices))
         return tuple(dict.fromkeys(words))
 
     return parse
@@ -119,7 +131,8 @@ def _words(*choices: str) -> Parser:
 def _fail_on(value: Any) -> tuple[str, ...]:
     words: tuple[str, ...] = _words(*FAIL_ON)(value)
     if "none" in words and len(words) > 1:
-        raise ValueError("'none' stands alone")
+        others = " and ".join(f"'{word}'" for word in words if word != "none")
+        raise WrongWordError(f"'none' cannot be combined with {others}")
     return words
 
 
@@ -365,8 +378,9 @@ def _parse(
         try:
             parsed[name.replace("-", "_")] = known[name].parse(value)
         except ValueError as error:
+            complete = isinstance(error, WrongWordError) or known[name].is_private
             raise UserError(
-                f"{called(name)}: {error}" + ("" if known[name].is_private else f", not {value!r}"),
+                f"{called(name)}: {error}" + ("" if complete else f", not {_shown(value)}"),
                 location=locate(name) if locate else None,
             ) from None
     return parsed

@@ -40,6 +40,14 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"Did you mean '{near[0]}'?" if near else ""
 
 
+def not_one_of(word: str, choices: Iterable[str]) -> str:
+    """Return the sentence that refuses a word: what there is to choose from, and what was meant."""
+    allowed = tuple(choices)
+    shown = word if len(word) <= _LONGEST else f"{word[:_LONGEST]}…"
+    near = suggestion(word, allowed)
+    return f"'{shown}' is not one of: {', '.join(allowed)}." + (f" {near}" if near else "")
+
+
 def nearest(name: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
     """Return up to ``most`` known names that this one is close to, the closest first; mostly there is none."""
     text = str(name)

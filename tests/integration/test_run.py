@@ -149,7 +149,7 @@ def test_every_healthy_recorded_project_is_measured(project: Path, tmp_path: Pat
         (["--baseline", "broken.json"], "baseline: broken.json is not a report of turncheck"),
         (["--thresholds", "nlu.intents.f2 >= 0.5"], "nlu.intents.f2"),
         (["--folds", "one"], "--folds: expected a whole number"),
-        (["--fail-on", "everything"], "none of: errors"),
+        (["--fail-on", "everything"], "not one of: errors"),
         (["--unknown"], "--unknown"),
     ],
 )
