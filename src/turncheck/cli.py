@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import threading
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from turncheck import __version__, interrupts
+from turncheck.commands.parser import Parser
 from turncheck.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError, lack_of_room
 from turncheck.temporary import clear_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser that takes no abbreviations, and whose help is coloured where somebody looks at it."""
-
-    def __init__(self, *args: object, **options: object) -> None:
-        options.setdefault("allow_abbrev", False)
-        super().__init__(*args, **options)  # type: ignore[arg-type]  # handed through as argparse takes them
-
-    def format_help(self) -> str:
-        """Colour the help on a terminal; Rich is imported for that alone."""
-        if sys.stdout.isatty():
-            from rich_argparse import RawDescriptionRichHelpFormatter  # noqa: PLC0415 - only for people who look
-
-            self.formatter_class = RawDescriptionRichHelpFormatter
-        return super().format_help()
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong and how to get help, without the whole usage."""
-        self.exit(EXIT_NOT_DONE, f"{self.prog}: error: {message}\nSee `{self.prog} --help`.\n")
 
 
 def build_parser(command: str | None = None) -> Parser:

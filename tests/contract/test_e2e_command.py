@@ -199,8 +199,8 @@ def test_a_failed_case_ends_with_1_and_shows_its_difference(project: Path, capsy
         (["tests/e2e_test_cases.yml::gretes"], "Did you mean 'greets'?"),
         (["--domain", "missing.yml"], "'missing.yml' of --domain does not exist"),
         (["--action-endpoint", "nowhere"], "not an address of an action server"),
-        (["--repeat", "0"], "0 is less than 1"),
-        (["--timeout", "soon"], "no number of seconds"),
+        (["--repeat", "0"], "--repeat: expected a whole number, at least 1, not '0'"),
+        (["--timeout", "soon"], "expected a number of seconds above 0, not 'soon'"),
     ],
 )
 def test_what_cannot_be_done_ends_with_2_and_says_why(

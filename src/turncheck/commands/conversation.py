@@ -22,6 +22,7 @@ from turncheck.commands.shared_flags import (
     not_negative,
     screen_of,
 )
+from turncheck.commands.word_order import holds_test_cases
 
 if TYPE_CHECKING:
     from turncheck.assistants import AssistantOptions
@@ -65,6 +66,7 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         metavar="PATH",
         help="file or folder of cases, or file.yml::name (default: tests/e2e_test_cases.yml)",
     )
+    parser.recognise("paths", holds_test_cases)
     group = _add_assistant(parser)
     group.add_argument(
         "--remote-storage",
@@ -181,5 +183,5 @@ def _seconds(written: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"'{written}' is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, not '{written}'")
     return seconds

@@ -19,6 +19,7 @@ from turncheck.commands.shared_flags import (
     add_verbosity,
     at_least_one,
     screen_of,
+    whole_number,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def add_train_core_flags(parser: argparse.ArgumentParser) -> None:
     compare.add_argument("--runs", type=at_least_one, default=3, metavar="N", help="repetitions (default: 3)")
     compare.add_argument(
         "--percentages",
-        type=int,
+        type=whole_number,
         nargs="+",
         action="extend",
         metavar="N",

@@ -18,7 +18,9 @@ from turncheck.commands.shared_flags import (
     add_verbosity,
     at_least_two,
     not_negative,
+    number,
     screen_of,
+    whole_number,
 )
 
 if TYPE_CHECKING:
@@ -58,10 +60,10 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     add_custom_code_flag(measure)
     measure.add_argument("--pretrained", action="store_true", help="score spaCy's and Duckling's entities too")
     compare = parser.add_argument_group("comparing pipelines")
-    compare.add_argument("-r", "--runs", type=int, default=3, metavar="N", help="repetitions (default: 3)")
+    compare.add_argument("-r", "--runs", type=whole_number, default=3, metavar="N", help="repetitions (default: 3)")
     compare.add_argument(
         *("-p", "--percentages"),
-        type=int,
+        type=whole_number,
         nargs="+",
         action="extend",
         metavar="N",
@@ -97,9 +99,9 @@ def add_data_split(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_project(parser)
     parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="file or folder with NLU data (default: data)")
     parser.add_argument(
-        "--training-fraction", type=float, default=0.8, metavar="SHARE", help="share to train on (default: 0.8)"
+        "--training-fraction", type=number, default=0.8, metavar="SHARE", help="share to train on (default: 0.8)"
     )
-    parser.add_argument("--random-seed", type=int, metavar="N", help="makes the same split again")
+    parser.add_argument("--random-seed", type=whole_number, metavar="N", help="makes the same split again")
     parser.add_argument(
         "--out", type=Path, default=Path("train_test_split"), metavar="DIR", help="folder (default: train_test_split)"
     )

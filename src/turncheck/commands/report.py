@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.run import add_setting
-from turncheck.commands.shared_flags import add_verbosity, screen_of
+from turncheck.commands.shared_flags import add_verbosity, at_least_one, screen_of
 from turncheck.settings import options
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def _add_import(kinds: argparse._SubParsersAction[Any]) -> None:
         description="Make report.json of the files that `rasa test` wrote, to compare, judge and publish it.",
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="what `rasa test --out` named")
+    parser.recognise("folder", os.path.isdir)
     parser.add_argument(
         "--project",
         type=Path,
@@ -97,7 +98,7 @@ def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument("report", nargs="?", type=Path, metavar="REPORT", help="a report.json, or the folder it is in")
     parser.add_argument("--repository", metavar="OWNER/NAME", help="on GitHub (default: GITHUB_REPOSITORY)")
-    parser.add_argument("--pull-request", type=int, metavar="N", help="where REPORT is posted")
+    parser.add_argument("--pull-request", type=at_least_one, metavar="N", help="where REPORT is posted")
     parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare REPORT with (path or https URL)")
     for name in PUBLISHED:
         add_setting(parser, name, options()[name])

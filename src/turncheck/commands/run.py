@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.shared_flags import add_verbosity
+from turncheck.commands.word_order import PROJECT, looks_like_project
 from turncheck.errors import UserError
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
         help="the main job: every evaluation the project has files for, then report and gates",
         description="Validate, evaluate, compare, judge; write the report and its renderings.",
     )
-    run.add_argument("folder", nargs="?", metavar="PROJECT", help="the assistant's folder (default: .)")
+    run.add_argument("folder", nargs="?", metavar=PROJECT, help="the assistant's folder (default: .)")
+    run.recognise("folder", looks_like_project)
     run.add_argument("--project", metavar="DIR", help="the same, as a flag")
     for title, names in GROUPS.items():
         group = run.add_argument_group(title)

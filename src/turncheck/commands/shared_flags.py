@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from turncheck.screen import Screen
 
+_MOST_SHOWN = 80
+"""So many characters of a wrong value are shown."""
+
 Group = argparse._ArgumentGroup | argparse.ArgumentParser  # noqa: SLF001 - argparse names its groups nowhere else
+
+
+def whole_number(text: str) -> int:
+    """Read a whole number."""
+    return _whole(text, None)
 
 
 def not_negative(text: str) -> int:
@@ -27,14 +37,22 @@ def at_least_two(text: str) -> int:
     return _whole(text, 2)
 
 
-def _whole(text: str, least: int) -> int:
+def number(text: str) -> float:
+    """Read a number; infinity and what is not a number are none."""
     try:
-        number = int(text)
+        value = float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number") from None
-    if number < least:
-        raise argparse.ArgumentTypeError(f"{number} is less than {least}")
-    return number
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"expected a number, not '{text[:_MOST_SHOWN]}'")
+    return value
+
+
+def _whole(text: str, least: int | None) -> int:
+    wanted = "expected a whole number" + (f", at least {least}" if least is not None else "")
+    if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text) or (least is not None and int(text) < least):
+        raise argparse.ArgumentTypeError(f"{wanted}, not '{text[:_MOST_SHOWN]}'")
+    return int(text)
 
 
 def add_project(group: Group) -> None:
@@ -70,7 +88,7 @@ def add_model(group: Group) -> None:
 
 def add_seed(group: Group, of_what: str) -> None:
     """Add the seed."""
-    group.add_argument("--seed", type=int, default=42, metavar="N", help=f"of {of_what} (default: 42)")
+    group.add_argument("--seed", type=whole_number, default=42, metavar="N", help=f"of {of_what} (default: 42)")
 
 
 def add_augmentation(group: Group) -> None:
