@@ -19,7 +19,7 @@ from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, na
 from turncheck.project.reader import read_project
 from turncheck.remote_models import fetch_model
 from turncheck.render.engine_text import engine_lines
-from turncheck.render.sinks.terminal import text
+from turncheck.render.sinks.terminal import place, text
 from turncheck.temporary import temporary_folder
 from turncheck.trainable import ensure_readable, ensure_trainable
 
@@ -169,4 +169,5 @@ def _ensure_endpoints_are_read(project: Project, screen: Screen) -> None:
             continue
         if finding.severity == "error":
             raise UserError(finding.message.rstrip("."), location=finding.location, remedy=finding.hint or None)
-        screen.note(text(f"{finding.location}: {finding.severity}: {finding.message} {finding.hint}", 600))
+        told = f"{finding.severity}: {finding.message} {finding.hint}"
+        screen.note(f"{place(finding.location, str(project.root))}: {text(told, 600)}")

@@ -13,8 +13,7 @@ from turncheck.engines.base import CutShortError
 from turncheck.errors import UserError
 from turncheck.files import write_file
 from turncheck.measured import end_with, not_run
-from turncheck.nlu_commands import measure_nlu, write_test_files
-from turncheck.render.nlu_text import nlu_text
+from turncheck.nlu_commands import measure_nlu, tell_nlu, write_test_files
 from turncheck.render.not_run import not_run_text
 from turncheck.report.codec import encode
 from turncheck.report.model import EngineInfo, Report, Skipped
@@ -39,7 +38,7 @@ def run_test_both(
     """
     report, stopped = measure_core(core, screen)
     write_core_files(report, core_output, screen)
-    tell_core(report)
+    tell_core(report, core.project)
     if stopped is None:
         report, stopped = _with_nlu(report, nlu, replace(nlu_output, json=None), screen)
     else:
@@ -62,7 +61,7 @@ def _with_nlu(
         stopped = CutShortError(error)
         return _without_nlu(report, stopped), stopped
     write_test_files(nlu, output, screen)
-    sys.stdout.write(nlu_text(nlu.nlu, nlu.engine) if nlu.nlu is not None else not_run_text(nlu))
+    tell_nlu(nlu, options.project)
     both = structs.replace(
         nlu, engine=_of_both(report.engine, nlu.engine), core=report.core, coverage=report.coverage, seed=report.seed
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -38,13 +39,14 @@ def run_command_line(arguments: Sequence[str]) -> int:
     if list(arguments) == ["--version"]:
         sys.stdout.write(f"turncheck {__version__}\n")
         return EXIT_OK
+    namespace = argparse.Namespace()
     try:
-        code = _dispatch(build_parser(arguments[0] if arguments else None), arguments)
+        code = _dispatch(build_parser(arguments[0] if arguments else None), arguments, namespace)
         sys.stdout.flush()  # what cannot be written shows here, and not when nobody listens any more
     except SystemExit as done:  # argparse ends this way, with the help or an error already printed
         return done.code if isinstance(done.code, int) else EXIT_NOT_DONE
     except UserError as error:
-        _say(f"error: {error}")
+        _say(f"error: {error.seen_from_above(_project(namespace))}")
         return EXIT_NOT_DONE
     except KeyboardInterrupt:
         return _interrupted()
@@ -79,8 +81,14 @@ def _interrupted() -> int:
     return EXIT_INTERRUPTED
 
 
-def _dispatch(parser: Parser, arguments: Sequence[str]) -> int:
-    namespace = parser.parse_args(arguments)
+def _project(namespace: argparse.Namespace) -> str:
+    """The folder that the places in a command's errors count from."""
+    given = (vars(namespace).get(name) for name in ("project", "folder"))
+    return str(next((folder for folder in given if folder is not None), ""))
+
+
+def _dispatch(parser: Parser, arguments: Sequence[str], namespace: argparse.Namespace) -> int:
+    parser.parse_args(arguments, namespace)
     if namespace.print_completion:
         import shtab  # noqa: PLC0415 - only for this
 

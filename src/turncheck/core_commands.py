@@ -89,16 +89,17 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
     """
     report, stopped = measure_core(options, screen, source)
     write_core_files(report, output, screen)
-    tell_core(report)
+    tell_core(report, options.project)
     if stopped is not None:
         end_with(stopped)
     return core_exit_code(report, options)
 
 
-def tell_core(report: Report) -> None:
-    """Print what was measured, or why nothing was."""
+def tell_core(report: Report, project: Path) -> None:
+    """Print what was measured, or why nothing was; places are told from here."""
     core = report.core
-    sys.stdout.write(not_run_text(report) if core is None else story_text(core, report.engine, report.coverage))
+    told = not_run_text(report) if core is None else story_text(core, report.engine, report.coverage, str(project))
+    sys.stdout.write(told)
 
 
 def core_exit_code(report: Report, options: CoreTestOptions) -> int:

@@ -70,7 +70,7 @@ def run_train_comparison(
     try:
         number = _train_all(options, configs, screen, runs, percentages)
     except TrainingRefusedError as error:
-        sys.stderr.write(f"turncheck: error: {error}\n")
+        sys.stderr.write(f"turncheck: error: {error.seen_from_above(str(options.project))}\n")
         return EXIT_FAILED
     sizes = [number - round(percentage / 100 * number) for percentage in percentages]
     write_file(options.out / _NUMBER_OF_STORIES, as_json(_NUMBER_OF_STORIES, sizes).encoded)

@@ -17,13 +17,14 @@ from turncheck.engines.base import CutShortError
 from turncheck.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.evaluation.e2e import DEFAULT_CHANNEL, CaseRun, evaluate_cases, none_run
 from turncheck.files import write_file
+from turncheck.location import Location
 from turncheck.measured import as_far_as_it_goes, end_with, not_run
 from turncheck.plurals import count
 from turncheck.project.e2e_cases import DEFAULT_PATH, read_cases
 from turncheck.project.python_code import code_of_actions
 from turncheck.remote_models import fetch_model
 from turncheck.render.e2e_text import e2e_text, mark
-from turncheck.render.sinks.terminal import text
+from turncheck.render.sinks.terminal import place, text
 from turncheck.report.codec import encode
 from turncheck.report.model import ProjectInfo, Report, Source, Tool
 from turncheck.temporary import temporary_folder
@@ -79,8 +80,9 @@ def run_test_e2e(
     project = read_assistant(assistant)
     read = read_cases(assistant.project, options.paths or (assistant.project / DEFAULT_PATH,))
     checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project), project.flows)
-    _refuse_faulty(read, checked, screen)
-    progress = Progress(output, len(read.cases))
+    folder = str(assistant.project)
+    _refuse_faulty(read, checked, folder, screen)
+    progress = Progress(output, len(read.cases), folder)
 
     def measure() -> _E2EMeasurement:
         with (
@@ -107,7 +109,7 @@ def run_test_e2e(
         timings=dict(screen.timings),
     )
     seconds = screen.timings.get("e2e", 0.0)
-    output.write(e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage))
+    output.write(e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage, folder=folder))
     if options.results is not None:
         path = options.results / DEFAULT_RESULTS if options.results.is_dir() else options.results
         write_file(path, results_yaml(read.cases, result))
@@ -182,31 +184,32 @@ def _with_model(rasa: Settings, assistant: AssistantOptions, environment: Mappin
         yield replace(rasa, model=str(fetch_model(assistant.remote_storage, rasa.model, environment, Path(folder))))
 
 
-def _refuse_faulty(read: E2ECases, checked: Sequence[Finding], screen: Screen) -> None:
+def _refuse_faulty(read: E2ECases, checked: Sequence[Finding], folder: str, screen: Screen) -> None:
     """Say what is wrong with the files; errors end it before anything runs."""
     findings = sorted((*read.findings, *checked), key=lambda finding: finding.location.sort_key)
     errors = [finding for finding in findings if finding.severity == "error"]
     for finding in findings:
         if finding.severity == "warning":
-            screen.note(_fault_text(finding))
+            screen.note(f"Warning: {_fault_text(finding, folder)}")
     if errors:
-        faults = "\n".join(_fault_text(finding) for finding in errors)
+        faults = "\n".join(_fault_text(finding, folder) for finding in errors)
         raise UserError(f"the test cases have {len(errors)} faults:\n{faults}" if len(errors) > 1 else faults)
     if not read.cases:
         raise UserError("there are no end-to-end test cases", remedy=f"Name a file, or write {DEFAULT_PATH}.")
 
 
-def _fault_text(finding: Finding) -> str:
+def _fault_text(finding: Finding, folder: str) -> str:
     hint = f" {finding.hint}" if finding.hint else ""
-    return text(f"{finding.location}: {finding.severity}: {finding.message}{hint}", 600)
+    return f"{place(finding.location, folder)}: {text(f'{finding.message}{hint}', 600)}"
 
 
 class Progress:
     """One sign a case, each file on a line of its own."""
 
-    def __init__(self, output: TextIO, total: int) -> None:
+    def __init__(self, output: TextIO, total: int, folder: str = "") -> None:
         self._output = output
         self._total = total
+        self._folder = folder
         self._done = 0
         self._path: str | None = None
 
@@ -215,7 +218,7 @@ class Progress:
         if case.location.path != self._path:
             self.end()
             self._path = case.location.path
-            self._output.write(f"{text(self._path)} ")
+            self._output.write(f"{place(Location(self._path), self._folder)} ")
         self._done += 1
         self._output.write(mark(case))
         self._output.flush()

@@ -25,6 +25,12 @@ class UserError(Exception):
         self.location = location
         self.remedy = remedy
 
+    def seen_from_above(self, project: str) -> str:
+        """The same text for somebody who does not stand in the project's folder: the path leads there from here."""
+        if self.location is None:
+            return str(self)
+        return str(UserError(self.what, location=self.location.below(project), remedy=self.remedy))
+
     def __str__(self) -> str:
         """``path:line:column: what is wrong`` and, on a line of its own, the remedy."""
         place = f"{self.location}: " if self.location else ""

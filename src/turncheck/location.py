@@ -1,6 +1,7 @@
 """Where something stands in a project's files. Below everything else: it imports nothing of ours."""
 
-from dataclasses import dataclass
+import posixpath
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,12 @@ class Location:
             if self.column is not None:
                 parts.append(str(self.column))
         return ":".join(parts)
+
+    def below(self, folder: str) -> "Location":
+        """The same place, its path counted from where ``folder`` is the project's path; "" and "." change nothing."""
+        if not self.path or folder in {"", "."}:
+            return self
+        return replace(self, path=posixpath.normpath(posixpath.join(folder, self.path)))
 
     @property
     def sort_key(self) -> tuple[str, int, int]:

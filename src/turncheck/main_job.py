@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -82,7 +82,7 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
         hosts=settings.allow_hosts if in_action or settings.allow_hosts else None,
         environment=environment,
     )
-    return Prepared(settings, given, inputs, links_of(context), context)
+    return Prepared(settings, given, inputs, replace(links_of(context), folder=settings.project), context)
 
 
 def run_from_flags(

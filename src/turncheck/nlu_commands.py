@@ -92,6 +92,12 @@ def config_files(paths: Sequence[Path]) -> list[Path]:
     return list(paths)
 
 
+def tell_nlu(report: Report, project: Path) -> None:
+    """Print what was measured, or why nothing was; places are told from here."""
+    nlu = report.nlu
+    sys.stdout.write(nlu_text(nlu, report.engine, str(project)) if nlu is not None else not_run_text(report))
+
+
 def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, source: Source | None = None) -> int:
     """Judge NLU data, held-out or by cross-validation, and write Rasa's files. Wrong predictions do not fail.
 
@@ -105,7 +111,7 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
     """
     report, stopped = measure_nlu(options, screen, source)
     write_test_files(report, output, screen)
-    sys.stdout.write(nlu_text(report.nlu, report.engine) if report.nlu is not None else not_run_text(report))
+    tell_nlu(report, options.project)
     if stopped is not None:
         end_with(stopped)
     return EXIT_OK

@@ -82,13 +82,19 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine:
     for finding in project.findings:
         if finding.severity == "error" and {"nlu", "config"} & project.unreadable:
             raise UserError(finding.message, location=finding.location, remedy=finding.hint or None)
+    learnt = with_story_sentences(project)
+    if not learnt.nlu.examples:
+        raise UserError(
+            f"there are no NLU examples to learn from in '{options.nlu or options.project}'",
+            remedy="Name the assistant's folder with --project, its data with --nlu, or a trained model with --model.",
+        )
     from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - heavy
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - heavy
 
     with screen.step("train", f"No model fits: training on {count(len(project.nlu.examples), 'sentence')}"):
         vectors = chosen_vectors(options.vectors)
         trainer = EmbeddedNluTrainer(seed=options.seed, allow_custom_code=custom, vectors=vectors)
-        return trainer.fit(with_story_sentences(project))
+        return trainer.fit(learnt)
 
 
 def _batches(sentences: Iterable[str]) -> Iterator[list[str]]:

@@ -81,10 +81,10 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
                 else:
                     substitutions.extend(_add_core(project, writer, options))
     except TrainingRefusedError as error:
-        sys.stderr.write(f"turncheck: error: {error}\n")
+        sys.stderr.write(f"turncheck: error: {error.seen_from_above(str(options.project))}\n")
         return EXIT_FAILED
     if "core" in wanted:
-        _note_missing_rules(project, screen)
+        _note_missing_rules(project, options, screen)
     for line in substitution_lines(substitutions):
         screen.note(line)
     prefix = "" if len(wanted) > 1 else f"{wanted[0]}-"
@@ -124,7 +124,7 @@ def _ensure_accepted(project: Project, parts: Sequence[Part], options: TrainOpti
         ensure_nlu_accepted(project, screen)
 
 
-def _note_missing_rules(project: Project, screen: Screen) -> None:
+def _note_missing_rules(project: Project, options: TrainOptions, screen: Screen) -> None:
     if project.config.policies is None:
         return
     has_policy = any(component.name.endswith("RulePolicy") for component in project.config.policies)
@@ -133,7 +133,8 @@ def _note_missing_rules(project: Project, screen: Screen) -> None:
     if has_policy and not project.rules:
         screen.note("There is a RulePolicy, and no rule for it to learn.")
     if not has_policy and project.rules:
-        screen.note(f"The rules are learnt by no policy ({project.rules[0].location}): there is no RulePolicy.")
+        first = project.rules[0].location.below(str(options.project))
+        screen.note(f"The rules are learnt by no policy ({first}): there is no RulePolicy.")
 
 
 def _add_core(project: Project, writer: MemberWriter, options: TrainOptions) -> Sequence[Substitution]:

@@ -83,7 +83,7 @@ def ensure_policies_accepted(project: Project, screen: Screen) -> None:
     from turncheck.validation.before_training import check_policy_training  # noqa: PLC0415 - where it is needed
 
     checked = check_policy_training(project)
-    tell_or_refuse(checked.refused, checked.warnings, screen)
+    tell_or_refuse(project, checked.refused, checked.warnings, screen)
 
 
 def ensure_nlu_accepted(project: Project, screen: Screen) -> None:
@@ -95,7 +95,7 @@ def ensure_nlu_accepted(project: Project, screen: Screen) -> None:
     from turncheck.validation.before_training import check_nlu_training  # noqa: PLC0415 - where it is needed
 
     checked = check_nlu_training(project)
-    tell_or_refuse(checked.refused, checked.warnings, screen)
+    tell_or_refuse(project, checked.refused, checked.warnings, screen)
 
 
 def ensure_valid(project: Project, screen: Screen, *, max_history: int | None, fail_on_warnings: bool) -> None:
@@ -110,25 +110,25 @@ def ensure_valid(project: Project, screen: Screen, *, max_history: int | None, f
     failing = {"always", "on-warnings"} if fail_on_warnings else {"always"}
     pairs = list(zip(validated.findings, validated.fails, strict=True))
     refused = [finding for finding, fails in pairs if fails in failing]
-    tell_or_refuse(refused, [f for f, fails in pairs if fails not in failing and f.severity != "info"], screen)
+    tell_or_refuse(project, refused, [f for f, fails in pairs if fails not in failing and f.severity != "info"], screen)
 
 
-def tell_or_refuse(refused: Iterable[Finding], warnings: Iterable[Finding], screen: Screen) -> None:
-    """Show the warnings.
+def tell_or_refuse(project: Project, refused: Iterable[Finding], warnings: Iterable[Finding], screen: Screen) -> None:
+    """Show the warnings about a project.
 
     Raises:
         TrainingRefusedError: there is something that is refused; it names all of it.
     """
     for finding in warnings:
-        screen.note(f"{_line(finding, 'warning')}")
-    lines = [f"\n{_line(finding, 'error')}" for finding in refused]
+        screen.note(_line(project, finding, "warning: "))
+    lines = [f"\n{_line(project, finding)}" for finding in refused]
     if lines:
         raise TrainingRefusedError(
             f"the project cannot be trained:{''.join(lines)}", remedy="`turncheck data validate` tells more."
         )
 
 
-def _line(finding: Finding, level: str) -> str:
-    from turncheck.render.sinks.terminal import text  # noqa: PLC0415 - most projects have none
+def _line(project: Project, finding: Finding, level: str = "") -> str:
+    from turncheck.render.sinks.terminal import place, text  # noqa: PLC0415 - most projects have none
 
-    return text(f"{finding.location}: {level}: {finding.message} [{finding.code}]", _WIDTH)
+    return f"{place(finding.location, str(project.root))}: {text(f'{level}{finding.message} [{finding.code}]', _WIDTH)}"

@@ -91,7 +91,7 @@ def run_data_validate(
         return EXIT_OK
     checked = check_project(request)
     if output_format == "text":
-        stream.write(_text(checked, notes, coloured=_is_colour_terminal(stream)))
+        stream.write(_text(checked, notes, str(request.project), coloured=_is_colour_terminal(stream)))
     else:
         stream.write(_rendered(checked, output_format, request.project))
     return checked.validated.exit_code(fail_on_warnings=request.fail_on_warnings)
@@ -199,12 +199,12 @@ def _history(given: str | int | None) -> str | int | None:
 # Start-up is half of the time that a small project takes: only what the format needs is imported.
 
 
-def _text(checked: Checked, notes: Notes, *, coloured: bool) -> str:
+def _text(checked: Checked, notes: Notes, folder: str, *, coloured: bool) -> str:
     from turncheck.render.findings import findings_text  # noqa: PLC0415 - see above
 
     validated = checked.validated
     lines = source_lines(checked.project)
-    return findings_text(validated.findings, validated.counts, lines, notes=notes, coloured=coloured)
+    return findings_text(validated.findings, validated.counts, lines, notes=notes, coloured=coloured, folder=folder)
 
 
 def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"], folder: Path) -> str:

@@ -31,7 +31,7 @@ def test_text_shows_file_place_source_line_caret_and_advice(tmp_path: Path) -> N
     code, text = printed(write_project(tmp_path, UNKNOWN_ACTION), "text")
     assert code == 1
     assert text.startswith(
-        "data/rules.yml\n"
+        f"{tmp_path}/data/rules.yml\n"
         "  6:5  error[action-not-in-domain]  The action 'action_nope' of the rule 'say goodbye' is not listed in the"
         " domain.\n"
         "    6 |   - action: action_nope\n"
@@ -52,7 +52,7 @@ FIRST_NOTE = "  6:7  info[example-duplicate]  The example 'hello there' stands m
 def test_notes_take_a_line_each_and_many_of_a_kind_are_counted(tmp_path: Path) -> None:
     code, text = printed(write_project(tmp_path, NOTES), "text")
     assert code == 0
-    assert text.startswith(f"data/nlu.yml\n{FIRST_NOTE}  7:7  info")
+    assert text.startswith(f"{tmp_path}/data/nlu.yml\n{FIRST_NOTE}  7:7  info")
     assert text.count("info[") == 3
     assert text.endswith(
         "\n\nNot shown: 2 example-duplicate.\n\n"
@@ -67,7 +67,7 @@ def test_notes_have_line_and_advice_if_more_is_asked_for_and_none_are_shown_if_l
     assert run_command_line(["data", "validate", "--project", folder, "-v"]) == 0
     text = capsys.readouterr().out
     shown = "    6 |     - hello there\n      |       ^\n    = Rasa keeps one. Remove the other.\n"
-    assert text.startswith(f"data/nlu.yml\n{FIRST_NOTE}{shown}")
+    assert text.startswith(f"{tmp_path}/data/nlu.yml\n{FIRST_NOTE}{shown}")
     assert text.count("info[") == text.count("^") == 5
     assert text.endswith("0 errors, 0 warnings, 5 notes\n")
     assert run_command_line(["data", "validate", "--project", folder, "--quiet"]) == 0
@@ -196,7 +196,7 @@ def test_a_link_that_leads_nowhere_changes_no_exit_code(target: str, tmp_path: P
     (tmp_path / "data" / "link.yml").symlink_to(target)
     code, text = printed(tmp_path, "text", fail_on_warnings=True)
     assert code == 0
-    assert text.startswith("data/link.yml\n  1:1  info[file-not-regular]")
+    assert text.startswith(f"{tmp_path}/data/link.yml\n  1:1  info[file-not-regular]")
 
 
 @pytest.mark.parametrize("linked", ["data", "data/nlu.yml", "domain.yml", "config.yml"])
@@ -209,11 +209,11 @@ def test_a_link_out_of_the_project_is_a_warning_where_rasa_is_to_be_replaced(lin
     for stories_only in (False, True):
         code, text = printed(project, "text", fail_on_warnings=True, stories_only=stories_only)
         assert code == 0
-        assert text.startswith(f"{linked}\n  1:1  warning[file-outside-project]")
+        assert text.startswith(f"{project}/{linked}\n  1:1  warning[file-outside-project]")
         assert text.count("warning[") == 1
     code, text = printed(project, "text", strict=True)
     assert code == 1
-    assert text.startswith(f"{linked}\n  1:1  error[file-outside-project]")
+    assert text.startswith(f"{project}/{linked}\n  1:1  error[file-outside-project]")
     validated = validate(read_project(project))
     assert [(finding.code, finding.severity) for finding in validated.findings if finding.severity == "error"] == [
         ("file-outside-project", "error")

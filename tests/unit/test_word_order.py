@@ -151,7 +151,7 @@ def test_test_cases_are_never_taken_for_something_to_write(capsys: pytest.Captur
         ("run bots/x more", "unexpected argument: more"),
         ("train --seed x", "--seed: expected a whole number, not 'x'\n"),
         ("test nlu --folds 1", "-f/--folds: expected a whole number, at least 2, not '1'\n"),
-        ("data split nlu --training-fraction half", "--training-fraction: expected a number, not 'half'\n"),
+        ("data split nlu --training-fraction half", "expected a number between 0 and 1, not 'half'\n"),
     ],
 )
 def test_a_wrong_word_gets_one_clean_sentence(arguments: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from turncheck.commands.shared_flags import (
     add_domain,
     add_json,
     add_model,
+    add_project,
     add_seed,
     add_verbosity,
     at_least_one,
@@ -106,7 +107,7 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def _add_assistant(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("the assistant")
-    group.add_argument("--project", type=Path, default=Path(), metavar="DIR", help="its folder (default: .)")
+    add_project(group)
     add_domain(group)
     group.add_argument(
         "--data", type=Path, nargs="+", action="extend", default=[], metavar="PATH", help="(default: data)"

@@ -18,8 +18,8 @@ from turncheck.commands.shared_flags import (
     add_verbosity,
     at_least_two,
     not_negative,
-    number,
     screen_of,
+    share,
     whole_number,
 )
 
@@ -99,7 +99,7 @@ def add_data_split(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_project(parser)
     parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="file or folder with NLU data (default: data)")
     parser.add_argument(
-        "--training-fraction", type=number, default=0.8, metavar="SHARE", help="share to train on (default: 0.8)"
+        "--training-fraction", type=share, default=0.8, metavar="SHARE", help="share to train on (default: 0.8)"
     )
     parser.add_argument("--random-seed", type=whole_number, metavar="N", help="makes the same split again")
     parser.add_argument(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.run import add_setting
-from turncheck.commands.shared_flags import add_verbosity, at_least_one, screen_of
+from turncheck.commands.shared_flags import add_verbosity, at_least_one, existing_folder, screen_of
 from turncheck.settings import options
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _add_import(kinds: argparse._SubParsersAction[Any]) -> None:
     parser.recognise("folder", os.path.isdir)
     parser.add_argument(
         "--project",
-        type=Path,
+        type=existing_folder,
         default=Path(),
         metavar="DIR",
         help="the assistant's folder: its test files say where a sentence stands (default: .)",

@@ -17,6 +17,13 @@ _MOST_SHOWN = 80
 Group = argparse._ArgumentGroup | argparse.ArgumentParser  # noqa: SLF001 - argparse names its groups nowhere else
 
 
+def existing_folder(text: str) -> Path:
+    """Read the path of a folder that is there."""
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"no such folder: {text}")
+    return Path(text)
+
+
 def whole_number(text: str) -> int:
     """Read a whole number."""
     return _whole(text, None)
@@ -37,14 +44,14 @@ def at_least_two(text: str) -> int:
     return _whole(text, 2)
 
 
-def number(text: str) -> float:
-    """Read a number; infinity and what is not a number are none."""
+def share(text: str) -> float:
+    """Read a number between 0 and 1, neither of them."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"expected a number, not '{text[:_MOST_SHOWN]}'")
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"expected a number between 0 and 1, not '{text[:_MOST_SHOWN]}'")
     return value
 
 
@@ -58,7 +65,7 @@ def _whole(text: str, least: int | None) -> int:
 def add_project(group: Group) -> None:
     """Add where the assistant lies."""
     group.add_argument(
-        "--project", type=Path, default=Path(), metavar="DIR", help="the assistant's folder (default: .)"
+        "--project", type=existing_folder, default=Path(), metavar="DIR", help="the assistant's folder (default: .)"
     )
 
 

@@ -20,7 +20,7 @@ from turncheck.render.causes import number_of_tests, tests_by_cause
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.rendered import Rendered
-from turncheck.render.sinks.terminal import text
+from turncheck.render.sinks.terminal import place, text
 from turncheck.render.wrong_cases import misunderstood_stories, wrong_sentences, wrong_tests
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def render_console(
     """Render the terminal summary.
 
     Args:
+        links: its ``folder`` is put before the paths, so that they open from where the terminal stands.
         width: columns of the terminal, for colours and wrapped lines; ``None`` without one: plain lines.
     """
-    del links  # one signature for all renderers; a terminal shows paths, which it can open itself
     out = StringIO()
     console = Console(
         file=out,
@@ -70,20 +70,22 @@ def render_console(
         legacy_windows=False,
     )
     compared = comparison if comparison and comparison.judged else None
-    _failures(console, report, compared)
+    _failures(console, report, compared, links.folder)
     _figures(console, main_metrics(report, comparison), compared=compared is not None)
     for line in _remarks(report, comparison):
         console.print(line)
-    _gates(console, verdict)
+    _gates(console, verdict, links.folder)
     content = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
     return Rendered("summary.txt", "text/plain", content + "\n")
 
 
-def _failures(console: Console, report: Report, compared: Comparison | None) -> None:
+def _failures(console: Console, report: Report, compared: Comparison | None, folder: str) -> None:
     findings = report.validation.findings if report.validation else ()
     errors = [finding for finding in findings if finding.severity == "error"]
     _listed(
-        console, "Errors in the data", (f"{_place(f.location)}{text(f.code)}: {text(f.message, 400)}" for f in errors)
+        console,
+        "Errors in the data",
+        (f"{_place(f.location, folder)}{text(f.code)}: {text(f.message, 400)}" for f in errors),
     )
     for collision in compared.collisions[:_MOST] if compared else ():
         one, other = collision.intents
@@ -91,17 +93,17 @@ def _failures(console: Console, report: Report, compared: Comparison | None) -> 
         console.print(f"{text(one)} and {text(other)} now collide {told}", style="red")
     tests = wrong_tests(report)
     groups = tests_by_cause(tests)
-    shown = [line for group in groups[:_MOST] for line in _tests(group)]
+    shown = [line for group in groups[:_MOST] for line in _tests(group, folder)]
     left = number_of_tests(test for group in groups[_MOST:] for test in group)
     _listed(console, "Failed tests", shown, number_of_tests(tests), left=left)
     outcome = "" if report.settings.misunderstood == "fail" else ", which does not fail the run"
     misunderstood = misunderstood_sentences(misunderstood_stories(report))
     title = f"Misunderstood in stories that pass as written{outcome}"
-    _listed(console, title, map(_misunderstood, _explained(misunderstood, compared)))
+    _listed(console, title, (_misunderstood(one, folder) for one in _explained(misunderstood, compared)))
     if compared:
-        _listed(console, "Newly misclassified", map(_sentence, compared.examples.newly_failing))
+        _listed(console, "Newly misclassified", (_sentence(case, folder) for case in compared.examples.newly_failing))
     else:
-        _listed(console, "Misclassified", map(_sentence, wrong_sentences(report)))
+        _listed(console, "Misclassified", (_sentence(case, folder) for case in wrong_sentences(report)))
 
 
 def _explained(
@@ -113,8 +115,8 @@ def _explained(
         yield msgspec.structs.replace(one, because=known.get((one.text, one.location), one.because))
 
 
-def _misunderstood(sentence: MisunderstoodSentence) -> str:
-    place = _place(sentence.location)
+def _misunderstood(sentence: MisunderstoodSentence, folder: str) -> str:
+    at = _place(sentence.location, folder)
     stories = ", ".join(text(story.name, 60) for story in sentence.stories[:3])
     more = f" and {sentence.number - 3:,} more" if sentence.number > 3 else ""
     if not sentence.expected:
@@ -125,7 +127,7 @@ def _misunderstood(sentence: MisunderstoodSentence) -> str:
         how = f"; near '{text(near.text)}'"
     where = f" ({text(near.intent)}, {text(str(near.location))})" if near is not None else ""
     said = f"'{text(sentence.text)}': expected {text(sentence.expected)}, got {text(sentence.predicted)}"
-    return f"{place}{said} (story {stories}{more}{how}{where})"
+    return f"{at}{said} (story {stories}{more}{how}{where})"
 
 
 def _listed(
@@ -153,16 +155,16 @@ def _listed(
     console.print()
 
 
-def _tests(group: Sequence[Test]) -> Iterator[str]:
+def _tests(group: Sequence[Test], folder: str) -> Iterator[str]:
     """Tests that fail alike: what went wrong, and below it who fails because of it."""
     _, first = group[0]
     if len(group) == 1:
-        yield _test(*group[0])
+        yield _test(*group[0], folder)
         return
     told = f"expected {text(first.expected)}, got {text(first.actual)}" if first.expected else text(first.actual)
     yield f"{count(number_of_tests(group), 'test')}: {told}"
     for kind, case in group[:_MOST_ALIKE]:
-        yield f"{_BELOW}{_place(case.location)}{kind} {text(case.name)}{and_copies(case)}"
+        yield f"{_BELOW}{_place(case.location, folder)}{kind} {text(case.name)}{and_copies(case)}"
     if len(group) > _MOST_ALIKE:
         yield f"{_BELOW}… and {number_of_tests(group[_MOST_ALIKE:]):,} more"
 
@@ -172,23 +174,23 @@ def _indented(console: Console, line: str, columns: int) -> None:
     console.print(Padding(Text(line), (0, 0, 0, columns), expand=False))
 
 
-def _test(kind: str, case: CaseChange) -> str:
+def _test(kind: str, case: CaseChange, folder: str) -> str:
     told = f": expected {text(case.expected)}, got {text(case.actual)}" if case.expected else ""
     if case.actual and not case.expected:  # no step failed: something kept the case from being run to its end
         told = f": {text(case.actual)}"
     how = f" {text(case.remark)}" if case.remark else ""
-    return f"{_place(case.location)}{kind} {text(case.name)}{and_copies(case)}{told}{how}"
+    return f"{_place(case.location, folder)}{kind} {text(case.name)}{and_copies(case)}{told}{how}"
 
 
-def _sentence(case: CaseChange) -> str:
+def _sentence(case: CaseChange, folder: str) -> str:
     because = f" (near the {case.because[0].change} sentence '{text(case.because[0].text)}')" if case.because else ""
     got = text(case.actual) or "no intent"
-    return f"{_place(case.location)}'{text(case.name)}': expected {text(case.expected)}, got {got}{because}"
+    return f"{_place(case.location, folder)}'{text(case.name)}': expected {text(case.expected)}, got {got}{because}"
 
 
-def _place(location: Location | None) -> str:
+def _place(location: Location | None, folder: str) -> str:
     """``path:line:column: ``, as compilers write it, so that editors and terminals open it."""
-    return f"{text(str(location))}: " if location else ""
+    return f"{place(location, folder)}: " if location else ""
 
 
 def _figures(console: Console, rows: list[MainMetric], *, compared: bool) -> None:
@@ -238,7 +240,7 @@ def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:
         yield f"Replaced: {text(entry.component)} by {text(entry.used or 'nothing')}: {text(entry.reason, 400)}"
 
 
-def _gates(console: Console, verdict: Verdict) -> None:
+def _gates(console: Console, verdict: Verdict, folder: str) -> None:
     console.print()
     for gate in verdict.gates:
         outcome = "failed" if gate.fails else gate.outcome
@@ -246,7 +248,7 @@ def _gates(console: Console, verdict: Verdict) -> None:
         line = f"  {text(gate.name, 200)}{told}: {text(gate.reason, 600)}"
         console.print(Text.assemble((outcome, _STYLES[outcome]), line))
         for cause in gate.failed_by[:_MOST] if gate.fails else ():
-            _indented(console, f"{_place(cause.location)}{text(cause.what, 400)}", 4)
+            _indented(console, f"{_place(cause.location, folder)}{text(cause.what, 400)}", 4)
         if gate.fails and len(gate.failed_by) > _MOST:
             console.print(f"    … and {len(gate.failed_by) - _MOST:,} more in verdict.json")
     console.print()

@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from turncheck.location import Location
 from turncheck.render.coverage_text import not_reached
-from turncheck.render.sinks.terminal import aligned, text
+from turncheck.render.sinks.terminal import aligned, place, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,30 +30,38 @@ def mark(case: CaseResult) -> str:
 
 
 def e2e_text(
-    result: EndToEnd, seconds: float, *, colour: bool = False, coverage: Mapping[str, KindCoverage] | None = None
+    result: EndToEnd,
+    seconds: float,
+    *,
+    colour: bool = False,
+    coverage: Mapping[str, KindCoverage] | None = None,
+    folder: str = "",
 ) -> str:
-    """Return all that stands below the progress. ``colour`` for a terminal."""
-    lines = [*_failures(result.cases, colour), *_accuracy(result.cases)]
+    """Return all that stands below the progress.
+
+    ``colour`` is for a terminal; ``folder`` is the project's path from where one stands.
+    """
+    lines = [*_failures(result.cases, colour, folder), *_accuracy(result.cases)]
     unreached = list(not_reached(coverage or {}, "case", _COVERED_KINDS))[1:]
     if unreached:
         lines += [_rule("coverage", "="), *unreached]
-    lines += [*_warnings(result), *_summary(result.cases)]
+    lines += [*_warnings(result, folder), *_summary(result.cases, folder)]
     lines += [*(text(remark, 400) for remark in result.remarks), _counts(result, seconds)]
     return "\n".join(lines) + "\n"
 
 
-def _failures(cases: Sequence[CaseResult], colour: bool) -> Iterator[str]:
+def _failures(cases: Sequence[CaseResult], colour: bool, folder: str) -> Iterator[str]:
     failed = [case for case in cases if case.outcome in {"failed", "error"}]
     if failed:
         yield _rule("FAILURES", "=")
     for case in failed:
         yield _rule(text(case.name), "_")
-        yield text(_place(case))
+        yield _place(case, folder)
         if case.fixtures:
             yield f"fixtures: {text(', '.join(case.fixtures), 400)}"
         yield ""
         yield from (_difference_line(line, colour) for line in case.difference)
-        yield from _notes(case)
+        yield from _notes(case, folder)
         yield ""
 
 
@@ -65,11 +74,11 @@ def _difference_line(line: str, colour: bool) -> str:
     return shown
 
 
-def _notes(case: CaseResult) -> Iterator[str]:
+def _notes(case: CaseResult, folder: str) -> Iterator[str]:
     for step in case.steps:
         if step.outcome == "failed" and step.reason:
             line = None if step.location is None else step.location.line
-            yield f"{text(_step_place(case, line))}: {aligned(step.reason, 1000)}"
+            yield f"{_step_place(case, line, folder)}: {aligned(step.reason, 1000)}"
     if case.reason:
         yield f"note: {text(case.reason, 1000)}"
     if case.attempts is not None:
@@ -92,19 +101,19 @@ def _accuracy(cases: Sequence[CaseResult]) -> Iterator[str]:
         yield f"{kind:32} {share}{left_out}"
 
 
-def _warnings(result: EndToEnd) -> Iterator[str]:
+def _warnings(result: EndToEnd, folder: str) -> Iterator[str]:
     if result.warned:
         yield _rule("warnings summary", "=")
     for case in result.warned:
-        yield f"{text(_place(case))}::{text(case.name)} - passed, although: {text(case.warning or '', 600)}"
+        yield f"{_place(case, folder)}::{text(case.name)} - passed, although: {text(case.warning or '', 600)}"
 
 
-def _summary(cases: Sequence[CaseResult]) -> Iterator[str]:
+def _summary(cases: Sequence[CaseResult], folder: str) -> Iterator[str]:
     shown = [case for case in cases if case.outcome != "passed"]
     if shown:
         yield _rule("short test summary info", "=")
     for case in sorted(shown, key=lambda case: case.outcome != "skipped"):
-        yield f"{case.outcome.upper()} {text(_place(case))}::{text(case.name)} - {_headline(case)}"
+        yield f"{case.outcome.upper()} {_place(case, folder)}::{text(case.name)} - {_headline(case)}"
 
 
 def _headline(case: CaseResult) -> str:
@@ -128,14 +137,14 @@ def _counts(result: EndToEnd, seconds: float) -> str:
     return _rule(f"{counts} in {seconds:.2f}s", "=")
 
 
-def _place(case: CaseResult) -> str:
+def _place(case: CaseResult, folder: str) -> str:
     step = next((s for s in case.steps if s.outcome == "failed" and s.location is not None), None)
     line = step.location.line if step is not None and step.location is not None else case.location.line
-    return _step_place(case, line)
+    return _step_place(case, line, folder)
 
 
-def _step_place(case: CaseResult, line: int | None) -> str:
-    return case.location.path if line is None else f"{case.location.path}:{line}"
+def _step_place(case: CaseResult, line: int | None, folder: str) -> str:
+    return place(Location(case.location.path, line), folder)
 
 
 def _rule(title: str, character: str) -> str:

@@ -8,14 +8,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.finding import SEVERITIES, Finding, Severity
+from turncheck.location import Location
 from turncheck.plurals import count
 from turncheck.render.links import repository_path
 from turncheck.render.sinks import terminal, workflow_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from turncheck.location import Location
 
     SourceLine = Callable[[Location], str | None]
 
@@ -58,17 +57,19 @@ def findings_text(
     *,
     notes: Notes = "some",
     coloured: bool = False,
+    folder: str = "",
 ) -> str:
     """Return the findings grouped by file, as a compiler shows them: place, source line with a caret, what to do.
 
     Of those that are ``info``, ``some`` are shown in one line each, the first three of a code, and the others counted;
     ``all`` shows each as it shows the others, ``none`` counts them. ``source_line`` gives the line of a place, ``None``
-    where there is none.
+    where there is none; ``folder`` is the project's path from where one stands.
     """
     lines: list[str] = []
     shown, left_out = _selected(findings, notes)
     for path, group in groupby(shown, key=lambda finding: finding.location.path):
-        lines.append(_styled(terminal.text(path or "(project)"), "1", coloured=coloured))
+        shown_path = terminal.place(Location(path), folder) if path else "(project)"
+        lines.append(_styled(shown_path, "1", coloured=coloured))
         for finding in group:
             is_short = finding.severity == "info" and notes != "all"
             lines += _finding_lines(finding, source_line, is_short=is_short, coloured=coloured)

@@ -20,8 +20,8 @@ class Links:
     """Where things can be looked at. Everything is optional: what is not known is not linked.
 
     ``repository_url`` is the repository's page (``https://github.com/owner/name``), ``commit`` the measured state (on a
-    pull request its head commit), ``base_commit`` the baseline's. All four come from the context of the run, never from
-    a report.
+    pull request its head commit), ``base_commit`` the baseline's. All of them come from the context of the run, never
+    from a report. ``folder`` is the project's path from where a terminal stands.
     """
 
     repository_url: str | None = None
@@ -29,6 +29,7 @@ class Links:
     base_commit: str | None = None
     run_url: str | None = None
     artifact_url: str | None = None
+    folder: str = ""
 
     def file(self, root: str, location: Location, *, base: bool = False) -> str | None:
         """Address of a place in the measured commit, or in the baseline's.

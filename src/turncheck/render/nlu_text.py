@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from turncheck.plurals import count
 from turncheck.render.engine_text import substitution_lines
 from turncheck.render.overlap_text import overlap_remarks
-from turncheck.render.sinks.terminal import text
+from turncheck.render.sinks.terminal import place, text
 from turncheck.report.tags import overlapping
 
 if TYPE_CHECKING:
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 _MOST_CONFUSED = 10
 
 
-def nlu_text(nlu: Nlu, engine: EngineInfo | None = None) -> str:
-    """Tell what was measured: main figures, with their spread over the folds, and where to look first."""
-    return "\n".join([*_head(nlu, engine), *_figures(nlu), *_where_to_look(nlu), ""])
+def nlu_text(nlu: Nlu, engine: EngineInfo | None = None, folder: str = "") -> str:
+    """Tell what was measured: main figures, with their spread over the folds, and where to look first.
+
+    ``folder``: the project's path from where one stands, for the places named.
+    """
+    return "\n".join([*_head(nlu, engine), *_figures(nlu), *_where_to_look(nlu, folder), ""])
 
 
 def _head(nlu: Nlu, engine: EngineInfo | None) -> Iterator[str]:
@@ -79,7 +82,7 @@ def _table(title: str, figures: Mapping[str, float], folds: Mapping[str, Spread]
         yield f"  {name:<10}{'pooled ' if spread else ''}{value:.3f}{mean}"
 
 
-def _where_to_look(nlu: Nlu) -> Iterator[str]:
+def _where_to_look(nlu: Nlu, folder: str) -> Iterator[str]:
     if nlu.insights.confused:
         yield "Most confused:"
     for pair in nlu.insights.confused[:_MOST_CONFUSED]:
@@ -91,7 +94,7 @@ def _where_to_look(nlu: Nlu) -> Iterator[str]:
         prediction = nlu.predictions[index]
         expected, predicted = text(prediction.expected.intent or ""), text(prediction.predicted.intent or "")
         yield (
-            f"  {text(str(prediction.location))}: “{text(prediction.text)}” is {expected}, "
+            f"  {place(prediction.location, folder)}: “{text(prediction.text)}” is {expected}, "
             f"looks like {predicted} ({prediction.predicted.confidence:.2f})"
         )
     if nlu.insights.overlapping:
@@ -104,4 +107,4 @@ def _where_to_look(nlu: Nlu) -> Iterator[str]:
             for one in prediction.predicted.entities
             if any(one in pair for pair in pairs)
         )
-        yield f"  {text(str(prediction.location))}: “{text(prediction.text)}”: {found}"
+        yield f"  {place(prediction.location, folder)}: “{text(prediction.text)}”: {found}"

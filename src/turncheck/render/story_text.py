@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from turncheck.render.circumstances import circumstances
 from turncheck.render.coverage_text import not_reached
 from turncheck.render.engine_text import substitution_lines
-from turncheck.render.sinks.terminal import text
+from turncheck.render.sinks.terminal import place, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,9 +18,17 @@ _WIDTH = 44
 _STORIES_AT_MOST = 50
 
 
-def story_text(core: Core, engine: EngineInfo | None = None, coverage: Mapping[str, KindCoverage] | None = None) -> str:
-    """Tell what was measured, where it went wrong, and what no test reaches."""
-    return "\n".join([*_figures(core, engine), *_failed(core), *not_reached(coverage or {}, "test story"), ""])
+def story_text(
+    core: Core,
+    engine: EngineInfo | None = None,
+    coverage: Mapping[str, KindCoverage] | None = None,
+    folder: str = "",
+) -> str:
+    """Tell what was measured, where it went wrong, and what no test reaches.
+
+    ``folder``: the project's path from where one stands, for the places named.
+    """
+    return "\n".join([*_figures(core, engine), *_failed(core, folder), *not_reached(coverage or {}, "test story"), ""])
 
 
 def _figures(core: Core, engine: EngineInfo | None) -> Iterator[str]:
@@ -49,11 +57,11 @@ def _figures(core: Core, engine: EngineInfo | None) -> Iterator[str]:
         yield f"  {text(remark, 400)}"
 
 
-def _failed(core: Core) -> Iterator[str]:
+def _failed(core: Core, folder: str) -> Iterator[str]:
     failed = [story for story in core.stories if not story.passed and not story.duplicate]
     for story in failed[:_STORIES_AT_MOST]:
         yield ""
-        yield f"Failed: {text(story.name)} ({text(str(story.location))})"
+        yield f"Failed: {text(story.name)} ({place(story.location, folder)})"
         yield from _side_by_side(story)
     if len(failed) > _STORIES_AT_MOST:
         yield ""

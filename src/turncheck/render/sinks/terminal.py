@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Final
+
 from turncheck.render.sinks.plain import one_line, with_blanks
 from turncheck.render.sinks.workflow_command import log_line
+
+if TYPE_CHECKING:
+    from turncheck.location import Location
+
+_LONGEST_PLACE: Final = 400
 
 
 def text(value: str, limit: int = 160) -> str:
     """Return ``value`` on one line, with nothing in it that a terminal or GitHub's runner would act on."""
     return log_line(one_line(value, limit))
+
+
+def place(location: Location, folder: str = "") -> str:
+    """Return ``path:line:column`` as editors and terminals open it; ``folder``: the project's path from there."""
+    return text(str(location.below(folder)), _LONGEST_PLACE)
 
 
 def aligned(value: str, limit: int = 160) -> str:
