@@ -120,12 +120,12 @@ def _misunderstood(sentence: MisunderstoodSentence, folder: str) -> str:
     stories = ", ".join(text(story.name, 60) for story in sentence.stories[:3])
     more = f" and {sentence.number - 3:,} more" if sentence.number > 3 else ""
     if not sentence.expected:
-        return f"{place}story {stories}: the imported files do not say which sentence"
+        return f"{at}story {stories}: the imported files do not say which sentence"
     near = sentence.because[0] if sentence.because else None
     how = "" if near is None else f"; near the {near.change} sentence '{text(near.text)}'"
     if near is not None and near.change == "unchanged":
         how = f"; near '{text(near.text)}'"
-    where = f" ({text(near.intent)}, {text(str(near.location))})" if near is not None else ""
+    where = f" ({text(near.intent)}, {place(near.location, folder)})" if near is not None else ""
     said = f"'{text(sentence.text)}': expected {text(sentence.expected)}, got {text(sentence.predicted)}"
     return f"{at}{said} (story {stories}{more}{how}{where})"
 
