@@ -93,8 +93,20 @@ class BaselineSearch:
         found = self._search(report, base, wanted) if isinstance(base, Base) else base
         if isinstance(found, Unreadable):
             return found
-        troubles = self._troubles if isinstance(found, Present) else ()
-        return replace(found, warnings=(*self._warnings, *troubles))
+        if isinstance(found, Present):
+            return replace(
+                found, report=self._as_given(found.report, report), warnings=(*self._warnings, *self._troubles)
+            )
+        return replace(found, warnings=tuple(self._warnings))
+
+    def _as_given(self, base: Report, head: Report) -> Report:
+        """The base's report with the settings that came by flags or inputs: no file of this change has altered these.
+
+        A workflow may well ask for other gates on a push than on a pull request.
+        """
+        fields = head.settings.__struct_fields__
+        given = {name: getattr(head.settings, name) for name in self.given if name in fields}
+        return msgspec.structs.replace(base, settings=msgspec.structs.replace(base.settings, **given))
 
     def _search(self, report: Report, base: Base, wanted: str) -> Baseline:
         reports = self._reports() if wanted != "git" else None

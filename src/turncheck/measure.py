@@ -119,7 +119,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: S
         e2e=e2e,
         coverage=_coverage(project, tests, e2e),
         settings=gate_settings(settings),
-        skipped=tuple(run.skipped[name] for name in EVALUATIONS if name in run.skipped),
+        skipped=(*(run.skipped[name] for name in EVALUATIONS if name in run.skipped), *run.parts),
         stopped=run.stopped,
         timings=dict(screen.timings),
     )
@@ -149,6 +149,7 @@ class _Run:
         self.e2e_section: EndToEnd | None = None
         self.validation_section: Validation | None = None
         self.skipped: dict[str, Skipped] = {}
+        self.parts: list[Skipped] = []
         self.stopped: str | None = None
         self.case_findings: tuple[Finding, ...] | None = None
 
@@ -192,6 +193,7 @@ class _Run:
         if reason:
             self._skip("nlu", reason)
             return None
+        self._note_part("nlu", self.tests.nlu_findings)
 
         def held_out_or_folds() -> NluMeasurement:
             if tests is not None and (engine := self.engines.nlu) is not None:
@@ -218,14 +220,15 @@ class _Run:
 
         stories, engines = self.tests.stories, self.engines
         told = [story for story in stories if story.kind == "story"]
-        reason = self._why_not("core") or _unreadable(self.tests.story_findings, told)
-        if reason is None and not told:
-            reason = "the test files hold rules alone, no stories" if stories else "the project has no test stories"
-            self._skip("core", reason, no_tests=True)
+        unreadable = _unreadable(self.tests.story_findings, told)
+        if self._is_asked("core") and not told and unreadable is None:
+            nothing = "the test files hold rules alone, no stories" if stories else "the project has no test stories"
+            self._skip("core", nothing, no_tests=True)
             return None
-        if reason:
+        if reason := self._why_not("core") or unreadable:
             self._skip("core", reason)
             return None
+        self._note_part("core", self.tests.story_findings)
 
         def all_stories() -> Core:
             nlu = engines.nlu if any(map(_has_text, stories)) else None
@@ -250,18 +253,20 @@ class _Run:
         from turncheck.evaluation.e2e import CaseRun, evaluate_cases  # noqa: PLC0415
         from turncheck.validation.test_case_names import check_cases  # noqa: PLC0415
 
-        reason = self._why_not("e2e")
-        if reason is None and not self.tests.e2e:
+        if self._is_asked("e2e") and not self.tests.e2e:
             self._skip("e2e", "the project has no end-to-end cases", no_tests=True)
             return None
-        if reason:
+        if reason := self._why_not("e2e"):
             self._skip("e2e", reason)
             return None
         read = self.cases
         faults = (*read.findings, *check_cases(read, DialogueDomain.of(self.project), self.project.flows))
         self.case_findings = faults
-        if any(fault.severity == "error" for fault in faults) or not read.cases:
-            self._skip("e2e", _faulty([fault for fault in faults if fault.severity == "error"]))
+        if errors := [fault for fault in faults if fault.severity == "error"]:
+            self._skip("e2e", _faulty(errors))
+            return None
+        if not read.cases:
+            self._skip("e2e", "the files of end-to-end cases hold none", no_tests=True)
             return None
         workers = max(self.engines.at_once, self.settings.workers)
 
@@ -284,7 +289,7 @@ class _Run:
         from turncheck.validation.project_tests import ProjectTests  # noqa: PLC0415 - see `nlu`
         from turncheck.validation.suppressions import suppress  # noqa: PLC0415 - see `nlu`
 
-        if "validate" not in (self.settings.evaluations or EVALUATIONS):
+        if not self._is_asked("validate"):
             self._skip("validate", self._not_asked())
             return None
         with self.screen.step("validate", "Checking the data"):
@@ -336,14 +341,22 @@ class _Run:
 
     def _why_not(self, evaluation: str) -> str | None:
         """The reasons that hold for any evaluation with an engine."""
-        if self.settings.evaluations and evaluation not in self.settings.evaluations:
+        if not self._is_asked(evaluation):
             return self._not_asked()
         if self.stopped is not None:
             return f"not run: {self.stopped.partition(chr(10))[0]}"
         return self.engines.why_not(evaluation)
 
+    def _is_asked(self, evaluation: str) -> bool:
+        return not self.settings.evaluations or evaluation in self.settings.evaluations
+
     def _not_asked(self) -> str:
         return f"not asked for (evaluations: {', '.join(self.settings.evaluations)})"
+
+    def _note_part(self, evaluation: Evaluation, findings: Iterable[Finding]) -> None:
+        """Mark that an evaluation runs without the tests of a file that cannot be read."""
+        if reason := _unreadable(findings, None):
+            self.parts.append(Skipped(evaluation=evaluation, reason=redact(reason), part=True))
 
     def _skip(self, evaluation: Evaluation, reason: str, *, no_tests: bool = False) -> None:
         self.skipped[evaluation] = Skipped(evaluation=evaluation, reason=redact(reason), no_tests=no_tests)
@@ -383,8 +396,6 @@ def _refused(error: UserError, evaluation: str) -> str:
 
 def _faulty(faults: Sequence[Finding]) -> str:
     """The first fault is told here too: validation, which tells all, may not have been asked for."""
-    if not faults:
-        return "there are no cases"
     first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     return f"the end-to-end cases are faulty: {first.location}: {first.message}{more}"
 

@@ -265,7 +265,12 @@ def report(
         core=Core(stories=tuple(stories), report={}, accuracy=accuracy, conversation_accuracy=accuracy)
         if stories
         else None,
-        e2e=EndToEnd(cases=tuple(cases), passed=sum(c.passed for c in cases), failed=sum(not c.passed for c in cases))
+        e2e=EndToEnd(
+            cases=tuple(cases),
+            passed=sum(c.passed for c in cases),
+            failed=sum(c.outcome in {"failed", "error"} for c in cases),
+            skipped=sum(c.outcome == "skipped" for c in cases),
+        )
         if cases
         else None,
         batch=Batch(suites=tuple(suites)) if suites else None,

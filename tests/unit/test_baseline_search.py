@@ -12,7 +12,7 @@ from report_builder import report, with_changes
 
 from turncheck.baseline_search import BaselineSearch
 from turncheck.checkout import find_checkout
-from turncheck.comparison.baseline import Baseline, Missing, Present
+from turncheck.comparison.baseline import Baseline, Missing, Present, Unreachable
 from turncheck.errors import UserError
 from turncheck.github.context import GitHubContext, PullRequest
 from turncheck.job import run_job
@@ -331,3 +331,69 @@ def test_interrupted_while_the_baseline_is_looked_for_a_run_keeps_what_it_has_me
     assert outcome.report.validation is not None
     assert (outcome.report.stopped, outcome.exit_code) == ("interrupted", 130)
     assert outcome.baseline == Missing("not looked for to the end, since the run was interrupted")
+
+
+def test_a_base_that_is_known_and_cannot_be_had_is_out_of_reach(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(repository, "checkout", "-q", "-b", "feature")
+    head = commit(repository, "two", "bot/data.yml")
+    git(repository, "checkout", "-q", "main")
+    git(repository, "merge", "-q", "--no-ff", "-m", "test merge", "feature")
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repository}", "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+    pull = PullRequest(7, head, "feature", "main", "1" * 40, fork=False)
+    context = GitHubContext("acme/bots", "pull_request", "9" * 40, "refs/pull/7/merge", pull_request=pull)
+
+    found = search(tmp_path / "clone", Measurer(), context)
+
+    assert isinstance(found, Unreachable)
+
+
+def test_a_base_that_cannot_be_measured_is_none_however_often_one_tries(repository: Path) -> None:
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "two")
+
+    found = search(repository, Measurer("domain.yml is empty"))
+
+    assert isinstance(found, Missing)
+    assert not isinstance(found, Unreachable)
+
+
+def test_the_base_is_measured_with_its_own_tests(repository: Path) -> None:
+    commit(repository, "stories:\n- tests/a.yml\n- tests/b.yml\n", "bot/turncheck.yml")
+    commit(repository, "stories: []\n", "bot/tests/a.yml", "bot/tests/b.yml")
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "stories: tests/a.yml\nevaluations: validate\n", "bot/turncheck.yml")
+    measurer = Measurer()
+
+    found = search(
+        repository,
+        measurer,
+        from_file=("stories", "evaluations"),
+        stories=("bot/tests/a.yml",),
+        evaluations=("validate",),
+    )
+
+    asked = measurer.asked[0].settings
+    assert [path.removeprefix(f"{asked.project}/") for path in asked.stories] == ["tests/a.yml", "tests/b.yml"]
+    assert asked.evaluations == ()
+    assert isinstance(found, Present)
+    assert found.report.settings.stories == ("tests/a.yml", "tests/b.yml")
+    assert found.report.settings.evaluations == ()
+
+
+def test_what_a_workflow_asks_for_on_this_event_is_no_change_of_the_rules(repository: Path) -> None:
+    git(repository, "checkout", "-q", "-b", "feature")
+    commit(repository, "two")
+
+    found = search(repository, Measurer(), fail_on=("errors", "new-failures"))
+
+    assert isinstance(found, Present)
+    left = with_changes(found.report, settings=GateSettings(fail_on=("errors", "test-failures"), strict=True))
+    head = report(settings=GateSettings(fail_on=("errors", "new-failures")))
+    chosen = replace(Settings(), project="bot", fail_on=("errors", "new-failures"))
+    searching = BaselineSearch(
+        Inputs(settings=chosen, source=Source()), {"fail_on": chosen.fail_on}, None, None, None, None
+    )
+    assert searching._as_given(left, head).settings == GateSettings(fail_on=("errors", "new-failures"), strict=True)

@@ -46,10 +46,11 @@ def still_there(matched: Matched, head: Report, evaluation: Evaluation) -> Match
     ran = (head.core if evaluation == "core" else head.e2e) is not None
     if evaluation == "core" and head.core is not None and not all(story.named for story in head.core.stories):
         return replace(matched, removed=())
-    if head.stopped is None and (ran or (entry is not None and entry.no_tests)):
+    part = next((one.reason for one in head.skipped if one.part and one.evaluation == evaluation), "")
+    if head.stopped is None and not part and (ran or (entry is not None and entry.no_tests)):
         return matched
     # Where they are now is not known: the evaluation did not get to them.
-    unseen = tuple(Pair(case, replace(case, actual="", judged=False)) for case in matched.removed)
+    unseen = tuple(Pair(case, replace(case, actual=part, judged=False)) for case in matched.removed)
     return replace(matched, removed=(), not_run=(*matched.not_run, *unseen))
 
 

@@ -43,7 +43,7 @@ def summarize(
     told = " ".join(clauses[0])
     clauses.append([_left_open(report, comparison, gates, told)])
     clauses.append([_trained_on(report)])
-    clauses.append(_changed(compared, failing) if compared else [])
+    clauses.append(_changed(report, compared, failing) if compared else [])
     return "; ".join([clause for part in clauses for clause in part if clause][:_MOST])
 
 
@@ -126,7 +126,7 @@ def _failed_tests(
     gate: GateResult, report: Report, comparison: Comparison | None, failing: Sequence[GateResult]
 ) -> str:
     """What failed, apart by what fails on the base too."""
-    failed = [tally for tally in tallies(report) if tally.failed]
+    failed = _failed(report)
     errors = 0 if any(one.name == "errors" for one in failing) else _new_errors(report, comparison)
     in_data = f"{count(errors, 'error')} in the data" if errors and gate.name == "new-failures" else ""
     if comparison is None or not comparison.judged:
@@ -149,10 +149,14 @@ def _of(tally: Tally) -> str:
 
 
 def _newly_failing(report: Report, comparison: Comparison) -> list[str]:
-    """``2 stories newly fail``, ``1 new end-to-end case fails``."""
+    """``2 stories newly fail``, ``1 new end-to-end case fails``, ``1 of 2 stories failed (the base ran none)``."""
     told = []
+    not_on_base = {one.evaluation for one in comparison.base_lacks if one.cases is None}
+    told += [f"{_of(t)} failed (the base ran none)" for t in _failed(report) if t.evaluation in not_on_base]
     for name, cases in tests_of(comparison):
         one, many = NAMES[name]
+        if name in not_on_base:
+            continue
         failing = failing_of(report, cases)
         new = number_of(case for case in failing if case.base_location is None)
         if broken := number_of(failing) - new:
@@ -160,6 +164,10 @@ def _newly_failing(report: Report, comparison: Comparison) -> list[str]:
         if new:
             told.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}")
     return told
+
+
+def _failed(report: Report) -> list[Tally]:
+    return [tally for tally in tallies(report) if tally.failed]
 
 
 def _new_errors(report: Report, comparison: Comparison | None) -> int:
@@ -222,7 +230,7 @@ def _uncounted(
     fails = {gate.name for gate in gates if gate.fails}
     why = f"fail-on: {', '.join(settings.fail_on)}"
     told = []
-    failed = [tally for tally in tallies(report) if tally.failed]
+    failed = _failed(report)
     if failed and not fails & _TEST_GATES:
         kinds = _join(tally.counted(len(tally.failed)) for tally in failed)
         number = sum(len(tally.failed) for tally in failed)
@@ -259,10 +267,13 @@ def _left_open(report: Report, comparison: Comparison | None, gates: Sequence[Ga
         for tally in tallies(report)
         if tally.reason and " not run" not in told and "no longer run" not in told
     ]
+    parts = {one.evaluation for one in report.skipped if one.part}
+    open_ends += [f"a test file of {evaluation} cannot be read" for evaluation in sorted(parts)]
     if waiting := _not_judged(report, gates):
         names = {gate.name.partition(":")[0] for gate in waiting}
         what = names.pop() if len(names) == 1 else count(len(waiting), "gate")
-        open_ends.append(f"{what} not judged ({_short_reason(waiting[0], comparison)})")
+        why = _short_reason(waiting[0], comparison)
+        open_ends.append(f"{what} not judged" if why in told else f"{what} not judged ({why})")
     return ", ".join(open_ends)
 
 
@@ -273,7 +284,8 @@ def _not_judged(report: Report, gates: Sequence[GateResult]) -> list[GateResult]
     imported have none to judge.
     """
     without_data = any(one.evaluation == "validate" and one.no_tests for one in report.skipped)
-    left_out = _TEST_GATES | ({"errors", "fail-on-warnings"} if without_data else frozenset())
+    told_apart = _TEST_GATES | ({GONE_TESTS} if report.stopped is not None else frozenset())
+    left_out = told_apart | ({"errors", "fail-on-warnings"} if without_data else frozenset())
     open_gates = (gate for gate in gates if gate.outcome == "not judged" and not gate.fails)
     return [gate for gate in open_gates if gate.name not in left_out]
 
@@ -304,7 +316,7 @@ def _trained_on(report: Report) -> str:
 # --- what changed ----------------------------------------------------------------------------------------------------
 
 
-def _changed(compared: Comparison, failing: Sequence[GateResult]) -> list[str]:
+def _changed(report: Report, compared: Comparison, failing: Sequence[GateResult]) -> list[str]:
     """The most telling difference that no failing gate has told: the intents' F1, the sentences that changed sides."""
     told = []
     f1 = compared.metric("nlu.intents.f1")
@@ -321,6 +333,6 @@ def _changed(compared: Comparison, failing: Sequence[GateResult]) -> list[str]:
         told.append(f"{count(repaired, 'test')} newly right")
     if told:
         return [", ".join(told[:2])]
-    if failing or compared.new_findings:
+    if failing or compared.new_findings or compared.misunderstood or _failed(report):
         return []
     return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]

@@ -234,7 +234,10 @@ def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:
         told = f"{count(len(warned), 'end-to-end case')} passed with a warning"
         yield f"Warning: {told}: {text(warned[0].warning or '', 400)}"
     yield from (f"Warning: {remark}" for remark in (overlap_remarks(report.nlu) if report.nlu else ()))
-    yield from (f"Not run: {text(entry.evaluation)}: {text(entry.reason, 400)}" for entry in report.skipped)
+    yield from (
+        f"Not run: {'a part of ' if entry.part else ''}{text(entry.evaluation)}: {text(entry.reason, 400)}"
+        for entry in report.skipped
+    )
     replaced = report.engine.substitutions if report.engine else ()
     for entry in replaced:
         yield f"Replaced: {text(entry.component)} by {text(entry.used or 'nothing')}: {text(entry.reason, 400)}"

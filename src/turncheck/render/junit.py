@@ -284,7 +284,11 @@ class _Writer:
 
     def skipped(self) -> Iterable[_Suite]:
         for entry in self._report.skipped:
-            case = Named(self._class(entry.evaluation), f"{entry.evaluation} was not run", self._whole)
+            case = Named(
+                self._class(entry.evaluation),
+                f"{'a part of ' if entry.part else ''}{entry.evaluation} was not run",
+                self._whole,
+            )
             written = self._case(case)
             written.add_skipped_info(attribute(self._rooted.text(entry.reason)))
             yield self._suite(entry.evaluation, [written])

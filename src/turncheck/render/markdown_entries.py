@@ -246,7 +246,8 @@ def _behind(gate: GateResult, shown: AbstractSet[Location | None]) -> list[Faile
 
 def skipped(entry: Skipped) -> Markdown:
     """An evaluation that did not run."""
-    return join([trusted(f"{entry.evaluation} was skipped: "), ticked(entry.reason)])
+    what = "was run in part" if entry.part else "was skipped"
+    return join([trusted(f"{entry.evaluation} {what}: "), ticked(entry.reason)])
 
 
 def substitution(entry: Substitution) -> Markdown:

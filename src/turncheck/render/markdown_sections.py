@@ -10,6 +10,7 @@ import msgspec
 
 from turncheck.comparison.cases import findings_worst_first
 from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
 from turncheck.render.causes import findings_by_cause, number_of_tests, tests_by_cause
 from turncheck.render.main_metrics import main_metrics
@@ -77,7 +78,8 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Markdown]:
         remarks.append(join([trusted("⛔ Stopped before the end: "), prose(report.stopped, 600)]))
     if skipped_cases:
         told = trusted(f"⚠️ {count(len(skipped_cases), 'end-to-end case')} skipped: ")
-        remarks.append(join([told, prose(skipped_cases[0].reason or "no reason was given", 200)]))
+        remedy = f". To run them, {how_to_run(report)}" if how_to_run(report) else ""
+        remarks.append(join([told, prose(skipped_cases[0].reason or "no reason was given", 200), ticked(remedy)]))
     warned = report.e2e.warned if report.e2e else ()
     if warned:
         told = trusted(f"⚠️ {count(len(warned), 'end-to-end case')} passed with a warning: ")

@@ -44,7 +44,8 @@ def build_view(report: Report, comparison: Comparison | None, verdict: Verdict, 
 
 def _title(report: Report, verdict: Verdict) -> Markdown:
     name = report.project.name or report.project.root
-    sign = ("⚠️" if verdict.reservation else "✅") if verdict.passed else "❌"
+    calm = verdict.reservation in {"", "old failures only"}
+    sign = ("✅" if calm else "⚠️") if verdict.passed else "❌"
     parts = [trusted(f"{sign} {verdict.told.capitalize()}")]
     return join([*parts, trusted(": "), prose(name, 100)]) if name else join(parts)
 

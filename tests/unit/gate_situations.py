@@ -1,0 +1,165 @@
+"""The situations of the table in docs/gates.md; write it anew with: python tests/unit/gate_situations.py"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+from report_builder import BASE_COMMIT, case, report, story, with_changes
+
+from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.render.links import Links
+from turncheck.render.markdown import render_comment
+from turncheck.report.model import CaseResult, GateSettings, Report, Skipped
+
+if TYPE_CHECKING:
+    from turncheck.comparison.baseline import Baseline
+    from turncheck.comparison.model import GateResult, Verdict
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "gates.md"
+START, END = "<!-- situations -->\n", "<!-- /situations -->"
+REGRESSION: Final = "core.passed: 0"
+GATES: Final = (
+    "test-failures",
+    "new-failures",
+    "gone-tests",
+    "something-was-tested",
+    "require: e2e",
+    f"max-regression: {REGRESSION}",
+    "completed",
+)
+EVERY_GATE: Final = GateSettings(
+    fail_on=("test-failures", "new-failures", "gone-tests"), require=("e2e",), max_regression=(REGRESSION,)
+)
+ON_PULL_REQUESTS: Final = GateSettings(fail_on=("errors", "new-failures"))
+BY_DEFAULT: Final = GateSettings()
+_SIGNS: Final = {"passed": "✅", "failed": "❌", "not judged": "➖"}
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a run finds; ``base`` is what it is compared with."""
+
+    name: str
+    head: Report
+    base: Baseline
+
+    def verdict(self, settings: GateSettings) -> Verdict:
+        head = with_changes(self.head, settings=settings)
+        base = self.base
+        if isinstance(base, Present):
+            base = Present(with_changes(base.report, settings=settings), base.way)
+        return judge(head, compare(head, base), settings)
+
+    def title(self, settings: GateSettings) -> str:
+        head = with_changes(self.head, settings=settings)
+        verdict = self.verdict(settings)
+        content = str(render_comment(head, compare(head, self.base), verdict, Links()).content)
+        return next(line for line in content.splitlines() if line.startswith("### ")).removeprefix("### ")
+
+
+def base(made: Report) -> Baseline:
+    return Present(with_changes(made, source=replace(made.source, commit=BASE_COMMIT)), "artifact")
+
+
+def skipped(*names: str) -> list[CaseResult]:
+    reason = "no action server answers at http://localhost:5055/webhook"
+    lacking = {"outcome": "skipped", "passed": False, "reason": reason, "actions": {"action_pay": "missing"}}
+    return [replace(case(name, "utter_a", line=3 * number), **lacking) for number, name in enumerate(names, 1)]
+
+
+STORIES: Final = (
+    story("order", "utter_a", line=1),
+    story("pay", "utter_b", line=9),
+    story("greet", "utter_c", line=20),
+)
+BROKEN: Final = (story("order", "utter_a!utter_b", line=1), *STORIES[1:])
+MISHEARD: Final = (replace(BROKEN[0], as_written=True), *STORIES[1:])
+CASES: Final = (case("user orders", "utter_a", line=3), case("user pays", "utter_b", line=6))
+FINE: Final = report(stories=STORIES, cases=CASES)
+FAILING: Final = report(stories=BROKEN, cases=CASES)
+MOVED: Final = (
+    story("order", "utter_a", line=1, path="tests/test_orders.yml"),
+    story("pay by card", "utter_b", line=9),
+    story("greet", "utter_c", "utter_d", line=20),
+)
+STOPPED: Final = with_changes(report(stories=STORIES[:1]), stopped="the Rasa server does not answer any more")
+NO_E2E: Final = with_changes(
+    report(stories=STORIES), skipped=(Skipped(evaluation="e2e", reason="it cannot be run: no memory"),)
+)
+
+NONE: Final = Missing("no run of this workflow left a report of the base")
+BAD: Final = Unreadable("the artifact is not a report of turncheck")
+DOWN: Final = Unreachable("GitHub does not answer")
+
+SITUATIONS: Final = (
+    Situation("no base yet; nothing fails", FINE, NONE),
+    Situation("no base yet; a test fails", FAILING, NONE),
+    Situation("base unreadable; nothing fails", FINE, BAD),
+    Situation("base unreadable; a test fails", FAILING, BAD),
+    Situation("API down; nothing fails", FINE, DOWN),
+    Situation("API down; a test fails", FAILING, DOWN),
+    Situation(
+        "half a base (its end-to-end cases were not run); one of these fails",
+        report(stories=STORIES, cases=[case("user orders", "utter_a!utter_b", line=3), CASES[1]]),
+        base(NO_E2E),
+    ),
+    Situation("tests gone", report(stories=STORIES[:1], cases=CASES[:1]), base(FINE)),
+    Situation("tests moved, renamed, edited", report(stories=MOVED, cases=CASES), base(FINE)),
+    Situation(
+        "a test skipped, on the base too",
+        report(stories=STORIES, cases=[CASES[0], *skipped("user pays")]),
+        base(report(stories=STORIES, cases=[CASES[0], *skipped("user pays")])),
+    ),
+    Situation(
+        "a test skipped that the base ran",
+        report(stories=STORIES, cases=[CASES[0], *skipped("user pays")]),
+        base(FINE),
+    ),
+    Situation(
+        "all end-to-end cases skipped, on the base too",
+        report(stories=STORIES, cases=skipped("user orders", "user pays")),
+        base(report(stories=STORIES, cases=skipped("user orders", "user pays"))),
+    ),
+    Situation("all tests skipped; no base yet", report(cases=skipped("user orders", "user pays")), NONE),
+    Situation("old failure", FAILING, base(FAILING)),
+    Situation("new failure", FAILING, base(FINE)),
+    Situation("failure by misunderstanding alone", report(stories=MISHEARD, cases=CASES), base(FINE)),
+    Situation("engine gone half-way", STOPPED, base(FINE)),
+)
+
+
+def sign(gates: tuple[GateResult, ...], name: str) -> str:
+    gate = next((one for one in gates if one.name == name), None)
+    if gate is None:
+        return ""
+    return "❌ ➖" if gate.fails and gate.outcome == "not judged" else _SIGNS[gate.outcome]
+
+
+def tables() -> str:
+    """Return both tables: what each gate says, and what stands above the comment."""
+    rows = ["| situation | " + " | ".join(f"`{name}`" for name in GATES) + " |", "|---|" + ":---:|" * len(GATES)]
+    for situation in SITUATIONS:
+        gates = situation.verdict(EVERY_GATE).gates
+        rows.append(f"| {situation.name} | " + " | ".join(sign(gates, name) for name in GATES) + " |")
+    rows += ["", "| situation | `fail-on: errors, new-failures` | `fail-on: errors, test-failures` |", "|---|---|---|"]
+    for situation in SITUATIONS:
+        told = (
+            f"{situation.title(settings).partition(':')[0]}: {situation.verdict(settings).summary}"
+            for settings in (ON_PULL_REQUESTS, BY_DEFAULT)
+        )
+        rows.append(f"| {situation.name} | " + " | ".join(told) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def with_tables(page: str) -> str:
+    before, _, rest = page.partition(START)
+    return f"{before}{START}{tables()}{END}{rest.partition(END)[2]}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text("utf-8")), "utf-8")

@@ -1,0 +1,293 @@
+"""What every gate does in every situation: the table of docs/gates.md, and what must hold of each row."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from gate_situations import (
+    BY_DEFAULT,
+    CASES,
+    EVERY_GATE,
+    FINE,
+    ON_PULL_REQUESTS,
+    PAGE,
+    SITUATIONS,
+    STORIES,
+    Situation,
+    base,
+    skipped,
+    with_tables,
+)
+from msgspec.structs import replace
+from report_builder import case, example, finding, nlu, report, story, with_changes
+
+from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.comparison.model import GateResult, Verdict
+from turncheck.report.model import GateSettings, Report, Skipped
+
+BY_NAME = {situation.name: situation for situation in SITUATIONS}
+
+
+def gate(verdict: Verdict, name: str) -> GateResult:
+    return next(one for one in verdict.gates if one.name == name)
+
+
+def gone(head: Report, before: Report, *accepted: str) -> GateResult:
+    settings = GateSettings(fail_on=("gone-tests",), accept_gone=accepted)
+    return gate(Situation("", head, base(before)).verdict(settings), "gone-tests")
+
+
+def test_the_table_of_the_manual_is_what_the_code_does() -> None:
+    """Write the new one with: python tests/unit/gate_situations.py"""
+    page = PAGE.read_text("utf-8")
+
+    assert with_tables(page) == page
+
+
+@pytest.mark.parametrize("settings", [ON_PULL_REQUESTS, BY_DEFAULT, EVERY_GATE, GateSettings(fail_on=("errors",))])
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
+def test_what_is_said_fits_what_failed(situation: Situation, settings: GateSettings) -> None:
+    verdict, title = situation.verdict(settings), situation.title(settings)
+    failed = any(not one.passed for part in (situation.head.core,) if part for one in part.stories)
+    clauses = verdict.summary.split("; ")
+
+    assert 1 <= len(clauses) <= 4
+    assert verdict.passed == (not any(one.fails for one in verdict.gates))
+    assert title.startswith("❌ Failed") == (not verdict.passed)
+    if verdict.passed and failed:
+        kinds = ("✅ Passed with old failures only", "⚠️ Passed although tests fail", "⚠️ Passed, but a story is mis")
+        assert title.startswith(kinds)
+        assert re.search("on the base too|not count|dialogue passes as written", verdict.summary)
+    if any(one.outcome == "not judged" and not one.fails for one in verdict.gates) and verdict.passed:
+        assert verdict.reservation
+        assert re.search("not judged|not run", verdict.summary)
+    assert not clauses[0].endswith("on the base too")
+
+
+@pytest.mark.parametrize("baseline", [Missing("it is new"), Unreachable("no answer"), Unreadable("no report"), None])
+def test_without_a_baseline_every_failure_is_new(baseline: Missing | Unreadable | None) -> None:
+    head = report(stories=[*STORIES[:2], story("broken", "a!b", line=40)], findings=[finding("bad", "it is bad")])
+    settings = GateSettings(fail_on=("errors", "new-failures"))
+
+    verdict = judge(head, compare(head, baseline) if baseline else None, settings)
+
+    failed = gate(verdict, "new-failures")
+    assert failed.outcome == "failed"
+    assert "so every failure counts as new: 1 of 3 stories failed, 1 error in the data" in failed.reason
+    assert [cause.what for cause in failed.failed_by] == ["story broken", "bad: it is bad"]
+    assert "1 of 3 stories failed" in verdict.summary.split("; ")[0]
+
+
+def test_why_there_is_no_baseline_is_told_apart() -> None:
+    told = [
+        gate(BY_NAME[f"{name}; a test fails"].verdict(ON_PULL_REQUESTS), "new-failures").reason.partition(" (")[0]
+        for name in ("no base yet", "base unreadable", "API down")
+    ]
+
+    assert told == ["no baseline", "the baseline could not be read", "the baseline could not be reached"]
+
+
+@pytest.mark.parametrize(
+    ("baseline", "setting", "passes"),
+    [
+        (Missing("it is new"), "auto", True),
+        (Unreachable("no answer"), "auto", False),
+        (Unreadable("no report"), "auto", False),
+        (Unreachable("no answer"), "pass", True),
+        (Missing("it is new"), "fail", False),
+    ],
+)
+@pytest.mark.parametrize("rule", ["max-regression", "coverage", "gone-tests"])
+def test_a_rule_that_needs_a_baseline_is_not_waived_by_an_outage(
+    baseline: Missing | Unreadable, setting: str, *, passes: bool, rule: str
+) -> None:
+    settings = GateSettings(
+        fail_on=("gone-tests",) if rule == "gone-tests" else ("none",),
+        max_regression=("core.passed: 0",) if rule == "max-regression" else (),
+        thresholds=("coverage.changed >= 0.5",) if rule == "coverage" else (),
+        not_judged=setting,  # type: ignore[arg-type]  # one of its words
+    )
+
+    verdict = Situation("", FINE, baseline).verdict(settings)
+
+    assert verdict.passed == passes
+    assert [one.outcome for one in verdict.gates if one.name.startswith(rule[:8])][:1] in (["not judged"], [])
+    assert "not judged" in verdict.summary
+
+
+def test_half_a_base_is_said() -> None:
+    verdict = next(one for one in SITUATIONS if one.name.startswith("half a base")).verdict(ON_PULL_REQUESTS)
+
+    assert gate(verdict, "new-failures").reason == (
+        "1 failure that the base does not have; the base has no results of e2e (it cannot be run: no memory), "
+        "so all end-to-end cases that fail count as new"
+    )
+
+
+def test_a_case_that_the_base_did_not_run_is_neither_new_nor_gone() -> None:
+    before = report(stories=STORIES, cases=[CASES[0], *skipped("user pays")])
+    after = report(stories=STORIES, cases=[CASES[0], case("user pays", "utter_b!utter_x", line=6)])
+
+    comparison = compare(after, base(before))
+
+    assert (comparison.e2e.added, comparison.e2e.removed, len(comparison.e2e.newly_failing)) == (0, 0, 1)
+    assert [(one.evaluation, one.cases) for one in comparison.base_lacks] == [("e2e", 1)]
+
+
+# --- tests that are gone ---------------------------------------------------------------------------------------------
+
+
+def test_tests_that_were_deleted_fail_and_are_named_with_their_file() -> None:
+    failed = gone(report(stories=STORIES[:1], cases=CASES[:1]), FINE)
+
+    assert failed.outcome == "failed"
+    assert failed.reason.startswith("2 stories of the base are gone; 1 end-to-end case of the base is gone")
+    assert [cause.what for cause in failed.failed_by] == [
+        "story pay is gone from tests/test_stories.yml",
+        "story greet is gone from tests/test_stories.yml",
+        "end-to-end case user pays is gone from tests/e2e_test_cases.yml",
+    ]
+
+
+@pytest.mark.parametrize("settings", [BY_DEFAULT, ON_PULL_REQUESTS])
+def test_it_is_part_of_what_test_failures_and_new_failures_mean(settings: GateSettings) -> None:
+    all_gone = with_changes(
+        report(examples=[example("hi", "greet"), example("bye", "goodbye")]),
+        skipped=(Skipped(evaluation="core", reason="the project has no test stories", no_tests=True),),
+    )
+
+    verdict = Situation("", all_gone, base(report(stories=STORIES))).verdict(settings)
+
+    assert not verdict.passed
+    assert verdict.summary.startswith("3 stories gone")
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        [story("order", "utter_a", line=1, path="tests/other.yml"), *STORIES[1:]],
+        [story("order something", "utter_a", line=1), *STORIES[1:]],
+        [story("order", "utter_a", "utter_more", line=1), *STORIES[1:]],
+        [story("order", "utter_x", line=1, path="tests/other.yml"), *STORIES[1:]],
+        [story("order something", "utter_a", line=1, path="tests/other.yml"), *STORIES[1:]],
+        [story("order", "utter_b", line=1), replace(STORIES[1], duplicate=True), STORIES[2]],
+        list(reversed(STORIES)),
+    ],
+    ids=["moved", "renamed", "edited", "moved and edited", "moved and renamed", "now a copy", "in another order"],
+)
+def test_a_test_that_is_still_there_is_not_gone(now: list[object]) -> None:
+    assert gone(report(stories=now), report(stories=STORIES)).outcome == "passed"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "outcome"),
+    [
+        (("pay", "greet", "user pays"), "passed"),
+        (("tests",), "passed"),
+        (("tests/test_stories.yml", "tests/e2e_test_cases.yml"), "passed"),
+        (("core", "e2e"), "passed"),
+        (("pay", "greet"), "failed"),
+        (("test",), "failed"),
+        (("tests/test_stories.yml",), "failed"),
+    ],
+)
+def test_what_may_go_is_named(accepted: tuple[str, ...], outcome: str) -> None:
+    assert gone(report(stories=STORIES[:1], cases=CASES[:1]), FINE, *accepted).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("reason", "settings"),
+    [
+        ("it cannot be trained", GateSettings()),
+        ("not asked for (evaluations: nlu)", GateSettings(evaluations=("nlu",))),
+    ],
+)
+def test_an_evaluation_that_no_longer_runs_is_lost(reason: str, settings: GateSettings) -> None:
+    head = with_changes(report(cases=CASES), settings=settings, skipped=(Skipped(evaluation="core", reason=reason),))
+
+    verdict = judge(head, compare(head, base(FINE)), replace(settings, fail_on=("gone-tests",)))
+
+    assert gate(verdict, "gone-tests").reason.startswith(f"the stories are no longer run: {reason}")
+    assert compare(head, base(FINE)).stories.gone == ()
+
+
+def test_all_held_out_sentences_may_not_go_and_single_ones_may() -> None:
+    sentences = [example("hi", "greet"), example("bye", "goodbye"), example("good day", "greet")]
+    before, fewer = report(examples=sentences), report(examples=sentences[:2])
+    folded = with_changes(before, nlu=replace(nlu(sentences), mode="cross-validation", folds=2))
+
+    assert gone(fewer, before).outcome == "passed"
+    assert gone(folded, before).reason.startswith("all 3 held-out sentences of the base are gone")
+    assert gone(folded, before, "tests/test_nlu.yml").outcome == "passed"
+
+
+def test_tests_of_a_file_that_cannot_be_read_are_not_run_rather_than_gone() -> None:
+    part = Skipped(evaluation="core", reason="its test file tests/b.yml cannot be read (see the findings)", part=True)
+    head = with_changes(report(stories=STORIES[:2]), skipped=(part,))
+
+    judged = gone(head, report(stories=STORIES))
+
+    assert compare(head, base(report(stories=STORIES))).stories.gone == ()
+    assert "1 story that ran on the base was not run: its test file tests/b.yml cannot be read" in judged.reason
+    assert gate(judge(head, None, GateSettings(require=("core",))), "require: core").outcome == "failed"
+
+
+# --- tests that were skipped -----------------------------------------------------------------------------------------
+
+
+def test_what_is_required_must_run_whole_and_what_would_make_it_run_is_said() -> None:
+    head = report(stories=STORIES, cases=[CASES[0], *skipped("user pays", "user waits")])
+
+    failed = gate(judge(head, None, GateSettings(require=("core", "e2e"))), "require: e2e")
+
+    assert failed.outcome == "failed"
+    assert failed.reason.startswith("2 of 3 end-to-end cases not run ('user pays', 'user waits'): no action server")
+    for way in ("--action-server", "--action-endpoint", "stub_custom_actions"):
+        assert way in failed.reason
+    assert [str(cause.location) for cause in failed.failed_by] == [
+        "tests/e2e_test_cases.yml:3:5",
+        "tests/e2e_test_cases.yml:6:5",
+    ]
+
+
+def test_cases_none_of_which_ran_are_no_success() -> None:
+    head = report(stories=STORIES, cases=skipped("user orders", "user pays"))
+    verdict = judge(head, None, GateSettings())
+
+    assert gate(verdict, "test-failures").outcome == "not judged"
+    assert verdict.summary.startswith("2 end-to-end cases not run, 3 stories passed")
+    assert verdict.told == "passed, but not all tests were run"
+    assert not judge(head, None, GateSettings(not_judged="fail")).passed
+
+
+def test_intents_that_were_dropped_fail_what_is_required() -> None:
+    from turncheck.report.model import UnjudgedIntent  # noqa: PLC0415 - for this one
+
+    sentences = [example("hi", "greet"), example("bye", "goodbye")]
+    judged = replace(nlu(sentences), unjudged=(UnjudgedIntent(intent="rare", examples=2),))
+    head = with_changes(report(examples=sentences), nlu=judged)
+
+    failed = gate(judge(head, None, GateSettings(require=("nlu",))), "require: nlu")
+
+    assert failed.reason == "1 intent not judged ('rare'): fewer examples than there are folds"
+
+
+# --- what chooses the tests ------------------------------------------------------------------------------------------
+
+
+def test_what_chooses_the_tests_is_a_rule_and_an_older_report_does_not_tell_it() -> None:
+    old = report(settings=GateSettings(), commit="3" * 40)
+    before = report(settings=GateSettings(stories=(), data=(), ignore=()), commit="3" * 40)
+    head = report(settings=GateSettings(stories=("tests/a.yml",), data=(), ignore=("x",), evaluations=("nlu",)))
+
+    changes = {one.name: (one.base, one.value) for one in compare(head, Present(before, "git")).settings_changed}
+
+    assert changes == {
+        "stories": ("the usual places", "tests/a.yml"),
+        "ignore": ("none", "x"),
+        "evaluations": ("all that there are files for", "nlu"),
+    }
+    assert [one.name for one in compare(head, Present(old, "git")).settings_changed] == ["evaluations"]
