@@ -12,7 +12,6 @@ from turncheck.project.model import ActionStep, CheckpointStep
 from turncheck.validation.conflicts import check_checkpoints
 from turncheck.validation.facts import gather
 from turncheck.validation.findings import found
-from turncheck.validation.load_order import EMPTYING, STOPPING
 from turncheck.validation.loaded import loading_findings, read_findings
 from turncheck.validation.registry import CHECKS
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
     from turncheck.validation.facts import Facts
 
-_REFUSED: Final = (STOPPING | EMPTYING) - {"intent-triggers-removed"}
+_REFUSED: Final = frozenset(check.code for check in CHECKS.values() if check.then != "goes on")
 """Rasa ends at these while it loads, or goes on with an empty domain, for which it trains no policies."""
 
 

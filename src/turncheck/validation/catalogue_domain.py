@@ -6,28 +6,34 @@ Facts about Rasa's behaviour come from running Rasa 3.6.21; the texts are our ow
 from turncheck.validation.checks import emptying_check, error_check, warning_check
 
 DOMAIN_LOADING = (
-    emptying_check("intent-duplicate", "An intent is listed twice in the domain", "Remove one of the two."),
+    emptying_check("intent-duplicate", "An intent is listed twice in the domain", "Remove one of the two.", position=5),
     emptying_check(
         "action-duplicate",
         "An action is listed twice in the domain",
         "Remove one of the two. Forms and default actions count as actions too.",
+        position=7,
     ),
-    emptying_check("slot-duplicate", "A slot is defined twice in the domain", "Remove or rename one of the two."),
-    emptying_check("entity-duplicate", "An entity is listed twice in the domain", "Remove one of the two."),
+    emptying_check(
+        "slot-duplicate", "A slot is defined twice in the domain", "Remove or rename one of the two.", position=8
+    ),
+    emptying_check("entity-duplicate", "An entity is listed twice in the domain", "Remove one of the two.", position=9),
     emptying_check(
         "intent-trailing-colon",
         "An intent of the domain is followed by a colon and nothing",
         "Remove the colon, or write `use_entities` or `ignore_entities` below it.",
+        position=4,
     ),
     emptying_check(
         "entity-trailing-colon",
         "An entity of the domain is followed by a colon and nothing",
         "Remove the colon, or write `roles`, `groups` or `influence_conversation` below it.",
+        position=3,
     ),
     emptying_check(
         "trigger-action-undefined",
         "The `triggers` key of an intent names an unknown action",
         "The key is from Rasa 1 and was removed. Write a rule instead.",
+        position=10,
     ),
     emptying_check(
         "mapping-malformed", "A slot mapping is not a mapping of keys", "Write `- type: from_entity` and so on."
@@ -46,11 +52,13 @@ DOMAIN_LOADING = (
         "form-malformed",
         "The forms of the domain are not written as mappings",
         "Write the form's name, and below it `required_slots` with a list.",
+        position=2,
     ),
     emptying_check(
         "form-without-required-slots",
         "A form has `ignored_intents` and no `required_slots`",
         "Add `required_slots`, an empty list at least.",
+        position=2,
     ),
     error_check(
         "slot-type-unknown",
@@ -58,6 +66,8 @@ DOMAIN_LOADING = (
         "A slot has an unknown type",
         "Known are `text`, `bool`, `categorical`, `float`, `list` and `any`. A custom class is named by its module path"
         " and must be importable where Rasa runs.",
+        then="stops",
+        position=1,
     ),
     error_check(
         "slot-key-unknown",
@@ -65,30 +75,40 @@ DOMAIN_LOADING = (
         "A slot has a key that its type does not know",
         "Rasa 3.6 ends with a traceback here. Remove the key or correct its spelling; `values` belongs to categorical"
         " slots, `min_value` and `max_value` to float slots.",
+        then="stops",
+        position=1,
     ),
     error_check(
         "slot-range-invalid",
         "load",
         "The minimum of a float slot is not below its maximum",
         "Without keys the range is 0 to 1. Set `min_value` and `max_value`.",
+        then="stops",
+        position=1,
     ),
     error_check(
         "section-empty",
         "load",
         "A section of the domain is empty",
         "Rasa 3.6 ends with a traceback here. Remove the key, or write an empty list: `intents: []`.",
+        then="stops",
+        position=6,
     ),
     error_check(
         "intent-malformed",
         "load",
         "The properties of an intent are not written as a mapping, or its entities not as a list",
         "Rasa 3.6 ends with a traceback here. Write `use_entities` or `ignore_entities` below the intent, or its name alone.",
+        then="stops",
+        position=4,
     ),
     error_check(
         "entity-malformed",
         "load",
         "The roles or groups of an entity are not written as a list",
         "Rasa 3.6 ends with a traceback here. Write a list, or remove the key.",
+        then="stops",
+        position=4,
     ),
     error_check(
         "name-not-text",
@@ -96,18 +116,23 @@ DOMAIN_LOADING = (
         "A name in the domain is not a text",
         "A number, a date or a truth value cannot be compared with the other names, and Rasa 3.6 ends with a traceback."
         " Put it in quotes.",
+        then="stops",
+        position=4,
     ),
     error_check(
         "response-is-form",
         "load",
         "A response in an NLU file has the name of a form",
         "Both would be actions of that name, and Rasa refuses to load the domain. Rename one of them.",
+        then="stops",
     ),
     error_check(
         "slot-any-influences",
         "load",
         "A slot of type `any` is to influence the conversation",
         "It cannot; Rasa refuses to load the domain. Remove `influence_conversation`, or use another type.",
+        then="stops",
+        position=1,
     ),
     warning_check(
         "slot-initial-value-outside",
@@ -126,6 +151,7 @@ DOMAIN_LOADING = (
         "load",
         "An intent uses and ignores the same entity",
         "Ignoring wins. Remove the entity from `use_entities` or from `ignore_entities`.",
+        position=4,
     ),
     warning_check(
         "domain-merge-duplicate",
@@ -139,5 +165,7 @@ DOMAIN_LOADING = (
         "load",
         "An `utter_` action of the domain has no response",
         "Nothing would be said. Write the response, or remove the action.",
+        needs=("domain", "responses"),
+        about_domain=True,
     ),
 )

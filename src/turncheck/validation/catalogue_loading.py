@@ -11,6 +11,7 @@ ARGUMENTS = (
         "arguments",
         "There is no domain file",
         "Neither the path given by `--domain` nor `domain.yml` exists. Give the path of the domain file or folder.",
+        then="stops",
     ),
     error_check(
         "config-not-found",
@@ -18,6 +19,7 @@ ARGUMENTS = (
         "There is no configuration file",
         "Neither the path given by `--config` nor `config.yml` exists. Rasa 3.6 ends with a traceback here. Give the"
         " path of the configuration, or write a `config.yml`.",
+        then="stops",
     ),
     warning_check(
         "path-not-found",
@@ -30,6 +32,7 @@ ARGUMENTS = (
         "stories",
         "`--max-history` is not a positive integer",
         "It says how many turns the story structure check looks back at. Give 1 or more.",
+        then="stops",
     ),
 )
 
@@ -39,24 +42,32 @@ READING = (
         "load",
         "A file is not UTF-8",
         "Training data, domain and configuration must be stored as UTF-8. Convert the file: `iconv -f LATIN1 -t UTF-8`.",
+        then="stops",
+        step="text",
     ),
     error_check(
         "yaml-syntax",
         "load",
         "A file is not valid YAML",
         "The parser stopped at this place. Look for tabs, wrong indentation, an open quote or bracket at or above it.",
+        then="stops",
+        step="syntax",
     ),
     error_check(
         "yaml-duplicate-key",
         "load",
         "A key stands twice in one mapping",
         "YAML would keep just one of the two. Merge their contents, or remove one.",
+        then="stops",
+        step="duplicates",
     ),
     error_check(
         "schema-violation",
         "load",
         "A value is not what the file format wants",
         "A wrong type, a missing key, or a key that the format does not know. The message names the path in the file.",
+        then="stops",
+        step="schema",
     ),
     error_check(
         "value-unreadable",
@@ -64,36 +75,46 @@ READING = (
         "A value without quotes cannot be read",
         "Rasa takes `${NAME}` without quotes for an environment variable, which must be set, and `2024-02-31` for a date,"
         " which must exist; else it ends here. Put quotes around what is meant as text.",
+        then="stops",
+        step="schema",
     ),
     error_check(
         "yaml-limit",
         "load",
         "A file nests too deeply or grows without bounds",
         "Aliases that contain each other (“billion laughs”) and hundreds of nested levels are not read.",
+        then="stops",
+        step="syntax",
     ),
     error_check(
         "file-unreadable",
         "load",
         "A file cannot be read",
         "It is a folder, a device, or its permissions forbid reading it.",
+        then="stops",
+        step="text",
     ),
     error_check(
         "file-too-large",
         "load",
         "A file is too large to be read",
         "Split it into several files.",
+        then="stops",
+        step="text",
     ),
     info_check(
         "version-missing",
         "load",
         "A file has no `version` key",
         'It is read as version 3.1. Put `version: "3.1"` at its top.',
+        step="version",
     ),
     warning_check(
         "version-too-low",
         "load",
         "A file has an older format version",
         'It is read as version 3.1. Check it against the migration guide and write `version: "3.1"`.',
+        step="version",
     ),
     warning_check(
         "version-too-high",
@@ -101,6 +122,7 @@ READING = (
         "A file has a newer format version and is skipped",
         "Nothing of the file is used, unless it is one of several files of a domain, which Rasa reads all the same. Write"
         ' `version: "3.1"`, or use a newer Rasa.',
+        step="version",
     ),
     warning_check(
         "domain-file-unread",
@@ -113,6 +135,7 @@ READING = (
         "load",
         "The `version` of a file is not a version number",
         'It is read as version 3.1. Write `version: "3.1"`, with the quotes.',
+        step="version",
     ),
     warning_check(
         "importer-not-found",
@@ -159,12 +182,14 @@ NLU_LOADING = (
         "load",
         "The dictionary behind an annotated text is not valid JSON",
         'Use double quotes: `[Paris]{"entity": "city", "role": "to"}`.',
+        then="stops",
     ),
     error_check(
         "annotation-invalid",
         "load",
         "The dictionary behind an annotated text has wrong or missing keys",
         "`entity` is required; `entity`, `role` and `group` are texts, `value` is a text or a number.",
+        then="stops",
     ),
 )
 
@@ -174,12 +199,21 @@ STORY_LOADING = (
         "load",
         "A story names a key of a retrieval intent",
         "Stories know the intent alone: write `faq` for `faq/opening_hours`. Full names belong into test stories.",
+        with_stories=True,
     ),
     warning_check(
-        "story-name-empty", "load", "A story or rule has no name", "Name it; reports and conflicts refer to it."
+        "story-name-empty",
+        "load",
+        "A story or rule has no name",
+        "Name it; reports and conflicts refer to it.",
+        with_stories=True,
     ),
     warning_check(
-        "story-without-steps", "load", "A story or rule has no steps", "It is skipped. Write steps or remove it."
+        "story-without-steps",
+        "load",
+        "A story or rule has no steps",
+        "It is skipped. Write steps or remove it.",
+        with_stories=True,
     ),
     warning_check(
         "step-without-intent",
@@ -188,6 +222,7 @@ STORY_LOADING = (
         "Write the intent, or remove the step.",
         "on-warnings",
         "never",
+        with_stories=True,
     ),
     warning_check(
         "step-unexpected",
@@ -195,68 +230,86 @@ STORY_LOADING = (
         "A step of a story or rule is none",
         "It has none of the keys that say what happens (`intent`, `user`, `action`, …), and is skipped; and so is an `or`"
         " with an alternative that names neither intent nor slot.",
+        with_stories=True,
     ),
     warning_check(
         "intent-leading-slash",
         "load",
         "The intent of a user step begins with a slash",
         "It is read without. Remove the slash.",
+        with_stories=True,
     ),
     warning_check(
-        "step-without-action", "load", "A bot step has an empty action", "The step is skipped. Name the action."
+        "step-without-action",
+        "load",
+        "A bot step has an empty action",
+        "The step is skipped. Name the action.",
+        with_stories=True,
     ),
     warning_check(
         "slot-without-value",
         "load",
         "A slot is named without a value where its type needs one",
         "Only text and list slots may be given by name alone (“set to something”). Write the value.",
+        with_stories=True,
     ),
     error_check(
         "intent-name-invalid",
         "load",
         "The name of an intent has more than one slash, or begins with one",
         "The one slash of a retrieval intent stands between intent and key: `faq/opening_hours`.",
+        then="stops",
     ),
     error_check(
         "step-list-empty",
         "load",
         "There is nothing behind a key of a step that takes a list or a text",
         "Rasa 3.6 ends with a traceback here. Write the list or the text, or remove the key.",
+        then="stops",
+        with_stories=True,
     ),
     warning_check(
         "checkpoint-slot-invalid",
         "load",
         "A checkpoint names a slot without a value",
         "The checkpoint is skipped. Write the value that the slot must have.",
+        with_stories=True,
     ),
     warning_check(
         "checkpoint-condition-ignored",
         "load",
         "A checkpoint in the middle or at the end of a story has conditions",
         "Only those at the beginning may have some. Move the slots there.",
+        with_stories=True,
     ),
     error_check(
         "slot-named-undefined",
         "load",
         "A story names a slot without a value, and the domain does not define it",
         "Rasa 3.6 ends with a traceback here. Define the slot, or correct its name.",
+        needs=("domain",),
+        then="stops",
+        with_stories=True,
     ),
     warning_check(
         "checkpoint-undefined",
         "stories",
         "A story starts with a checkpoint that no story ends with",
         "It can never be reached. Correct the name, or end a story with the checkpoint.",
+        needs=("stories",),
     ),
     warning_check(
         "checkpoint-unused",
         "stories",
         "A story ends with a checkpoint that no story starts with",
         "The conversation cannot go on from there. Correct the name, or remove the checkpoint.",
+        needs=("stories",),
     ),
     warning_check(
         "story-start-missing",
         "stories",
         "No story can start a conversation",
         "All stories start with a checkpoint. Write one that does not.",
+        needs=("stories",),
     ),
 )

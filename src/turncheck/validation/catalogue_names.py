@@ -48,6 +48,7 @@ UNDEFINED = (
         "- slot_was_set:\n  - pizza_sise: large",
         "- slot_was_set:\n  - pizza_size: large",
         matters_always=True,
+        needs=("domain",),
     ),
     _check(
         "slot-value-undefined",
@@ -66,6 +67,7 @@ UNDEFINED = (
         "- I live in [Rome](citty)",
         "- I live in [Rome](city)",
         matters_always=True,
+        needs=("domain",),
     ),
     _check(
         "entity-role-undefined",
@@ -75,6 +77,7 @@ UNDEFINED = (
         '- to [Rome]{"entity": "city", "role": "destinaton"}',
         '- to [Rome]{"entity": "city", "role": "destination"}',
         matters_always=True,
+        needs=("domain",),
     ),
     _check(
         "action-undefined",
@@ -85,6 +88,7 @@ UNDEFINED = (
         "- action: piza_form",
         "- action: pizza_form",
         matters_always=True,
+        needs=("domain",),
     ),
     _check(
         "mapping-entity-undefined",
@@ -94,6 +98,7 @@ UNDEFINED = (
         "mappings:\n- type: from_entity\n  entity: citty",
         "mappings:\n- type: from_entity\n  entity: city",
         matters_always=True,
+        needs=("domain",),
     ),
     _check(
         "mapping-intent-undefined",
@@ -103,6 +108,7 @@ UNDEFINED = (
         "mappings:\n- type: from_intent\n  intent: affrim\n  value: true",
         "mappings:\n- type: from_intent\n  intent: affirm\n  value: true",
         matters_always=True,
+        needs=("domain",),
     ),
     _check(
         "mapping-role-undefined",
@@ -112,6 +118,7 @@ UNDEFINED = (
         "mappings:\n- type: from_entity\n  entity: city\n  role: destinaton",
         "mappings:\n- type: from_entity\n  entity: city\n  role: destination",
         matters_always=True,
+        needs=("domain",),
     ),
     _check(
         "mapping-action-undefined",
@@ -121,6 +128,7 @@ UNDEFINED = (
         "mappings:\n- type: custom\n  action: action_find_adress",
         "mappings:\n- type: custom\n  action: action_find_address",
         matters_always=True,
+        needs=("domain", "responses"),
     ),
     _check(
         "mapping-requested-slot-undefined",
@@ -130,6 +138,7 @@ UNDEFINED = (
         "conditions:\n- active_loop: pizza_form   # requires size\n  requested_slot: sise",
         "conditions:\n- active_loop: pizza_form\n  requested_slot: size",
         matters_always=True,
+        needs=("domain",),
     ),
     _check(
         "mapping-key-unknown",
@@ -148,6 +157,7 @@ UNDEFINED = (
         "- name: ResponseSelector\n  retrieval_intent: fag",
         "- name: ResponseSelector\n  retrieval_intent: faq",
         matters_always=True,
+        needs=("nlu",),
     ),
     _check(
         "used-entity-undefined",
@@ -157,6 +167,7 @@ UNDEFINED = (
         "intents:\n- inform:\n    use_entities: [citty]",
         "intents:\n- inform:\n    use_entities: [city]",
         matters_always=True,
+        needs=("domain",),
     ),
     _check(
         "ignored-intent-undefined",
@@ -166,6 +177,7 @@ UNDEFINED = (
         "forms:\n  pizza_form:\n    ignored_intents: [chitchatt]",
         "forms:\n  pizza_form:\n    ignored_intents: [chitchat]",
         matters_always=True,
+        needs=("domain",),
     ),
     _check(
         "condition-slot-undefined",
@@ -175,6 +187,7 @@ UNDEFINED = (
         "condition:\n- type: slot\n  name: logged_inn\n  value: true",
         "condition:\n- type: slot\n  name: logged_in\n  value: true",
         matters_always=True,
+        needs=("domain",),
     ),
     _check(
         "button-payload-invalid",
@@ -194,6 +207,7 @@ UNDEFINED = (
         "payload: /afirm",
         "payload: /affirm",
         matters_always=True,
+        needs=("domain",),
     ),
     _check(
         "button-entity-undefined",
@@ -203,6 +217,7 @@ UNDEFINED = (
         'payload: \'/inform{"sise": "large"}\'',
         'payload: \'/inform{"size": "large"}\'',
         matters_always=True,
+        needs=("domain",),
     ),
     _check(
         "retrieval-response-missing",
@@ -212,6 +227,7 @@ UNDEFINED = (
         "- intent: faq/prices   # and no response utter_faq/prices\n  examples: |\n    - what does it cost",
         'responses:\n  utter_faq/prices:\n  - text: "Five each."',
         matters_always=True,
+        needs=("domain", "responses"),
     ),
 )
 
@@ -223,6 +239,7 @@ UNUSED = (
         "It can never be chosen. Write examples for its key, or remove it.",
         'responses:\n  utter_faq/prices:   # and no examples for faq/prices\n  - text: "Five each."',
         "nlu:\n- intent: faq/prices\n  examples: |\n    - what does it cost",
+        needs=("nlu",),
     ),
     _check(
         "action-unused",
@@ -231,6 +248,7 @@ UNUSED = (
         "Nothing but another action can call it. Use it, or remove it.",
         "actions:\n- action_old_lookup",
         "actions: []",
+        needs=("domain", "stories"),
     ),
     _check(
         "slot-unused",
@@ -239,6 +257,7 @@ UNUSED = (
         "No form, story, rule, response or condition names it, and no mapping fills it so that policies see it. A custom action may use it; else remove it.",
         "slots:\n  left_over:\n    type: text\n    mappings:\n    - type: custom",
         "slots: {}",
+        needs=("domain", "stories"),
     ),
     _check(
         "form-unused",
@@ -247,6 +266,7 @@ UNUSED = (
         "Write a rule that activates it, or remove it.",
         "forms:\n  old_form:\n    required_slots: []",
         "- rule: order\n  steps:\n  - intent: order\n  - action: order_form\n  - active_loop: order_form",
+        needs=("stories",),
     ),
     _check(
         "entity-unused",
@@ -255,6 +275,7 @@ UNUSED = (
         "Only a pre-trained extractor, a regex or a lookup can find it. Annotate examples, or remove it.",
         "entities:\n- color   # and no [red](color) anywhere",
         "- a [red](color) one",
+        needs=("nlu", "stories", "config"),
     ),
     _check(
         "action-overrides-default",
@@ -327,6 +348,7 @@ UNUSED = (
         "turncheck data validate --data ../shared",
         matters_always=True,
         eased="warning",
+        then="stops",
     ),
     _check(
         "file-not-regular",

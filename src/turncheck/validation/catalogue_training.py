@@ -43,6 +43,7 @@ EXAMPLES = (
         "- I want [pizza](dish)s",
         "- I want [pizzas](dish)",
         matters_always=True,
+        needs=("config",),
     ),
     _check(
         "example-duplicate",
@@ -91,6 +92,7 @@ EXAMPLES = (
         "Its sentences share most of their words with those of a much larger intent, which will win. Write more.",
         "- intent: order          # 60 examples\n- intent: cancel_order   # 3 examples, of the same words",
         "- intent: order          # 60 examples\n- intent: cancel_order   # 15 examples, varied",
+        needs=("nlu",),
     ),
     _check(
         "class-imbalance",
@@ -99,6 +101,7 @@ EXAMPLES = (
         "A classifier learns to prefer what is frequent. Write examples for the small intents, or thin out the large ones.",
         "- intent: faq      # 400 examples\n- intent: goodbye  # 2 examples",
         "- intent: faq      # 60 examples\n- intent: goodbye  # 12 examples",
+        needs=("nlu",),
     ),
     _check(
         "value-not-annotated",
@@ -126,6 +129,7 @@ EXAMPLES = (
         " extracts it; or there is no EntitySynonymMapper in the pipeline.",
         "- synonym: large\n  examples: |\n    - humongous",
         "- synonym: large\n  examples: |\n    - humongous\n- intent: order\n  examples: |\n    - a [humongous](size) pizza",
+        needs=("nlu", "config"),
     ),
     _check(
         "synonym-chain",
@@ -142,6 +146,7 @@ EXAMPLES = (
         "What stands in no example is never seen while training. Use some of the entries in annotated examples.",
         "- lookup: city\n  examples: |\n    - Reykjavik",
         "- lookup: city\n  examples: |\n    - Reykjavik\n- intent: inform\n  examples: |\n    - I live in [Reykjavik](city)",
+        needs=("nlu",),
     ),
     _check(
         "slot-values-missing",
@@ -182,6 +187,7 @@ DIALOGUE = (
         "rules:\n- rule: greet\n  steps:\n  - intent: greet\n  - action: utter_greet\nstories:\n- story: hello\n  steps:\n"
         "  - intent: greet\n  - action: utter_greet",
         matters_always=True,
+        needs=("stories",),
     ),
     _check(
         "fallback-action-undefined",
@@ -231,6 +237,7 @@ DIALOGUE = (
         " dialogue has there. Correct the checkpoint's name, or the value.",
         "- story: b\n  steps:\n  - checkpoint: after_b\n  - intent: thank\n  - checkpoint: after_b",
         "- story: b\n  steps:\n  - checkpoint: after_a\n  - intent: thank",
+        needs=("stories",),
     ),
 )
 
@@ -263,6 +270,7 @@ TESTS = (
         " that are annotated in some example and have a regex or a lookup table.",
         "- user: on [Monday](time)   # and no DucklingEntityExtractor in the pipeline",
         "pipeline:\n- name: DucklingEntityExtractor\n  dimensions: [time]",
+        needs=("nlu", "config"),
     ),
 )
 

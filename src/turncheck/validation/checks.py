@@ -1,7 +1,7 @@
-"""What a check is. The rows themselves stand in the ``catalogue_*`` modules, all of them in :mod:`.registry`."""
+"""What a check is. The rows are in the ``catalogue_*`` modules, all of them in :mod:`.registry`."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from turncheck.finding import Severity
 
@@ -14,6 +14,26 @@ Stage = Literal["arguments", "load", "domain", "nlu", "stories", "config", "own"
 ``cases``: not validation at all, but reading end-to-end test cases to run them.
 """
 
+Part = Literal["domain", "nlu", "stories", "config", "responses"]
+"""A part of a project that may be incomplete; ``responses``: those that NLU files define."""
+
+Then = Literal["goes on", "stops", "empties the domain"]
+"""What Rasa does once it has found it: it goes on, ends, or goes on with an empty domain."""
+
+Step = Literal["text", "syntax", "duplicates", "schema", "version", "content"]
+"""Which step of reading a file finds it, in their order. Of a file that fails in the first three nothing is read."""
+
+
+class Columns(TypedDict, total=False):
+    """The columns of a row that few rows fill; see :class:`Check`."""
+
+    needs: tuple[Part, ...]
+    then: Then
+    step: Step
+    position: int
+    with_stories: bool
+    about_domain: bool
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -23,7 +43,12 @@ class Check:
     ``data validate`` unless ``--strict`` is given; ``run`` shows it at its true severity with ``strict``, or always if
     it ``matters_always`` (training fails because of it, or means something else). ``fails_stories`` is what ``fails``
     is for ``data validate stories``, which loads everything and checks little. ``text`` is also the advice beside each
-    finding, where it must fit; what else there is to know stands in ``details``, for the manual alone.
+    finding, where it must fit; what else there is to know is in ``details``, for the manual alone.
+
+    ``needs``: without these parts it might be false, since it says that something is absent. ``then``, ``step``: what
+    Rasa does at it, and while doing what it finds it. ``position``: the order among the checks of a domain (file),
+    which Rasa looks through part by part. ``with_stories``: found while stories are loaded. ``about_domain``: it
+    follows from an emptied domain, and then says nothing about the project.
     """
 
     code: str
@@ -38,6 +63,17 @@ class Check:
     fails_stories: Fails | None = None
     eased: Severity = "info"
     details: str = ""
+    needs: tuple[Part, ...] = ()
+    then: Then = "goes on"
+    step: Step = "content"
+    position: int = 0
+    with_stories: bool = False
+    about_domain: bool = False
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether nothing of the file is read. Rasa names the first such file only, but each is at fault by itself."""
+        return self.step in {"text", "syntax", "duplicates"}
 
     @property
     def own(self) -> bool:
@@ -65,6 +101,7 @@ def own_check(  # noqa: PLR0917 - the rows of a table
     matters_always: bool = False,
     eased: Severity = "info",
     details: str = "",
+    **columns: Unpack[Columns],
 ) -> Check:
     """Make a check of our own, which fails a run as its severity says."""
     fails = _FAILS[severity]
@@ -80,6 +117,7 @@ def own_check(  # noqa: PLR0917 - the rows of a table
         matters_always=matters_always,
         eased=eased,
         details=details,
+        **columns,
     )
 
 
@@ -89,23 +127,39 @@ _EMPTIED = (
 )
 
 
-def error_check(code: str, stage: Stage, title: str, text: str) -> Check:
+def error_check(code: str, stage: Stage, title: str, text: str, **columns: Unpack[Columns]) -> Check:
     """Make a check of Rasa's that fails every run."""
-    return Check(code, "error", "always", stage, title, text)
+    return Check(code, "error", "always", stage, title, text, **columns)
 
 
-def emptying_check(code: str, title: str, text: str) -> Check:
+def emptying_check(code: str, title: str, text: str, *, position: int = 0) -> Check:
     """Make a check of Rasa's after which it goes on with an empty domain."""
-    return Check(code, "error", "always", "load", title, text + _EMPTIED, fails_stories="never")
+    return Check(
+        code,
+        "error",
+        "always",
+        "load",
+        title,
+        text + _EMPTIED,
+        fails_stories="never",
+        then="empties the domain",
+        position=position,
+    )
 
 
 def warning_check(  # noqa: PLR0917 - the rows of a table
-    code: str, stage: Stage, title: str, text: str, fails: Fails = "never", fails_stories: Fails | None = None
+    code: str,
+    stage: Stage,
+    title: str,
+    text: str,
+    fails: Fails = "never",
+    fails_stories: Fails | None = None,
+    **columns: Unpack[Columns],
 ) -> Check:
     """Make a check of Rasa's that warns."""
-    return Check(code, "warning", fails, stage, title, text, fails_stories=fails_stories)
+    return Check(code, "warning", fails, stage, title, text, fails_stories=fails_stories, **columns)
 
 
-def info_check(code: str, stage: Stage, title: str, text: str) -> Check:
+def info_check(code: str, stage: Stage, title: str, text: str, **columns: Unpack[Columns]) -> Check:
     """Make a check of Rasa's that informs."""
-    return Check(code, "info", "never", stage, title, text)
+    return Check(code, "info", "never", stage, title, text, **columns)

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from turncheck.validation import references
 from turncheck.validation.facts import gather
 from turncheck.validation.load_order import (
-    ABOUT_EMPTIED_DOMAIN,
-    EMPTYING,
     LoadOrder,
     seen_by_rasa,
     with_emptied_domain,
 )
 from turncheck.validation.loaded import loading_findings, read_findings
 from turncheck.validation.merging import forgotten_duplicates
+from turncheck.validation.registry import CHECKS
 from turncheck.validation.stages import rasa_checks, tell
 
 if TYPE_CHECKING:
@@ -48,7 +47,9 @@ def rasas_view(facts: Facts, told: Dialogues | None, *, max_history: int | None,
     read = read_findings(project)
     never_read = [finding for finding in read if finding.location.path in unread]
     read = [finding for finding in read if finding.location.path not in unread]
-    if not any(finding.code in EMPTYING for finding in read) and not _is_domain_skipped(project):
+    if not any(CHECKS[finding.code].then == "empties the domain" for finding in read) and not _is_domain_skipped(
+        project
+    ):
         found = [*read, *loading_findings(project, facts, emptied=False)]
         found += rasa_checks(facts, told, max_history=max_history, stories_only=stories_only)
         unseen = set(forgotten_duplicates(project))
@@ -57,9 +58,9 @@ def rasas_view(facts: Facts, told: Dialogues | None, *, max_history: int | None,
     emptied = gather(with_emptied_domain(project))
     found = [*read, *loading_findings(project, emptied, emptied=True)]
     found += rasa_checks(emptied, tell(emptied), max_history=max_history, stories_only=stories_only)
-    consequences = [finding for finding in found if finding.code in ABOUT_EMPTIED_DOMAIN]
+    consequences = [finding for finding in found if CHECKS[finding.code].about_domain]
     consequences += references.check_story_intents(emptied)
-    found = [finding for finding in found if finding.code not in ABOUT_EMPTIED_DOMAIN]
+    found = [finding for finding in found if not CHECKS[finding.code].about_domain]
     seen, hidden = seen_by_rasa(LoadOrder(project), _visible(found))
     # Rasa ends at a slot that is named alone and that the emptied domain lacks; in the project it is there.
     consequences += [finding for finding in seen if finding.code == "slot-named-undefined"]

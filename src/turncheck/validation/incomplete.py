@@ -6,59 +6,31 @@ nowhere") may be false: the missing part may hold it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, get_args
+
+from turncheck.validation.checks import Part
+from turncheck.validation.registry import CHECKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from turncheck.finding import Finding
     from turncheck.project.model import Project
 
-RESPONSES: Final = "responses"
-"""A part beside those of ``Project.unreadable``: the responses that NLU files define."""
 
-_BY_PART: Final[Mapping[str, tuple[str, ...]]] = {
-    "domain": (
-        *("domain-empty", "intent-not-in-domain", "story-intent-undefined", "action-not-in-domain", "action-undefined"),
-        *("form-not-in-domain", "form-slot-undefined", "mapping-form-undefined", "slot-named-undefined"),
-        *("response-undefined", "listed-response-undefined", "retrieval-response-missing", "response-unused"),
-        *("slot-undefined", "entity-undefined", "entity-role-undefined", "mapping-entity-undefined"),
-        *("mapping-action-undefined", "mapping-requested-slot-undefined", "mapping-role-undefined"),
-        *("mapping-intent-undefined", "used-entity-undefined", "ignored-intent-undefined", "condition-slot-undefined"),
-        *("button-intent-undefined", "button-entity-undefined", "action-unused", "slot-unused"),
-    ),
-    "nlu": (
-        *("domain-empty", "intent-without-examples", "entity-unused", "retrieval-examples-missing"),
-        *("class-imbalance", "intent-few-examples", "synonym-unreached", "lookup-entry-unseen"),
-        *("test-entity-not-extractable", "selector-intent-undefined"),
-    ),
-    "stories": (
-        *("domain-empty", "intent-without-examples", "intent-unused", "response-unused", "action-unused"),
-        *("slot-unused", "form-unused", "entity-unused", "story-start-missing", "checkpoint-unused"),
-        *("checkpoint-undefined", "story-unreachable", "rule-contradiction"),
-    ),
-    "config": ("entity-unused", "annotation-misaligned", "synonym-unreached", "test-entity-not-extractable"),
-    RESPONSES: (
-        *("response-undefined", "listed-response-undefined", "retrieval-response-missing"),
-        "mapping-action-undefined",
-    ),
-}
-"""By part: what might be false without it. A longer rule of the missing part may lift a contradiction, too."""
-
-
-def missing_parts(project: Project) -> frozenset[str]:
-    """Return the parts that are incomplete: ``domain``, ``nlu``, ``stories``, ``config``, ``responses``."""
-    parts = set(project.unreadable)
-    for option in ("domain", "config"):
+def missing_parts(project: Project) -> frozenset[Part]:
+    """Return the parts that are incomplete."""
+    parts: set[Part] = {part for part in get_args(Part) if part in project.unreadable}
+    options: tuple[Part, ...] = ("domain", "config")
+    for option in options:
         if any(finding.code == f"{option}-not-found" for finding in project.findings):
             parts.add(option)
     for file in project.files:
         if file.has_nlu and "responses" in file.kinds and (file.document is None or file.document.findings):
-            parts.add(RESPONSES)
+            parts.add("responses")
     return frozenset(parts)
 
 
-def standing(findings: Iterable[Finding], missing: frozenset[str]) -> Iterator[Finding]:
+def standing(findings: Iterable[Finding], missing: frozenset[Part]) -> Iterator[Finding]:
     """Leave out what might be false because of the parts that are missing."""
-    doubtful = {code for part in missing for code in _BY_PART.get(part, ())}
-    return (finding for finding in findings if finding.code not in doubtful)
+    return (finding for finding in findings if missing.isdisjoint(CHECKS[finding.code].needs))

@@ -7,11 +7,12 @@ fault that makes a domain invalid. A drop-in does the same; what lies behind is 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 from turncheck.finding import Finding
 from turncheck.project.model import Domain
 from turncheck.validation import schemas
+from turncheck.validation.checks import Step
 from turncheck.validation.loading import importer_faults
 from turncheck.validation.registry import CHECKS
 from turncheck.validation.schema_rules import faults_of
@@ -24,110 +25,8 @@ if TYPE_CHECKING:
 
 HIDDEN: Final = "hidden-by-load-error"
 
-STOPPING: Final = frozenset(
-    {
-        *("domain-not-found", "config-not-found", "file-not-utf8", "yaml-syntax", "yaml-duplicate-key", "yaml-limit"),
-        *("file-unreadable", "file-too-large", "file-outside-project", "schema-violation", "section-empty"),
-        "value-unreadable",
-        *("slot-type-unknown", "slot-key-unknown", "slot-range-invalid", "slot-any-influences", "intent-malformed"),
-        *("entity-malformed", "name-not-text", "response-is-form"),
-        *(
-            "annotation-not-json",
-            "annotation-invalid",
-            "slot-named-undefined",
-            "intent-name-invalid",
-            "step-list-empty",
-            "required-slots-empty",
-            "mapping-conditions-empty",
-            "domain-empty",
-            "max-history-invalid",
-        ),
-    }
-)
-"""Rasa ends at these, or reads what is not read here."""
-
-EMPTYING: Final = frozenset(
-    check.code for check in CHECKS.values() if check.fails_stories == "never" and not check.own
-) - {
-    "story-intent-undefined",
-    "step-without-intent",
-}
-"""Rasa goes on with an empty domain after these."""
-
-_DOMAIN_ORDER: Final = {
-    code: position
-    for position, codes in enumerate(
-        (
-            ("mapping-malformed", "mapping-type-unknown", "mapping-key-missing"),
-            ("slot-type-unknown", "slot-key-unknown", "slot-range-invalid", "slot-any-influences"),
-            ("form-malformed", "form-without-required-slots"),
-            ("entity-trailing-colon",),
-            (
-                "intent-trailing-colon",
-                "intent-malformed",
-                "entity-malformed",
-                "entity-used-and-ignored",
-                "name-not-text",
-            ),
-            ("intent-duplicate",),
-            ("section-empty",),
-            ("action-duplicate",),
-            ("slot-duplicate",),
-            ("entity-duplicate",),
-            ("trigger-action-undefined",),
-        )
-    )
-    for code in codes
-}
-"""Within a domain file: the order in which the parts of it are looked at."""
-
 _LAST_PATH: Final = "\U0010ffff"
 """Behind every path."""
-
-_SYNTAX, _DUPLICATES, _SCHEMA, _VERSION, _CONTENT = range(5)
-"""Within a file."""
-
-_CHECK_ORDER: Final = {
-    "intent-triggers-removed": 0,
-    "action-not-in-domain": 1,
-    "form-not-in-domain": 2,
-    "form-slot-undefined": 3,
-    "required-slots-empty": 3,
-    "mapping-form-undefined": 4,
-    "mapping-slot-not-required": 4,
-    "mapping-conditions-empty": 4,
-}
-"""Within the checks of the domain."""
-
-_NOT_EVEN_TEXT: Final = frozenset({"file-not-utf8", "file-unreadable", "file-too-large"})
-UNREADABLE: Final = _NOT_EVEN_TEXT | {"yaml-syntax", "yaml-duplicate-key", "yaml-limit"}
-"""Files of which nothing is read. Rasa names the first one only, but each of them is at fault by itself."""
-
-_VERSIONS: Final = frozenset({"version-missing", "version-too-low", "version-too-high", "version-invalid"})
-
-ABOUT_EMPTIED_DOMAIN: Final = frozenset(
-    {
-        *("intent-not-in-domain", "story-intent-undefined", "action-not-in-domain", "form-not-in-domain"),
-        *("response-undefined", "listed-response-undefined"),
-    }
-)
-"""What follows from an emptied domain and says nothing about the project."""
-
-_STORY_CODES: Final = frozenset(
-    {
-        *(
-            "intent-leading-slash",
-            "retrieval-intent-full-name",
-            "story-name-empty",
-            "story-without-steps",
-            "step-without-intent",
-        ),
-        *("step-unexpected", "step-without-action", "step-list-empty", "checkpoint-slot-invalid"),
-        "checkpoint-condition-ignored",
-        *("slot-without-value", "slot-named-undefined", "story-intent-undefined"),
-    }
-)
-"""Found while the stories are loaded; the last one a second time when they are checked."""
 
 Rank = tuple[int, str, int, int, int]
 """Stage, file, part of reading it, and two numbers for the order within."""
@@ -135,6 +34,8 @@ Rank = tuple[int, str, int, int, int]
 ARGUMENTS, CONFIG_SYNTAX, ENCODING, DOMAIN, NLU, MERGING, STORIES, CONFIG_SCHEMA = range(8)
 STAGES: Final = {"domain": 9, "nlu": 10, "stories": 11, "config": 12, "own": 13}
 EMPTY_CHECK: Final = 8
+_STEPS: Final = get_args(Step)[1:]
+"""Of what is read as text, the steps within a file."""
 
 
 class LoadOrder:
@@ -159,39 +60,42 @@ class LoadOrder:
         if check.stage == "arguments":
             return (ARGUMENTS, "", 0, 0, 0)
         if check.stage == "domain":
-            return (STAGES["domain"], "", _CHECK_ORDER[finding.code], finding.location.line or 0, 0)
-        if check.stage != "load" and finding.code not in _STORY_CODES:
+            return (STAGES["domain"], "", check.position, finding.location.line or 0, 0)
+        if check.stage != "load" and not check.with_stories:
             return (STAGES[check.stage], "" if check.code == "max-history-invalid" else path, 0, 0, 0)
         if finding.code in {"domain-merge-duplicate", "listed-response-undefined"}:
             return (MERGING, "", 0, 0, 0)
+        content = _STEPS.index("content")
         if finding.code == "synonym-conflict":
-            return (NLU, _LAST_PATH, _CONTENT, 0, 0)  # the files are merged when all of them are read
+            return (NLU, _LAST_PATH, content, 0, 0)  # the files are merged when all of them are read
         if finding.code == "importer-not-found":
-            return (CONFIG_SYNTAX, path, _SCHEMA, 0, 0)
+            return (CONFIG_SYNTAX, path, _STEPS.index("schema"), 0, 0)
         return self._rank_while_loading(finding, path)
 
     def _rank_while_loading(self, finding: Finding, path: str) -> Rank:
         if finding.code == "domain-file-unread":
-            return (DOMAIN, path, _SYNTAX, 0, 0)
+            return (DOMAIN, path, 0, 0, 0)
+        check = CHECKS[finding.code]
         stages = self._stages.get(path, _UNREAD)
         line = finding.location.line or 0
-        if finding.code in _NOT_EVEN_TEXT:
+        if check.step == "text":
             early = stages.first in {CONFIG_SYNTAX, DOMAIN}
             return (stages.first if early else ENCODING, path, 0, line, 0)
+        step = _STEPS.index(check.step)
         if finding.code == "schema-violation":
-            return (stages.schema, path, _SCHEMA, 0, 0)
+            return (stages.schema, path, step, 0, 0)
         if finding.code == "value-unreadable":
-            return (stages.first, path, _SCHEMA, 1, line)
-        if finding.code == "yaml-duplicate-key":
+            return (stages.first, path, step, 1, line)
+        if check.step == "duplicates":
             # The whole file is parsed before its mappings are made, and the outer ones of these are made first.
-            return (stages.first, path, _DUPLICATES, finding.location.column or 0, line)
-        if finding.code in {"yaml-syntax", "yaml-limit"}:
-            return (stages.first, path, _SYNTAX, line, 0)
-        if finding.code in _VERSIONS:
-            return (stages.first, path, _VERSION, 0, 0)
+            return (stages.first, path, step, finding.location.column or 0, line)
+        if check.step == "syntax":
+            return (stages.first, path, step, line, 0)
+        if check.step == "version":
+            return (stages.first, path, step, 0, 0)
         if stages.first == DOMAIN:
-            return (DOMAIN, path, _CONTENT, _DOMAIN_ORDER.get(finding.code, 0), line)
-        return (stages.last if finding.code in _STORY_CODES else stages.first, path, _CONTENT, line, 0)
+            return (DOMAIN, path, step, check.position, line)
+        return (stages.last if check.with_stories else stages.first, path, step, line, 0)
 
 
 class _Stages(NamedTuple):
@@ -232,20 +136,22 @@ def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Fi
     unread: set[str] = set()
     for rank, number in ranked:
         finding = findings[number]
+        check = CHECKS[finding.code]
+        empties = check.then == "empties the domain"
         is_after = stop is not None and not (finding.code == stop[1] == "schema-violation" and rank[:3] == stop[0][:3])
-        is_second = finding.code in EMPTYING and emptied is not None
+        is_second = empties and emptied is not None
         skipped_domain = emptied is not None and rank[0] == DOMAIN and rank > emptied
         is_behind = is_after or is_second or skipped_domain
         if is_behind:
-            is_unread_file = finding.code in UNREADABLE and finding.location.path not in unread
-            (seen if CHECKS[finding.code].own or is_unread_file else hidden).append(finding)
+            is_unread_file = check.unreadable and finding.location.path not in unread
+            (seen if check.own or is_unread_file else hidden).append(finding)
         else:
             seen.append(finding)
-        if finding.code in UNREADABLE:
+        if check.unreadable:
             unread.add(finding.location.path)
-        if not is_behind and finding.code in STOPPING and not CHECKS[finding.code].own:
+        if not is_behind and check.then == "stops" and not check.own:
             stop = stop or (rank, finding.code)
-        elif not is_behind and finding.code in EMPTYING:
+        elif not is_behind and empties:
             emptied = rank
     return seen, hidden
 

@@ -10,7 +10,7 @@ from turncheck.errors import EXIT_FAILED, EXIT_OK
 from turncheck.finding import SEVERITIES, Finding, Severity
 from turncheck.validation.drop_in import RasasView, rasas_view
 from turncheck.validation.facts import gather
-from turncheck.validation.load_order import EMPTYING, as_hidden
+from turncheck.validation.load_order import as_hidden
 from turncheck.validation.loaded import loading_findings, read_findings
 from turncheck.validation.project_tests import ProjectTests
 from turncheck.validation.registry import CHECKS
@@ -111,7 +111,7 @@ class _Judge:
             severity: Severity = check.severity if is_true else check.eased
             return replace(finding, severity=severity), check.fails if is_true else "never"
         shown = replace(finding, severity=check.severity)
-        if view.is_emptied and (finding.code in EMPTYING or finding.code == "version-too-high"):
+        if view.is_emptied and (check.then == "empties the domain" or check.code == "version-too-high"):
             # The fault itself ends no run; what follows from the empty domain does, and is not shown.
             effects = {self._fails(consequence) for consequence in view.consequences}
             return shown, next((effect for effect in _WORST_FIRST if effect in effects), "never")

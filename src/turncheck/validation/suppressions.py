@@ -20,7 +20,7 @@ from turncheck.project.yaml_positions import parse_yaml
 from turncheck.suggestions import suggestion
 from turncheck.validation.findings import found
 from turncheck.validation.incomplete import missing_parts
-from turncheck.validation.load_order import EMPTYING, HIDDEN, STOPPING
+from turncheck.validation.load_order import HIDDEN
 from turncheck.validation.registry import CHECKS
 from turncheck.validation.suppression_comments import (
     WHOLE_FILE,
@@ -69,13 +69,12 @@ class _Index:
     def of(self, finding: Finding) -> list[int]:
         """The numbers of the suppressions that mean the finding. What Rasa stops at is never suppressed."""
         codes = {finding.code, finding.message.partition(": ")[0] if finding.code == HIDDEN else finding.code}
+        codes = {code for code in codes if not _ends_reading(code)}
         places = [("", _EVERYWHERE)]
         for location in (finding.location, *finding.others):
             line = self._blocks.get(location.path, Blocks()).opening_line(location.line or 0)
             places += [(location.path, line), (location.path, WHOLE_FILE)]
-        return [
-            number for code in codes - STOPPING for place in places for number in self._numbers.get((*place, code), ())
-        ]
+        return [number for code in codes for place in places for number in self._numbers.get((*place, code), ())]
 
 
 def suppress(
@@ -126,14 +125,19 @@ def suppress(
 
 def _everything_ran(validated: Validated, project: Project) -> bool:
     """Whether nothing was left unread or unchecked, for which a suppression may have been written."""
-    cutting_short = STOPPING | EMPTYING | {"version-too-high"}
-    is_cut_short = any(finding.code in cutting_short for finding in validated.findings)
+    is_cut_short = any(
+        finding.code == "version-too-high" or CHECKS[finding.code].then != "goes on" for finding in validated.findings
+    )
     return project.calm is None and not missing_parts(project) and not is_cut_short
+
+
+def _ends_reading(code: str) -> bool:
+    return code in CHECKS and CHECKS[code].then == "stops"
 
 
 def _is_futile(code: str) -> bool:
     """Whether no finding with this code can ever be suppressed."""
-    return code not in CHECKS or code in STOPPING
+    return code not in CHECKS or _ends_reading(code)
 
 
 def _unused(suppression: Suppression, severity: Severity) -> Finding:
@@ -143,7 +147,7 @@ def _unused(suppression: Suppression, severity: Severity) -> Finding:
         near = "Write '# turncheck: ignore CODE'."
     elif code not in CHECKS:
         message, near = f"There is no finding with the code '{code}' to suppress.", suggestion(code, CHECKS)
-    elif code in STOPPING:
+    elif _ends_reading(code):
         message, near = f"'{code}' cannot be suppressed: something is not read because of it.", ""
     else:
         message, near = f"The suppression of '{code}' suppresses nothing.", ""
