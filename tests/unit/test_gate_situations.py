@@ -198,6 +198,14 @@ def test_what_may_go_is_named(accepted: tuple[str, ...], outcome: str) -> None:
     assert gone(report(stories=STORIES[:1], cases=CASES[:1]), FINE, *accepted).outcome == outcome
 
 
+def test_what_is_gone_and_accepted_is_said_all_the_same() -> None:
+    settings = GateSettings(accept_gone=("pay", "greet", "user pays"))
+    verdict = Situation("", report(stories=STORIES[:1], cases=CASES[:1]), base(FINE)).verdict(settings)
+
+    assert verdict.passed
+    assert "2 stories gone, 1 end-to-end case gone (accepted)" in verdict.summary
+
+
 @pytest.mark.parametrize(
     ("reason", "settings"),
     [

@@ -74,7 +74,9 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
     delta = comparison.metric(rule.name) if comparison else None
     if delta is None:
         measured = _measured(report, comparison, rule.name)
-        reason = measured.reason if isinstance(measured, NotMeasured) else why_no_baseline(comparison)
+        if isinstance(measured, NotMeasured):
+            return GateResult(name=name, outcome="not judged", reason=measured.reason, metric=rule.name)
+        reason = why_no_baseline(comparison)
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name, needs_base=True)
     if comparison is None or not comparison.judged:
         reason = why_no_baseline(comparison)

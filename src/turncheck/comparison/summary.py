@@ -39,6 +39,7 @@ def summarize(
     failing = sorted((gate for gate in gates if gate.fails), key=_rank)
     clauses = [_and_more(_told_failing(failing, report, comparison))] if failing else [[_passed(report, compared)]]
     clauses.append(_uncounted(report, compared, gates, settings))
+    clauses.append([_accepted(compared, gates)])
     clauses.append([_misunderstood(report, compared)])
     told = " ".join(clauses[0])
     clauses.append([_left_open(report, comparison, gates, told)])
@@ -120,6 +121,13 @@ def _gone(comparison: Comparison) -> str:
         if cases.not_run and evaluation not in whole:
             told.append(f"{count(number_of(cases.not_run), *NAMES[evaluation])} of the base not run")
     return ", ".join(told)
+
+
+def _accepted(compared: Comparison | None, gates: Sequence[GateResult]) -> str:
+    """What is gone and may go."""
+    passed = any(gate.name == GONE_TESTS and gate.outcome == "passed" for gate in gates)
+    gone = _gone(compared) if compared is not None and passed else ""
+    return f"{gone} (accepted)" if gone else ""
 
 
 def _failed_tests(
