@@ -13,7 +13,8 @@ COPY requirements/run.txt /turncheck/requirements/run.txt
 RUN pip install --no-cache-dir --require-hashes -r /turncheck/requirements/run.txt \
     && find / -xdev -type d -name tests -path "*-packages/*" -prune -exec rm -rf {} +
 
-COPY pyproject.toml README.md LICENSE /turncheck/
+COPY pyproject.toml hatch_build.py README.md LICENSE /turncheck/
+COPY docs/*.schema.json /turncheck/docs/
 COPY templates /turncheck/templates
 COPY src /turncheck/src
 RUN pip install --no-cache-dir --no-deps --no-build-isolation /turncheck

@@ -23,8 +23,14 @@ class Finding:
     """
 
     code: str
+    """What kind of finding it is: stable, and explained in ``docs/findings.md``."""
     severity: Severity
+    """How bad it is."""
     message: str
+    """One sentence that names what it is about."""
     location: Location
+    """Where it is."""
     hint: str = ""
+    """What to do about it; empty where the message says it."""
     others: tuple[Location, ...] = ()
+    """The places that it disagrees with or repeats."""

@@ -14,8 +14,11 @@ class Location:
     """
 
     path: str
+    """Relative to the project's folder, with forward slashes; ``../`` leads out of it."""
     line: int | None = None
+    """The line, counted from 1; ``None`` where only the file is known."""
     column: int | None = None
+    """The column in characters, counted from 1; ``None`` where only the line is known."""
 
     def __str__(self) -> str:
         """``path:line:column``, as compilers write it, as far as it is known."""

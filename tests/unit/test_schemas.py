@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 from pull_request import pull_request
+from tools.write_schemas import documents
 
 from turncheck.comparison.metrics import FAMILIES
 from turncheck.comparison.model import encode, json_schemas
@@ -38,3 +41,29 @@ def test_every_metric_name_of_the_page_on_gates_is_known() -> None:
 
     assert len(names) > 15
     assert [name for name in names if not any(family.pattern.fullmatch(name) for family in FAMILIES)] == []
+
+
+def properties(schema: Any) -> Iterator[tuple[str, Any]]:
+    """All properties of all objects in a schema, by name."""
+    if isinstance(schema, dict):
+        found = schema.get("properties")
+        if isinstance(found, dict):
+            yield from found.items()
+        for part in schema.values():
+            yield from properties(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from properties(part)
+
+
+@pytest.mark.parametrize("name", sorted(documents()))
+def test_every_property_is_described_and_the_schema_has_an_absolute_address(name: str) -> None:
+    """The description of a document's property is the string below its field."""
+    schema = json.loads(documents()[name])
+
+    assert (DOCS / name).read_text("utf-8") == documents()[name]
+    assert schema["$id"].startswith("https://")
+    assert schema["$id"].endswith(f"/docs/{name}")
+    found = [(key, part) for key, part in properties(schema) if isinstance(part, dict)]
+    assert len(found) > 10
+    assert [key for key, part in found if not str(part.get("description", "")).endswith((".", "…"))] == []

@@ -36,12 +36,19 @@ class BaselineUsed(_Part, frozen=True, kw_only=True):
     """
 
     status: Literal["present", "missing", "unreachable", "unreadable"]
+    """Whether there was a baseline, and if not, what kind of lack it is."""
     way: Way | None = None
+    """How it was found."""
     commit: str | None = None
+    """The commit it measured."""
     run_id: str | None = None
+    """The workflow run that measured it."""
     passed_over: str = ""
+    """Reports that could not be used, counted by the reason."""
     reason: str = ""
+    """Why there is none."""
     warnings: tuple[str, ...] = ()
+    """What kept a better one from being found, a sentence each."""
 
 
 Judgement = Literal["better", "worse", "noise", "same", "not judged"]
@@ -57,18 +64,26 @@ class Significance(_Part, frozen=True, kw_only=True):
     """
 
     method: Literal["mcnemar", "bootstrap", "counted"]
+    """The test: ``mcnemar``, ``bootstrap``, or ``counted`` where each change is one."""
     p_value: float | None = None
+    """How likely chance alone makes such a difference (``mcnemar``)."""
     low: float | None = None
+    """The lower end of the 95 % interval of the difference (``bootstrap``)."""
     high: float | None = None
+    """The upper end of the 95 % interval of the difference (``bootstrap``)."""
     changed: int | None = None
+    """How many examples count differently now."""
 
 
 class SharedDelta(_Part, frozen=True, kw_only=True):
     """A metric on those examples, stories or cases alone that both sides judged."""
 
     base: float
+    """The metric of the base on what both judged."""
     value: float
+    """The metric of this side on what both judged."""
     delta: float
+    """Their difference."""
 
 
 class MetricDelta(_Part, frozen=True, kw_only=True):
@@ -76,14 +91,23 @@ class MetricDelta(_Part, frozen=True, kw_only=True):
     judged different examples, stories or cases: then ``judgement`` is about those."""
 
     name: str
+    """The metric's name, as the gates use it."""
     better: Better
+    """Which way is better."""
     kind: Kind
+    """Whether it is a score, 0 to 1, or a count."""
     value: float | None
+    """The metric of this side; ``None`` where it has none."""
     base: float | None
+    """The metric of the base; ``None`` where it has none."""
     delta: float | None = None
+    """Their difference; ``None`` where a side has none."""
     shared: SharedDelta | None = None
+    """The same on what both sides judged, where they did not judge the same."""
     judgement: Judgement = "not judged"
+    """What the difference is."""
     significance: Significance | None = None
+    """How that was judged."""
 
     @property
     def sides(self) -> tuple[float | None, float | None]:
@@ -103,11 +127,17 @@ class TrainingChange(_Part, frozen=True, kw_only=True):
     """
 
     change: Literal["added", "removed", "relabelled", "unchanged"]
+    """What happened to the sentence."""
     text: str
+    """The sentence."""
     intent: str
+    """Its intent now; of a removed one, the intent that it had."""
     location: Location
+    """Where it is, or was."""
     was: str | None = None
+    """The intent it had before."""
     similarity: float = 0.0
+    """How near it is to the case it explains, 0 to 1."""
 
 
 class CaseChange(_Part, frozen=True, kw_only=True):
@@ -122,21 +152,37 @@ class CaseChange(_Part, frozen=True, kw_only=True):
     """
 
     name: str
+    """The case: a sentence, or the name of a story or a case."""
     location: Location | None
+    """Where it is; ``None`` where it is gone."""
     base_location: Location | None
+    """Where it was; ``None`` where it is new."""
     passed: bool | None
+    """Whether it passes now."""
     base_passed: bool | None
+    """Whether it passed before."""
     expected: str = ""
+    """What is expected."""
     actual: str = ""
+    """What came instead, now."""
     base_actual: str = ""
+    """What came instead, before."""
     confidence: float | None = None
+    """How sure the engine is now, 0 to 1."""
     remark: str = ""
+    """How the engine came to it: the policy, the next best actions."""
     edits: tuple[Edit, ...] = ()
+    """How the case itself differs from before."""
     because: tuple[TrainingChange, ...] = ()
+    """The training sentences of this change that explain it best."""
     copies: int = 0
+    """How many further cases are the same and fared the same."""
     misunderstood: bool = False
+    """Whether it fails now only because of how its sentences are understood."""
     base_misunderstood: bool = False
+    """Whether it failed before only because of that."""
     sentences: tuple[Misunderstanding, ...] = ()
+    """The sentences that are understood otherwise than written."""
 
     @property
     def number(self) -> int:
@@ -184,16 +230,27 @@ class ChangedCases(_Part, frozen=True, kw_only=True):
     """
 
     worse: tuple[CaseChange, ...] = ()
+    """The same cases that passed before and fail by themselves now."""
     better: tuple[CaseChange, ...] = ()
+    """The same cases that failed before and pass now, or whose dialogue does."""
     edited: tuple[CaseChange, ...] = ()
+    """Cases that were edited or renamed, whatever their results."""
     added_failing: tuple[CaseChange, ...] = ()
+    """Cases that fail and that the base did not judge."""
     misunderstood: tuple[CaseChange, ...] = ()
+    """Stories that newly fail only because of how their sentences are understood."""
     gone: tuple[CaseChange, ...] = ()
+    """Cases that only the base has."""
     not_run: tuple[CaseChange, ...] = ()
+    """Cases that the base has results of and this side has not."""
     shared: int = 0
+    """How many cases both sides have."""
     moved: int = 0
+    """How many of those are in another file now."""
     added: int = 0
+    """How many cases only this side has."""
     removed: int = 0
+    """How many cases only the base has."""
 
     @property
     def became_wrong(self) -> tuple[CaseChange, ...]:
@@ -215,17 +272,24 @@ class FindingChange(_Part, frozen=True, kw_only=True):
     """A finding that is new or gone; ``hint`` says what to do."""
 
     code: str
+    """What kind of finding it is."""
     severity: Literal["error", "warning", "info"]
+    """How bad it is."""
     message: str
+    """One sentence that names what it is about."""
     location: Location
+    """Where it is, or was."""
     hint: str = ""
+    """What to do about it."""
 
 
 class Named(_Part, frozen=True, kw_only=True):
     """An intent or entity, and where it is (for a removed one: where it was)."""
 
     name: str
+    """What it is called."""
     location: Location | None = None
+    """Where it is; of a removed one, where it was."""
 
 
 class MisunderstoodSentence(_Part, frozen=True, kw_only=True):
@@ -236,13 +300,21 @@ class MisunderstoodSentence(_Part, frozen=True, kw_only=True):
     """
 
     text: str
+    """The sentence."""
     location: Location
+    """Where it is."""
     expected: str
+    """What the stories say."""
     predicted: str
+    """What was understood."""
     confidence: float | None = None
+    """How sure the engine is of it, 0 to 1."""
     because: tuple[TrainingChange, ...] = ()
+    """The training sentences that drew it away, those of this change first."""
     stories: tuple[Named, ...] = ()
+    """The stories that it keeps from passing."""
     copies: int = 0
+    """How many more stories are copies of these."""
 
     @property
     def number(self) -> int:
@@ -254,15 +326,20 @@ class ChangedNames(_Part, frozen=True, kw_only=True):
     """What is there now and was not, and the other way round."""
 
     added: tuple[Named, ...] = ()
+    """Those that are new."""
     removed: tuple[Named, ...] = ()
+    """Those that are gone."""
 
 
 class Alike(_Part, frozen=True, kw_only=True):
     """A sentence that others look like."""
 
     text: str
+    """The sentence."""
     intent: str
+    """Its intent."""
     location: Location | None
+    """Where it is."""
 
 
 class Collision(_Part, frozen=True, kw_only=True):
@@ -273,27 +350,39 @@ class Collision(_Part, frozen=True, kw_only=True):
     """
 
     intents: tuple[str, str]
+    """The two intents."""
     newly_wrong: int
+    """How many sentences are newly taken for the other."""
     sentences: tuple[TrainingChange, ...] = ()
+    """The training sentences of this change that explain it."""
     like: tuple[Alike, ...] = ()
+    """What those look like."""
 
 
 class ChangedItem(_Part, frozen=True, kw_only=True):
     """A thing of the project that is new or whose content changed, and whether a test reaches it."""
 
     kind: str
+    """What it is: an intent, a response …"""
     name: str
+    """What it is called."""
     location: Location
+    """Where it is."""
     change: Literal["added", "changed"]
+    """Whether it is new, or its content changed."""
     covered: bool
+    """Whether a test reaches it."""
 
 
 class SettingChange(_Part, frozen=True, kw_only=True):
     """A gate setting that differs from the baseline's."""
 
     name: str
+    """The setting."""
     base: str
+    """Its value in the baseline."""
     value: str
+    """Its value now."""
 
 
 class OneSided(_Part, frozen=True, kw_only=True):
@@ -304,28 +393,44 @@ class OneSided(_Part, frozen=True, kw_only=True):
     """
 
     evaluation: Evaluation
+    """The evaluation."""
     reason: str
+    """Why the other side has no results of it."""
     cases: int | None = None
+    """How many cases the other side lacks; ``None``: all."""
     files: tuple[str, ...] = ()
+    """Where they were, if not all of the evaluation are meant."""
 
 
 class Comparison(_Part, frozen=True, kw_only=True):
     """A report against its baseline. Without one, ``metrics`` still holds the values and nothing else is filled."""
 
     schema: Literal["turncheck/comparison/v1"] = COMPARISON_SCHEMA
+    """Which document this is, and in which version."""
     baseline: BaselineUsed
+    """What was compared with."""
     warnings: tuple[str, ...] = ()
     """What makes the two sides less comparable: another engine, mode, seed; a sentence each."""
     settings_changed: tuple[SettingChange, ...] = ()
+    """Gate settings that differ."""
     metrics: tuple[MetricDelta, ...] = ()
+    """Every metric, on both sides."""
     examples: ChangedCases = ChangedCases()
+    """Test sentences, judged by their intent."""
     entities: ChangedCases = ChangedCases()
+    """Test sentences, judged by their entities."""
     responses: ChangedCases = ChangedCases()
+    """Test sentences, judged by the response that was selected."""
     stories: ChangedCases = ChangedCases()
+    """Test stories."""
     e2e: ChangedCases = ChangedCases()
+    """End-to-end cases."""
     batch: ChangedCases = ChangedCases()
+    """Utterances of batch suites."""
     new_findings: tuple[FindingChange, ...] = ()
+    """Findings that only this side has."""
     gone_findings: tuple[FindingChange, ...] = ()
+    """Findings that only the base has."""
     base_lacks: tuple[OneSided, ...] = ()
     """What this side judged and the base did not: all its failures count as new."""
     lost: tuple[OneSided, ...] = ()
@@ -333,11 +438,15 @@ class Comparison(_Part, frozen=True, kw_only=True):
     unlisted: bool = False
     """One side does not list all sentences that it judged: figures are compared as they stand."""
     intents: ChangedNames = ChangedNames()
+    """Intents that are new or gone."""
     entity_types: ChangedNames = ChangedNames()
+    """Entity types that are new or gone."""
     collisions: tuple[Collision, ...] = ()
+    """Pairs of intents that began to collide."""
     misunderstood: tuple[MisunderstoodSentence, ...] = ()
     """The sentences of the stories that are newly misunderstood."""
     changed_items: tuple[ChangedItem, ...] = ()
+    """Things of the project that are new or changed, and whether a test reaches them."""
 
     @property
     def judged(self) -> bool:
@@ -372,7 +481,9 @@ class FailedBy(_Part, frozen=True, kw_only=True):
     """One thing that made a gate fail."""
 
     what: str
+    """What it is, in a few words."""
     location: Location | None = None
+    """Where it is."""
 
 
 class GateResult(_Part, frozen=True, kw_only=True):
@@ -383,12 +494,19 @@ class GateResult(_Part, frozen=True, kw_only=True):
     """
 
     name: str
+    """The gate as it is set."""
     outcome: GateOutcome
+    """What came of it."""
     reason: str
+    """Why."""
     metric: str | None = None
+    """The metric it is about, if it is about one."""
     fails: bool = False
+    """Whether it fails the run."""
     needs_base: bool = False
+    """Whether it judges a change, so that it needs a baseline."""
     failed_by: tuple[FailedBy, ...] = ()
+    """What made it fail."""
 
 
 Reservation = Literal[
@@ -409,11 +527,17 @@ class Verdict(_Part, frozen=True, kw_only=True):
     """
 
     schema: Literal["turncheck/verdict/v1"] = VERDICT_SCHEMA
+    """Which document this is, and in which version."""
     outcome: Literal["passed", "failed"]
+    """Whether the run passed."""
     summary: str
+    """Why, in one line."""
     gates: tuple[GateResult, ...] = ()
+    """Every gate and its outcome."""
     not_judged: Literal["auto", "pass", "fail"] = "auto"
+    """What a gate counted as that could not be judged."""
     reservation: Reservation = ""
+    """What a reader of ``passed`` has to know; empty: nothing."""
 
     @property
     def passed(self) -> bool:
@@ -434,11 +558,7 @@ def encode(document: Comparison | Verdict) -> bytes:
 
 def json_schemas() -> dict[str, dict[str, Any]]:
     """Return the JSON Schemas of both documents, made from the types."""
-    documents: dict[str, tuple[type, str]] = {
-        "comparison": (Comparison, COMPARISON_SCHEMA),
-        "verdict": (Verdict, VERDICT_SCHEMA),
-    }
+    documents: dict[str, type] = {"comparison": Comparison, "verdict": Verdict}
     return {
-        name: document_schema(document, identifier=identifier, title=f"turncheck {name}")
-        for name, (document, identifier) in documents.items()
+        name: document_schema(document, name=name, title=f"turncheck {name}") for name, document in documents.items()
     }

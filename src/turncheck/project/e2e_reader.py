@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
     from turncheck.location import Location
 
-_KEYS: Final = Record(FILE.what, {name: Key(Anything(), required=key.required) for name, key in FILE.keys.items()})
+_KEYS: Final = Record(
+    FILE.what, {name: Key(Anything(), key.description, required=key.required) for name, key in FILE.keys.items()}
+)
 """A file by its keys alone: what stands under them is held against its own shape."""
 _CASES: Final = ListOf(Anything(), or_nothing=True)
 

@@ -66,19 +66,31 @@ def _judged_by_a_model(kind: str, **more: Key) -> Record:
     )
 
 
+def _flow_ended(kind: str) -> Record:
+    keys = {"flow_id": _FLOW, "flow_step_id": Key(_NAME, "The step at which it ended.")}
+    return Record(f"the assertion '{kind}'", keys)
+
+
 ASSERTIONS: Final[dict[str, Key]] = {
-    "flow_started": Key(_FLOWS),
-    "flow_completed": Key(Record("the assertion 'flow_completed'", {"flow_id": _FLOW, "flow_step_id": Key(_NAME)})),
-    "flow_cancelled": Key(Record("the assertion 'flow_cancelled'", {"flow_id": _FLOW, "flow_step_id": Key(_NAME)})),
-    "pattern_clarification_contains": Key(ListOf(_NAME, what="a list of the flows' names")),
+    "flow_started": Key(_FLOWS, "Flows that began in this turn."),
+    "flow_completed": Key(_flow_ended("flow_completed"), "A flow that was completed in this turn."),
+    "flow_cancelled": Key(_flow_ended("flow_cancelled"), "A flow that was cancelled in this turn."),
+    "pattern_clarification_contains": Key(
+        ListOf(_NAME, what="a list of the flows' names"), "Flows that the user is asked to choose between."
+    ),
     "slot_was_set": Key(_SLOT_ASSERTION, "Slots that were set in this turn."),
     "slot_was_not_set": Key(_SLOT_ASSERTION, "Slots that were not set in this turn, or not to this value."),
     "action_executed": Key(_NAME, "An action that ran."),
     "bot_uttered": Key(_message("bot_uttered"), "One message meets all that stands here."),
     "bot_did_not_utter": Key(_message("bot_did_not_utter"), "No message meets all that stands here."),
-    "generative_response_is_relevant": Key(_judged_by_a_model("generative_response_is_relevant")),
+    "generative_response_is_relevant": Key(
+        _judged_by_a_model("generative_response_is_relevant"), "A model finds the message relevant to what was said."
+    ),
     "generative_response_is_grounded": Key(
-        _judged_by_a_model("generative_response_is_grounded", ground_truth=Key(Text()))
+        _judged_by_a_model(
+            "generative_response_is_grounded", ground_truth=Key(Text(), "What is true, in place of the sources.")
+        ),
+        "A model finds the message grounded in its sources.",
     ),
 }
 
@@ -121,6 +133,7 @@ CASE: Final = Record(
         "metadata": Key(_NAMES, "Names of metadata to send with every message."),
         "steps": Key(
             ListOf(STEP, what="a list of steps"),
+            "What the user says, and what is expected, in turn.",
             required=True,
         ),
     },
@@ -158,7 +171,7 @@ FILE: Final = Record(
         "stub_custom_actions": Key(
             STUBS, "What custom actions return instead of being called; `case::action` is for one case alone."
         ),
-        "test_cases": Key(ListOf(CASE, or_nothing=True), required=True),
+        "test_cases": Key(ListOf(CASE, or_nothing=True), "The cases.", required=True),
     },
     description="Files for `turncheck test e2e`, as Rasa Pro users write them.",
 )
@@ -177,8 +190,11 @@ SHARED: Final = Record(
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of these files, as it is committed under ``docs/``."""
+    from turncheck.report.schemas import ADDRESS  # noqa: PLC0415 - who reads cases needs no msgspec
+
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"{ADDRESS}e2e_test_cases.schema.json",
         "title": "End-to-end test cases",
         **json_schema(FILE),
     }

@@ -105,7 +105,7 @@ class Key:
     """What stands under a key. ``needs``: another key, without which this one says nothing."""
 
     shape: Shape
-    description: str = ""
+    description: str
     required: bool = False
     needs: str | None = None
 
@@ -384,7 +384,6 @@ def _record_schema(shape: Record) -> Json:
         **({"required": required} if required else {}),
         **({"dependentRequired": needs} if needs else {}),
         "properties": {
-            name: {**({"description": key.description} if key.description else {}), **json_schema(key.shape)}
-            for name, key in shape.keys.items()
+            name: {**json_schema(key.shape), "description": key.description} for name, key in shape.keys.items()
         },
     }

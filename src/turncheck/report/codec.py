@@ -50,7 +50,7 @@ def decode(content: bytes, *, name: str = "report") -> Report:
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of the report, made from the types."""
-    return document_schema(Report, identifier=SCHEMA, title="turncheck report")
+    return document_schema(Report, name="report", title="turncheck report")
 
 
 class _Head(msgspec.Struct):

@@ -15,7 +15,9 @@ class Alternative(Part, frozen=True, kw_only=True):
     """Another action the policies considered."""
 
     action: str
+    """The action."""
     confidence: float
+    """How sure the policies are of it, 0 to 1."""
 
 
 StoryOutcome = Literal["passed", "failed", "misunderstood"]
@@ -25,17 +27,29 @@ class StoryStep(Part, frozen=True, kw_only=True):
     """One prediction within a test story: an action, or what was understood (``kind``)."""
 
     kind: Literal["action", "intent", "entities"]
+    """What was predicted: an action, or what was understood of a sentence."""
     expected: str
+    """What the story says."""
     predicted: str
+    """What was predicted."""
     passed: bool
+    """Whether they agree."""
     policy: str | None = None
+    """The policy that decided."""
     confidence: float | None = None
+    """How sure it was, 0 to 1."""
     location: Location | None = None
+    """Where the step is."""
     text: str | None = None
+    """What the user says at this step, where it has a text."""
     alternatives: tuple[Alternative, ...] = ()
+    """What else was considered, the best first; of wrong steps only."""
     slots: dict[str, Any] = {}
+    """The slots that were set at this point; of wrong steps only."""
     active_loop: str | None = None
+    """The form that was active at this point; of wrong steps only."""
     warning: bool = False
+    """Whether the message before it was found unlikely, of which Rasa only warns."""
 
     @property
     def wanted(self) -> str:
@@ -63,17 +77,24 @@ class WrittenStep(Part, frozen=True, kw_only=True):
     """
 
     step: dict[str, Any]
+    """The step in the shape of its YAML: ``{"action": "utter_greet"}``."""
     comment: str | None = None
+    """What stands behind its first key."""
     entity_comments: dict[str, str] = {}
+    """What stands behind its entities, by their index."""
 
 
 class NearSentence(Part, frozen=True, kw_only=True):
     """A training sentence that looks like another one: where it is, and how near (0 to 1)."""
 
     text: str
+    """The sentence."""
     intent: str
+    """Its intent."""
     location: Location
+    """Where it is."""
     similarity: float
+    """How near it is, 0 to 1."""
 
 
 class StoryParse(Part, frozen=True, kw_only=True):
@@ -83,12 +104,19 @@ class StoryParse(Part, frozen=True, kw_only=True):
     """
 
     intent: str | None
+    """The intent that was understood; ``None`` where none was."""
     confidence: float | None = None
+    """How sure the classifier is of it, 0 to 1; ``None`` where it is not known."""
     ranking: tuple[RankedIntent, ...] = ()
+    """The most likely intents, the best first."""
     response: str | None = None
+    """The response that was selected (``faq/hours``)."""
     response_confidence: float | None = None
+    """How sure the response selector is, 0 to 1."""
     entities: tuple[EntitySpan, ...] = ()
+    """The entities that were found."""
     fallback: bool = False
+    """Whether the fallback stood in for the intent."""
 
 
 class Misunderstanding(Part, frozen=True, kw_only=True):
@@ -99,10 +127,15 @@ class Misunderstanding(Part, frozen=True, kw_only=True):
     """
 
     text: str
+    """The sentence."""
     location: Location
+    """Where it is."""
     expected: ExpectedParse
+    """What the story says."""
     predicted: StoryParse
+    """What was understood."""
     neighbours: tuple[NearSentence, ...] = ()
+    """The training sentences that drew it away, the nearest first."""
 
 
 class StoryResult(Part, frozen=True, kw_only=True):
@@ -115,15 +148,25 @@ class StoryResult(Part, frozen=True, kw_only=True):
     """
 
     name: str
+    """The story's name."""
     location: Location
+    """Where it begins."""
     passed: bool
+    """Whether every step of it passed."""
     warned: bool = False
+    """Whether it passed although a message was found unlikely, of which Rasa only warns."""
     severity: float | None = None
+    """How unlikely, as the policy that found it so says."""
     steps: tuple[StoryStep, ...] = ()
+    """What was predicted, step by step."""
     written: tuple[WrittenStep, ...] = ()
+    """The story with what was predicted instead, as Rasa writes it into its files."""
     duplicate: bool = False
+    """Whether it is the same as an earlier one to every policy, so that it does not count."""
     named: bool = True
+    """Whether its name is known: imported files only count some."""
     as_written: bool | None = None
+    """Whether its dialogue passes with intents and entities as written; ``None``: not known."""
     misunderstood: tuple[Misunderstanding, ...] = ()
     """The sentences that were understood otherwise than written, also of a story whose dialogue fails; imported files
     do not always tell which."""
@@ -140,7 +183,9 @@ class StoriesAsWritten(Part, frozen=True, kw_only=True):
     """How many dialogues pass with the intents, entities and responses as the stories give them: no text is read."""
 
     passed: int
+    """How many pass."""
     failed: int
+    """How many fail."""
 
 
 class PolicyEntities(Part, frozen=True, kw_only=True):
@@ -151,24 +196,36 @@ class PolicyEntities(Part, frozen=True, kw_only=True):
     """
 
     report: dict[str, Any]
+    """The figures, with the keys of Rasa's ``TEDPolicy_report.json``."""
     errors: tuple[dict[str, Any], ...] = ()
+    """The wrong messages, with the keys of Rasa's ``TEDPolicy_errors.json``."""
     labels: tuple[Confusion, ...] = ()
+    """How often each label of a token was found for each, the right ones as well."""
 
 
 class Core(Part, frozen=True, kw_only=True):
     """The evaluation of the dialogue. ``report`` has the keys of Rasa's ``story_report.json``."""
 
     stories: tuple[StoryResult, ...]
+    """The test stories."""
     report: dict[str, Any]
+    """The figures of each action and their averages, with the keys of Rasa's ``story_report.json``."""
     accuracy: float
+    """The share of predictions that are right."""
     conversation_accuracy: float
+    """The share of stories that passed."""
     precision: float = 0.0
+    """Precision, averaged over the labels by their support."""
     recall: float = 0.0
+    """Recall, averaged over the labels by their support."""
     f1: float = 0.0
+    """F1, averaged over the labels by their support."""
     in_training_data_fraction: float | None = None
+    """Rasa's figure of this name."""
     as_written: StoriesAsWritten | None = None
     """``None`` where of some story it is not known."""
     remarks: tuple[str, ...] = ()
+    """What a reader must know about how it was measured, a sentence each."""
     policy_entities: PolicyEntities | None = None
     """``None`` where no message has annotated entities."""
 
@@ -182,32 +239,49 @@ class CaseStep(Part, frozen=True, kw_only=True):
     """One expectation of an end-to-end case, as written, and what came of it."""
 
     kind: str
+    """What is expected: a response, a slot, an action …"""
     expected: str
+    """The expectation as written."""
     outcome: Outcome
+    """What came of it."""
     actual: str | None = None
+    """What was there instead."""
     location: Location | None = None
+    """Where the step is."""
     reason: str | None = None
+    """Why it came out so, where that is not plain."""
 
 
 class Attempt(Part, frozen=True, kw_only=True):
     """How a case that was repeated fared."""
 
     passed: int
+    """How many times it passed."""
     of: int
+    """How many times it was run."""
 
 
 class CaseResult(Part, frozen=True, kw_only=True):
     """An end-to-end test case. ``difference`` holds lines that begin with ``+`` expected, ``-`` actual, or a space."""
 
     name: str
+    """The case's name."""
     location: Location
+    """Where it begins."""
     passed: bool
+    """Whether it passed."""
     outcome: Outcome
+    """What came of it: an ``error`` is no verdict about the assistant."""
     fixtures: tuple[str, ...] = ()
+    """The fixtures it begins with."""
     steps: tuple[CaseStep, ...] = ()
+    """Its expectations, one by one."""
     difference: tuple[str, ...] = ()
+    """Its lines up to the failure: ``+`` expected, ``-`` actual."""
     reason: str | None = None
+    """Why it failed or was skipped; of one that passed, what went wrong nevertheless."""
     attempts: Attempt | None = None
+    """How it fared, where it was run several times."""
     actions: dict[str, str] = {}
     """How each custom action of the case was run: ``real``, ``stubbed``, ``assumed``, or ``missing`` where nobody was
     there to run it."""
@@ -222,10 +296,15 @@ class EndToEnd(Part, frozen=True, kw_only=True):
     """The end-to-end test cases."""
 
     cases: tuple[CaseResult, ...]
+    """The cases."""
     passed: int
+    """How many passed."""
     failed: int
+    """How many failed or ended in an error."""
     skipped: int = 0
+    """How many were not run."""
     remarks: tuple[str, ...] = ()
+    """What a reader must know about how they were run, a sentence each."""
     exercised: dict[str, tuple[str, ...]] = {}
     """What of the project the cases came by, by kind (``intents``, ``actions``, ``slots`` …), sorted."""
 
@@ -242,36 +321,55 @@ class BatchCounts(Part, frozen=True, kw_only=True):
     """True and false positives and negatives, counted as the platform counts assertions."""
 
     tp: int
+    """True positives."""
     tn: int
+    """True negatives."""
     fp: int
+    """False positives."""
     fn: int
+    """False negatives."""
 
 
 class BatchCase(Part, frozen=True, kw_only=True):
     """One utterance of a batch suite."""
 
     text: str
+    """What is said."""
     location: Location
+    """Where it is."""
     passed: bool
+    """Whether it passed."""
     expected: dict[str, Any]
+    """What the suite expects."""
     predicted: dict[str, Any]
+    """What was understood."""
 
 
 class BatchSuite(Part, frozen=True, kw_only=True):
     """One batch suite and its outcome in the platform's own words."""
 
     name: str
+    """The suite's name."""
     outcome: str
+    """The platform's word for how it ended."""
     counts: BatchCounts
+    """Its assertions by outcome."""
     precision: float
+    """Of what was predicted, the share that is right: 0 to 1."""
     recall: float
+    """Of what was expected, the share that was found: 0 to 1."""
     f1: float
+    """The harmonic mean of precision and recall."""
     intent_success: float
+    """The share of utterances whose intent is right, in percent."""
     entity_success: float
+    """The share of utterances whose entities are right, in percent."""
     cases: tuple[BatchCase, ...] = ()
+    """Its utterances."""
 
 
 class Batch(Part, frozen=True, kw_only=True):
     """The batch suites."""
 
     suites: tuple[BatchSuite, ...]
+    """The suites."""

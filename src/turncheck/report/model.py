@@ -129,14 +129,18 @@ class Tool(Part, frozen=True, kw_only=True):
     """What wrote the report."""
 
     name: str
+    """Always ``turncheck``."""
     version: str
+    """Its version."""
 
 
 class ProjectInfo(Part, frozen=True, kw_only=True):
     """The assistant: its name, and its path in the repository ("" outside one or at its top)."""
 
     name: str
+    """What the assistant is called: its folder, at a repository's top the repository."""
     root: str = ""
+    """Its path in the repository; "" at the top, or outside of one."""
     file: str | None = None
     """The file for what concerns the assistant as a whole, relative to it: its settings, else one that was read."""
 
@@ -145,27 +149,39 @@ class Source(Part, frozen=True, kw_only=True):
     """Which state of the repository was measured, as far as it is known."""
 
     repository: str | None = None
+    """``OWNER/NAME`` on GitHub."""
     commit: str | None = None
+    """The commit that was measured."""
     ref: str | None = None
+    """The branch, tag or pull request it was measured for."""
     run_id: str | None = None
+    """The workflow run that measured it."""
 
 
 class Substitution(Part, frozen=True, kw_only=True):
     """A component of the project that the engine does not run as it is: what is used instead (``None``: left out)."""
 
     component: str
+    """The component as the pipeline or the policies name it."""
     used: str | None
+    """What runs instead; ``None`` where nothing does."""
     reason: str
+    """Why it does not run as it is."""
 
 
 class EngineInfo(Part, frozen=True, kw_only=True):
     """The engine that understood and answered."""
 
     name: str
+    """``embedded`` or ``rasa``."""
     version: str
+    """Its version."""
     substitutions: tuple[Substitution, ...] = ()
+    """What it runs in place of the project's components."""
     model: str | None = None
+    """The model that was tested, where it was trained before."""
     notes: tuple[str, ...] = ()
+    """What else a reader must know about it, a sentence each."""
 
 
 # --- validation ------------------------------------------------------------------------------------------------------
@@ -175,15 +191,20 @@ class FindingCounts(Part, frozen=True, kw_only=True):
     """Findings by severity."""
 
     error: int
+    """How many errors."""
     warning: int
+    """How many warnings."""
     info: int
+    """How many notes."""
 
 
 class Validation(Part, frozen=True, kw_only=True):
     """All findings, sorted by path, line, column, code."""
 
     findings: tuple[Finding, ...]
+    """What was found in the data."""
     counts: FindingCounts
+    """How many of each severity."""
 
 
 # --- coverage --------------------------------------------------------------------------------------------------------
@@ -195,16 +216,22 @@ class CoverageItem(Part, frozen=True, kw_only=True):
     """A thing of the project, a digest of its content, and whether any test reaches it."""
 
     name: str
+    """What the domain or the data call it."""
     location: Location
+    """Where it is defined."""
     digest: str
+    """Of its content: another one where it was changed."""
     covered: bool
+    """Whether a test reaches it."""
 
 
 class KindCoverage(Part, frozen=True, kw_only=True):
     """All items of one kind; ``share`` is the part that is covered, 0 to 1 (``None`` where there are none)."""
 
     items: tuple[CoverageItem, ...]
+    """All things of this kind."""
     share: float | None
+    """The part of them that is covered, 0 to 1; ``None`` where there are none."""
 
 
 # --- the whole -------------------------------------------------------------------------------------------------------
@@ -217,9 +244,13 @@ class Skipped(Part, frozen=True, kw_only=True):
     """
 
     evaluation: Evaluation
+    """Which one."""
     reason: str
+    """Why it did not run."""
     no_tests: bool = False
+    """Whether that is because there is nothing to test."""
     part: bool = False
+    """Whether only a part of its tests was left out."""
 
 
 class GateSettings(Part, frozen=True, kw_only=True):
@@ -230,42 +261,68 @@ class GateSettings(Part, frozen=True, kw_only=True):
     """
 
     fail_on: tuple[str, ...] = ("errors", "test-failures")
+    """What fails the run: ``errors``, ``test-failures``, ``new-failures`` …"""
     fail_on_warnings: bool = False
+    """Whether warnings in the data fail the run."""
     thresholds: tuple[str, ...] = ()
+    """Floors that figures must not be below: ``nlu.intents.f1 >= 0.85``."""
     max_regression: tuple[str, ...] = ()
+    """The largest drops against the baseline: ``nlu.intents.f1: 0.01``."""
     require: tuple[str, ...] = ()
+    """Evaluations that must not be skipped."""
     not_judged: Literal["auto", "pass", "fail"] = "auto"
+    """What a gate counts as that could not be judged."""
     accept_gone: tuple[str, ...] = ()
     """Names or files of tests, or evaluations, that may go away."""
     misunderstood: Literal["warn", "fail"] = "warn"
     """What a story counts as that fails only because a sentence is understood otherwise than written."""
     strict: bool = False
+    """Whether findings that Rasa does not have are shown at their true severity."""
     evaluations: tuple[str, ...] = ()
     """Those that were asked for; empty: all that there are files for."""
     data: tuple[str, ...] | None = None
+    """The paths of the training data that were named; empty: the usual places."""
     nlu: tuple[str, ...] | None = None
+    """The paths of the test sentences that were named; empty: the usual places."""
     stories: tuple[str, ...] | None = None
+    """The paths of the test stories that were named; empty: the usual places."""
     e2e: tuple[str, ...] | None = None
+    """The paths of the end-to-end cases that were named; empty: the usual places."""
     ignore: tuple[str, ...] | None = None
+    """Codes of findings that are left out."""
 
 
 class Report(Part, frozen=True, kw_only=True):
     """All that was measured in one run."""
 
     schema: Literal["turncheck/report/v1"] = SCHEMA
+    """Which document this is, and in which version."""
     tool: Tool
+    """What wrote it."""
     project: ProjectInfo
+    """The assistant that was measured."""
     source: Source = Source()
+    """Which state of it was measured."""
     seed: int
+    """The seed of everything random."""
     engine: EngineInfo | None = None
+    """What understood and answered; ``None`` where nothing had to."""
     validation: Validation | None = None
+    """What was found in the data."""
     nlu: Nlu | None = None
+    """Language understanding: test sentences, or cross-validation."""
     core: Core | None = None
+    """Dialogue: the test stories."""
     e2e: EndToEnd | None = None
+    """The end-to-end test cases."""
     batch: Batch | None = None
+    """The batch suites."""
     coverage: dict[str, KindCoverage] = {}
+    """What of the project its tests reach, by kind (``intents``, ``responses`` …)."""
     settings: GateSettings = GateSettings()
+    """The gates as they were set."""
     skipped: tuple[Skipped, ...] = ()
+    """Evaluations that did not run, or not all of them, and why."""
     stopped: str | None = None
     """Why the measuring ended before its end (a server that is gone): sections hold what was finished until then."""
     timings: dict[str, float] = {}

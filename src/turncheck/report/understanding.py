@@ -12,13 +12,21 @@ class EntitySpan(Part, frozen=True, kw_only=True):
     """An entity in a sentence; ``extractor`` and ``confidence`` only where it was predicted."""
 
     start: int
+    """The index of its first character in the sentence."""
     end: int
+    """The index behind its last character."""
     entity: str
+    """Its type."""
     value: Any
+    """What it stands for: the text itself, or what a synonym makes of it."""
     role: str | None = None
+    """Its role, where it has one."""
     group: str | None = None
+    """Its group, where it has one."""
     extractor: str | None = None
+    """The component that found it; ``None`` for one that is expected."""
     confidence: float | None = None
+    """How sure the extractor is, 0 to 1, where it says so."""
     extra: dict[str, Any] | None = None
     """Further keys of Rasa's entity dictionary (``confidence_role``, ``processors`` …) as the engine gave them."""
 
@@ -27,35 +35,50 @@ class Confusion(Part, frozen=True, kw_only=True):
     """Of ``count`` examples ``expected`` was expected and ``predicted`` predicted."""
 
     expected: str
+    """The label of the test data."""
     predicted: str
+    """The label that was predicted instead."""
     count: int
+    """How often."""
 
 
 class Spread(Part, frozen=True, kw_only=True):
     """Mean and standard deviation of a figure over the folds."""
 
     mean: float
+    """The mean over the folds."""
     deviation: float
+    """The standard deviation over the folds."""
 
 
 class IntentScores(Part, frozen=True, kw_only=True):
     """Scores over intents, before the fallback. ``report`` has the keys of Rasa's ``intent_report.json``."""
 
     report: dict[str, Any]
+    """The figures of each intent and their averages, with the keys of Rasa's ``intent_report.json``."""
     accuracy: float
+    """The share of sentences whose intent is right."""
     precision: float
+    """Precision, averaged over the labels by their support."""
     recall: float
+    """Recall, averaged over the labels by their support."""
     f1: float
+    """F1, averaged over the labels by their support."""
     confusions: tuple[Confusion, ...] = ()
+    """The intents that were taken for others."""
     folds: dict[str, Spread] = {}
+    """Mean and standard deviation over the folds, by the figure's name; empty for held-out sentences."""
 
 
 class SpanScores(Part, frozen=True, kw_only=True):
     """Strict scores: an entity counts only with its exact borders and type."""
 
     precision: float
+    """Of what was predicted, the share that is right: 0 to 1."""
     recall: float
+    """Of what was expected, the share that was found: 0 to 1."""
     f1: float
+    """The harmonic mean of precision and recall."""
 
 
 class EntityScores(Part, frozen=True, kw_only=True):
@@ -65,61 +88,90 @@ class EntityScores(Part, frozen=True, kw_only=True):
     """
 
     report: dict[str, Any]
+    """The figures of each label and their averages, with the keys of Rasa's ``EXTRACTOR_report.json``."""
     precision: float
+    """Precision, averaged over the labels by their support."""
     recall: float
+    """Recall, averaged over the labels by their support."""
     f1: float
+    """F1, averaged over the labels by their support."""
     spans: SpanScores | None
     """``None`` where they cannot be known: files of ``rasa test`` that were imported may not hold all sentences."""
     tokens: int = 0
+    """How many tokens were judged."""
     confusions: tuple[Confusion, ...] = ()
+    """The labels of tokens that were taken for others, ``no_entity`` among them."""
     folds: dict[str, Spread] = {}
+    """Mean and standard deviation over the folds, by the figure's name; empty for held-out sentences."""
 
 
 class ResponseScores(Part, frozen=True, kw_only=True):
     """Scores of one response selector. ``report`` has the keys of Rasa's ``response_selection_report.json``."""
 
     report: dict[str, Any]
+    """The figures of each response and their averages, with the keys of Rasa's ``response_selection_report.json``."""
     accuracy: float
+    """The share of sentences whose response is right."""
     precision: float
+    """Precision, averaged over the labels by their support."""
     recall: float
+    """Recall, averaged over the labels by their support."""
     f1: float
+    """F1, averaged over the labels by their support."""
     confusions: tuple[Confusion, ...] = ()
+    """The responses that were taken for others."""
     folds: dict[str, Spread] = {}
+    """Mean and standard deviation over the folds, by the figure's name; empty for held-out sentences."""
 
 
 class TrainingSentence(Part, frozen=True, kw_only=True):
     """A sentence the engine was trained on."""
 
     text: str
+    """The sentence."""
     intent: str
+    """Its intent; of a retrieval intent with its response."""
     location: Location
+    """Where it is."""
 
 
 class RankedIntent(Part, frozen=True, kw_only=True):
     """One entry of an intent ranking."""
 
     name: str
+    """The intent."""
     confidence: float
+    """How sure the classifier is of it, 0 to 1."""
 
 
 class ExpectedParse(Part, frozen=True, kw_only=True):
     """What the test data say. ``response`` is the full label of a retrieval intent."""
 
     intent: str | None
+    """The intent; ``None`` where none is given."""
     response: str | None = None
+    """The full label of a retrieval intent (``faq/hours``)."""
     entities: tuple[EntitySpan, ...] = ()
+    """The entities that are annotated."""
 
 
 class PredictedParse(Part, frozen=True, kw_only=True):
     """What the engine understood. ``intent`` is judged before the fallback; ``fallback`` says that one would follow."""
 
     intent: str | None
+    """The intent before a fallback; ``None`` where none was found."""
     confidence: float
+    """How sure the classifier is of the intent, 0 to 1."""
     ranking: tuple[RankedIntent, ...] = ()
+    """The most likely intents, the best first."""
     response: str | None = None
+    """The response that was selected (``faq/hours``)."""
     response_confidence: float | None = None
+    """How sure the response selector is, 0 to 1."""
     entities: tuple[EntitySpan, ...] = ()
+    """The entities that were found."""
     fallback: bool = False
+    """Whether the pipeline would fall back instead of taking the intent."""
     tokens: str = ""
     """Where entities are expected or found: the tokens they are scored by, ``"0-5 6-11"`` (:mod:`report.tags`)."""
 
@@ -128,46 +180,67 @@ class Neighbour(Part, frozen=True, kw_only=True):
     """A near training sentence: its index in ``nlu.training``, and how near (0 to 1)."""
 
     training: int
+    """The index of the sentence in ``nlu.training``."""
     similarity: float
+    """How near it is, 0 to 1."""
 
 
 class NluPrediction(Part, frozen=True, kw_only=True):
     """One judged sentence. ``correct`` is about the intent; ``fold`` is the fold that judged it."""
 
     text: str
+    """The sentence."""
     location: Location
+    """Where it is."""
     correct: bool
+    """Whether the intent is right."""
     expected: ExpectedParse
+    """What the test data say."""
     predicted: PredictedParse
+    """What the engine understood."""
     neighbours: tuple[Neighbour, ...] = ()
+    """The training sentences that are nearest, the nearest first; of wrong ones only."""
     fold: int | None = None
+    """The fold that judged it, in cross-validation."""
 
 
 class UnjudgedIntent(Part, frozen=True, kw_only=True):
     """An intent with fewer examples than folds: kept in training, never judged."""
 
     intent: str
+    """The intent."""
     examples: int
+    """How many examples it has."""
 
 
 class ThresholdPoint(Part, frozen=True, kw_only=True):
     """At this fallback threshold: the share of sentences answered, and the share of those that are right."""
 
     threshold: float
+    """The fallback threshold."""
     coverage: float
+    """The share of sentences that are answered at it."""
     precision: float
+    """Of those that are answered, the share that is right."""
 
 
 class Understood(Part, frozen=True, kw_only=True):
     """The verdict after the pipeline's fallback, and its curve over the threshold."""
 
     right: int
+    """Sentences whose intent is right and that no fallback follows."""
     wrong: int
+    """Sentences whose intent is wrong and that no fallback follows."""
     not_understood: int
+    """Sentences that a fallback follows."""
     threshold: float | None = None
+    """The fallback's threshold, where the pipeline has one."""
     ambiguity_threshold: float | None = None
+    """The fallback's ambiguity threshold, where the pipeline has one."""
     curve: tuple[ThresholdPoint, ...] = ()
+    """Coverage and precision over the threshold, from 0 to 1."""
     suggested: ThresholdPoint | None = None
+    """The lowest threshold with the most right minus wrong answers."""
     wrong_avoided: int = 0
     """Wrong answers of today that would not be given at the suggested threshold (negative: more of them)."""
     right_lost: int = 0
@@ -178,29 +251,41 @@ class ConfusedPair(Part, frozen=True, kw_only=True):
     """Two intents that are confused: how often each way, and the sentences (indexes in ``predictions``)."""
 
     first: str
+    """The one intent."""
     second: str
+    """The other intent."""
     first_as_second: int
+    """How many sentences of the first were taken for the second."""
     second_as_first: int
+    """How many sentences of the second were taken for the first."""
     sentences: tuple[int, ...]
+    """The indexes of these sentences in ``nlu.predictions``."""
 
 
 class IntentHarm(Part, frozen=True, kw_only=True):
     """What an intent costs: its own sentences that were missed, and the others' that it took."""
 
     intent: str
+    """The intent."""
     missed: int
+    """How many of its own sentences were taken for others."""
     taken: int
+    """How many sentences of others were taken for it."""
     examples: int
+    """How many sentences of its own were judged."""
 
 
 class Insights(Part, frozen=True, kw_only=True):
     """What a designer looks at first. Sentences are named by their index in ``nlu.predictions``, worst first."""
 
     confused: tuple[ConfusedPair, ...] = ()
+    """Pairs of intents that are confused, the most often confused first."""
     mislabelled: tuple[int, ...] = ()
     """Judged wrong with high confidence: perhaps it is the label that is wrong."""
     harmful: tuple[IntentHarm, ...] = ()
+    """Intents by what they cost."""
     least_sure: tuple[int, ...] = ()
+    """The sentences the engine is least sure of."""
     overlapping: tuple[int, ...] = ()
     """Two extractors found different entities that share a part of the sentence."""
 
@@ -209,17 +294,25 @@ class Nlu(Part, frozen=True, kw_only=True):
     """The evaluation of language understanding."""
 
     mode: Literal["held-out", "cross-validation"]
+    """Whether test sentences were held out, or the training data cross-validated."""
     folds: int | None
+    """How many folds, in cross-validation."""
     examples: int
+    """How many sentences were judged."""
     intents: IntentScores | None
+    """The scores of the intents; ``None`` where there are too few to judge."""
     entities: dict[str, EntityScores] = {}
+    """The scores of each extractor, by its name."""
     entity_spans: SpanScores | None = None
     """All extractors together: the same span and type found by several counts once."""
     responses: dict[str, ResponseScores] = {}
+    """The scores of each response selector, by its retrieval intent."""
     response_selection: ResponseScores | None = None
     """All response selectors together, as Rasa writes them into one ``response_selection_report.json``."""
     understood: Understood | None = None
+    """What follows from the fallback."""
     unjudged: tuple[UnjudgedIntent, ...] = ()
+    """Intents with too few examples for the folds."""
     on_training_sentences: int = 0
     """How many of the judged sentences were trained on with the same intent, case and punctuation aside: they flatter.
 
@@ -228,10 +321,14 @@ class Nlu(Part, frozen=True, kw_only=True):
     under_other_intents: int = 0
     """How many of them were trained on with another intent: both labels cannot be met."""
     training: tuple[TrainingSentence, ...] = ()
+    """The sentences the engine was trained on."""
     predictions: tuple[NluPrediction, ...] = ()
+    """The judged sentences."""
     calibration_error: float | None = None
+    """How far confidence and the share of right intents lie apart (ECE, 15 bins)."""
     unlisted: int = 0
     """How many sentences were judged whose intent ``predictions`` lack, since the imported files do not list them."""
     insights: Insights = Insights()
+    """What a designer looks at first."""
     remarks: tuple[str, ...] = ()
     """What a reader must know about how it was measured, a sentence each."""
