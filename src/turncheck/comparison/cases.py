@@ -208,7 +208,8 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
                     location=(wrong.location if wrong and wrong.location else case.location),
                     passed=case.passed,
                     expected=wrong.expected if wrong else "",
-                    actual=(wrong.actual or wrong.reason or "nothing") if wrong else case.reason or "",
+                    actual=(wrong.actual or ("" if wrong.reason else "nothing")) if wrong else case.reason or "",
+                    remark=(wrong.reason or "") if wrong and not wrong.actual else "",
                     judged=case.outcome != "skipped",
                 )
             )

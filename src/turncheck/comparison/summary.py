@@ -334,7 +334,7 @@ def _changed(report: Report, compared: Comparison, failing: Sequence[GateResult]
         base, value = f1.sides
         told.append(f"F1 of the intents {change(base or 0.0, value or 0.0, 'score')} ({word})")
     if worse := len(compared.examples.newly_failing):
-        told.append(f"{count(worse, 'sentence')} newly wrong")
+        told.append(f"{count(worse, 'sentence')} newly misclassified")
     elif better := len(compared.examples.better):
         told.append(f"{count(better, 'sentence')} newly right")
     if not failing and (repaired := sum(number_of(cases.better) for _, cases in tests_of(compared))):

@@ -111,6 +111,8 @@ def _test_remarks(report: Report) -> list[_Remark]:
         if case.location:
             title = f"{kind} failed: {one_line(case.name, 100)}{and_copies(case)}"
             told = f"expected {one_line(case.expected, _TEXT)}, got {one_line(case.actual, _TEXT)}"
+            if not case.actual:
+                told = f"expected {one_line(case.expected, _TEXT)}, but {one_line(case.remark, _TEXT)}"
             if not case.expected:  # no step failed: something kept the case from being run to its end
                 told = one_line(case.actual, _TEXT) or "the case failed"
             remarks.append(("error", title, told, case.location))

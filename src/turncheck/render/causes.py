@@ -22,8 +22,14 @@ _NAME: Final = re.compile(r"'[^']+'")
 
 def tests_by_cause(tests: Iterable[Test]) -> list[tuple[Test, ...]]:
     """Gather the tests that expected the same and got the same instead, the largest group first."""
-    groups = _grouped(tests, lambda test: (test[1].expected, test[1].actual) if test[1].actual else None)
+    groups = _grouped(tests, _what_went_wrong)
     return sorted(groups, key=lambda group: -number_of_tests(group))
+
+
+def _what_went_wrong(test: Test) -> Hashable | None:
+    _, case = test
+    got = case.actual or case.remark
+    return (case.expected, got) if got else None
 
 
 def number_of_tests(tests: Iterable[Test]) -> int:

@@ -161,7 +161,8 @@ def _tests(group: Sequence[Test], folder: str) -> Iterator[str]:
     if len(group) == 1:
         yield _test(*group[0], folder)
         return
-    told = f"expected {text(first.expected)}, got {text(first.actual)}" if first.expected else text(first.actual)
+    alike = all(case.remark == first.remark for _, case in group)
+    told = _what_went_wrong(first if alike else msgspec.structs.replace(first, remark=""))
     yield f"{count(number_of_tests(group), 'test')}: {told}"
     for kind, case in group[:_MOST_ALIKE]:
         yield f"{_BELOW}{_place(case.location, folder)}{kind} {text(case.name)}{and_copies(case)}"
@@ -175,11 +176,17 @@ def _indented(console: Console, line: str, columns: int) -> None:
 
 
 def _test(kind: str, case: CaseChange, folder: str) -> str:
-    told = f": expected {text(case.expected)}, got {text(case.actual)}" if case.expected else ""
-    if case.actual and not case.expected:  # no step failed: something kept the case from being run to its end
-        told = f": {text(case.actual)}"
+    told = _what_went_wrong(case)
+    return f"{_place(case.location, folder)}{kind} {text(case.name)}{and_copies(case)}{f': {told}' if told else ''}"
+
+
+def _what_went_wrong(case: CaseChange) -> str:
+    if not case.expected:  # no step failed: something kept the case from being run to its end
+        return text(case.actual)
+    if not case.actual:
+        return f"expected {text(case.expected)}, but {text(case.remark)}"
     how = f" {text(case.remark)}" if case.remark else ""
-    return f"{_place(case.location, folder)}{kind} {text(case.name)}{and_copies(case)}{told}{how}"
+    return f"expected {text(case.expected)}, got {text(case.actual)}{how}"
 
 
 def _sentence(case: CaseChange, folder: str) -> str:

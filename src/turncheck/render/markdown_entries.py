@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.wording import count
@@ -90,11 +92,8 @@ class Entries:
             return join([head, told, self.place(case.location)])
         if case.passed or not (case.expected or case.actual):
             return join([head, self.place(case.location)])
-        what = [trusted(": expected "), code(case.expected), trusted(", got "), code(case.actual)]
-        if not case.expected:  # no step failed: something kept the case from being run to its end
-            what = [trusted(": "), code(case.actual)]
-        how = join([trusted(" "), prose(case.remark)]) if case.remark else trusted("")
-        return join([head, *what, how, self.place(case.location), *map(self._also_misunderstood, case.sentences)])
+        what = [trusted(": "), *_what_went_wrong(case), self.place(case.location)]
+        return join([head, *what, *map(self._also_misunderstood, case.sentences)])
 
     def _also_misunderstood(self, sentence: Misunderstanding) -> Markdown:
         """What is wrong with a story whose dialogue fails as well."""
@@ -123,10 +122,9 @@ class Entries:
         _, first = tests[0]
         kinds = Counter(kind for kind, case in tests for _ in range(case.number))
         counted = " and ".join(count(number, kind, _PLURALS.get(kind)) for kind, number in kinds.items())
-        told = [trusted(f"{counted}: expected "), code(first.expected), trusted(", got "), code(first.actual)]
-        if not first.expected:
-            told = [trusted(f"{counted}: "), code(first.actual)]
-        return join([*told, *_below([self._named_test(*test) for test in tests])])
+        alike = all(case.remark == first.remark for _, case in tests)
+        told = _what_went_wrong(first if alike else msgspec.structs.replace(first, remark=""))
+        return join([trusted(f"{counted}: "), *told, *_below([self._named_test(*test) for test in tests])])
 
     def _named_test(self, kind: str, case: CaseChange) -> Markdown:
         return join([self._test(kind, case), self.place(case.location)])
@@ -217,13 +215,13 @@ class Entries:
         verb = "removed" if removed else "new"
         return join([trusted(f"{verb} {what} "), code(named.name), self.place(named.location, base=removed)])
 
-    def gate(self, gate: GateResult, shown: AbstractSet[Location | None], *, causes: bool) -> Markdown:
+    def gate(self, gate: GateResult, shown: AbstractSet[Location | str | None], *, causes: bool) -> Markdown:
         """A gate with its outcome, its reason and the ``causes`` of its failure, but for what is ``shown`` above."""
         behind = _behind(gate, shown) if causes else []
         counted = ", which fails the run" if gate.fails and gate.outcome == "not judged" else ""
         outcome = "" if gate.outcome == "passed" else f"**{gate.outcome}{counted}**: "
         sign = trusted(f"{_GATE_MARKS['failed' if gate.fails else gate.outcome]} ")
-        head = join([sign, code(gate.name), trusted(f" {outcome}"), prose(gate.reason)])
+        head = join([sign, code(gate.name), trusted(f" {outcome}"), ticked(gate.reason)])
         lines = [
             join([trusted("\n  - "), prose(cause.what, 200), self.place(cause.location)])
             for cause in behind[:_MOST_BEHIND]
@@ -238,9 +236,9 @@ class Entries:
         return join([code(change.name), trusted(" from "), code(change.base), trusted(" to "), code(change.value)])
 
 
-def _behind(gate: GateResult, shown: AbstractSet[Location | None]) -> list[FailedBy]:
+def _behind(gate: GateResult, shown: AbstractSet[Location | str | None]) -> list[FailedBy]:
     """What failed a gate and is not shown yet; behind a figure the worst come first, and the others add nothing."""
-    new = [cause for cause in gate.failed_by if cause.location not in shown]
+    new = [cause for cause in gate.failed_by if cause.location not in shown and cause.what not in shown]
     return [] if gate.metric and len(new) < len(gate.failed_by) else new
 
 
@@ -271,6 +269,16 @@ def _these(sentences: Sequence[TrainingChange]) -> str:
     word = {"added": "new", "removed": "removed", "relabelled": "moved"}.get(kinds.pop(), "") if len(kinds) == 1 else ""
     word = word or "changed"
     return f"this {word} sentence" if len(sentences) == 1 else f"these {len(sentences)} {word} sentences"
+
+
+def _what_went_wrong(case: CaseChange) -> list[Markdown]:
+    if not case.expected:  # no step failed: something kept the case from being run to its end
+        return [code(case.actual)]
+    expected = [trusted("expected "), code(case.expected)]
+    if not case.actual:
+        return [*expected, trusted(", but "), prose(case.remark)]
+    how = [trusted(" "), prose(case.remark)] if case.remark else []
+    return [*expected, trusted(", got "), code(case.actual), *how]
 
 
 def _below(entries: Sequence[Markdown]) -> list[Markdown]:

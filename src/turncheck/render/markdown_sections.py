@@ -10,6 +10,7 @@ import msgspec
 
 from turncheck.comparison.cases import findings_worst_first
 from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.comparison.model import and_copies
 from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
 from turncheck.render.causes import findings_by_cause, number_of_tests, tests_by_cause
@@ -195,13 +196,15 @@ class _Writer:
         title = f"Newly misclassified sentences ({len(wrong)})"
         yield self.listed("wrong", title, wrong, entries.sentence, unfolded=unfolded)
         labels = [(what, case) for what, cases in _sentences(compared)[1:] for case in cases.newly_failing]
-        title = f"Entities and responses newly wrong ({len(labels)})"
+        wrong_entities, responses = len(compared.entities.newly_failing), len(compared.responses.newly_failing)
+        kinds = [kind for kind, number in (("entities", wrong_entities), ("responses", responses)) if number]
+        title = f"{' and '.join(kinds).capitalize()} newly wrong ({len(labels)})"
         yield self.listed("labels", title, labels, self._sentence, unfolded=self.unfolded // 2)
         yield from self._in_the_data(compared.new_findings, new=True)
         uncovered = [item for item in compared.changed_items if not item.covered]
         title = f"Changed, and no test reaches it ({len(uncovered)} of {len(compared.changed_items)})"
         yield self.listed("uncovered", title, uncovered, entries.item)
-        gone = [(kind, case) for kind, cases in _tests(compared) for case in cases.gone]
+        gone = _gone(compared)
         title = f"Tests that are gone ({number_of_tests(gone)})"
         yield self.listed("gone_tests", title, gone, lambda test: entries.gone(*test), unfolded=self.unfolded // 2)
         yield from self._improvements(compared)
@@ -277,13 +280,16 @@ class _Writer:
         yield self.listed("substituted", title, replaced, substitution, unfolded=0)
         yield self.listed("method", "How it was measured", _method(report), lambda remark: remark, unfolded=0)
 
-    def _in_plain_sight(self, report: Report, compared: Comparison | None) -> frozenset[Location | None]:
-        """Where that stands which the lists above show without a click."""
+    def _in_plain_sight(self, report: Report, compared: Comparison | None) -> frozenset[Location | str | None]:
+        """What the lists above show without a click: tests by name, other things by place."""
         tests = wrong_tests(report) if compared is None else _newly_failing(compared)
         wrong = wrong_sentences(report) if compared is None else compared.examples.newly_failing
         found = findings_worst_first(report) if compared is None else compared.new_findings
         stories = misunderstood_stories(report) if compared is None else compared.stories.newly_misunderstood
-        places = [case.location for group in tests_by_cause(tests)[: self.unfolded] for _, case in group]
+        shown = [test for group in tests_by_cause(tests)[: self.unfolded] for test in group]
+        places: list[Location | str | None] = [case.location for _, case in shown]
+        places += [f"{kind} {case.name}{and_copies(case)}" for kind, case in shown]
+        places += [_gone_from(*test) for test in _gone(compared)[: self.unfolded // 2]] if compared else []
         places += [case.location for cases in (stories, wrong) for case in cases[: self.unfolded]]
         for _, severity, _ in _IN_THE_DATA[:2]:
             groups = findings_by_cause([finding for finding in found if finding.severity == severity])
@@ -316,6 +322,16 @@ def _parted(compared: Comparison) -> tuple[list[CaseChange], list[CaseChange]]:
 def _without_reasons(case: CaseChange) -> CaseChange:
     """A sentence of two colliding intents: the reasons stand there, once for all of them."""
     return msgspec.structs.replace(case, because=())
+
+
+def _gone(compared: Comparison) -> list[Test]:
+    return [(kind, case) for kind, cases in _tests(compared) for case in cases.gone]
+
+
+def _gone_from(kind: str, case: CaseChange) -> str:
+    """As the gate about tests that are gone names it."""
+    path = case.base_location.path if case.base_location else ""
+    return f"{kind} {case.name}{and_copies(case)} is gone from {path}"
 
 
 def _newly_failing(compared: Comparison) -> list[Test]:

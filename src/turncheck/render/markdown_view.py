@@ -36,7 +36,7 @@ def build_view(report: Report, comparison: Comparison | None, verdict: Verdict, 
         title=_title(report, verdict),
         headline=prose(verdict.summary, 1000),
         baseline=_baseline(comparison.baseline, links) if comparison else trusted("Not compared with a base."),
-        examples=_examples(report, comparison) if comparison and comparison.judged else trusted(""),
+        examples=_examples(report, comparison) if comparison and comparison.judged and report.nlu else trusted(""),
         footer=_footer(report, links),
         sections=all_sections(report, comparison, verdict, links, unfolded),
     )

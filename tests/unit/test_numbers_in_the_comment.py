@@ -1,0 +1,254 @@
+"""Every number in the comment is one of the report's, or follows from it; equal words carry equal numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pull_request import LINKS, pull_request
+from report_builder import BASE_COMMIT, case, example, finding, report, story, suite, training
+
+from turncheck.comparison.baseline import Missing, Present
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.comparison.metrics import metrics_of
+from turncheck.comparison.model import Comparison, Verdict, encode
+from turncheck.comparison.wording import change, figure
+from turncheck.render.markdown import render_comment
+from turncheck.report.codec import encode as encode_report
+from turncheck.report.model import GateSettings, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# --- reports ---------------------------------------------------------------------------------------------------------
+
+_RULES = GateSettings(
+    fail_on=("errors", "test-failures", "new-failures"),
+    thresholds=("nlu.intents.f1 >= 0.9",),
+    max_regression=("nlu.intents.f1: 0.01", "core.passed: 0"),
+)
+_INTENTS = ("greet", "order", "bye")
+
+outcomes = st.lists(st.sampled_from(["right", "wrong", "absent"]), min_size=4, max_size=14)
+
+
+@st.composite
+def reports(draw: st.DrawFn, commit: str) -> Report:
+    """One side: of the same sentences, stories, cases and findings some are there, and some of these are wrong."""
+
+    def present(most: int) -> Iterator[tuple[int, bool]]:
+        chosen = draw(st.lists(st.sampled_from(["right", "wrong", "absent"]), max_size=most))
+        return ((number, what == "wrong") for number, what in enumerate(chosen) if what != "absent")
+
+    def sentence(number: int, *, wrong: bool) -> Any:
+        taken = _INTENTS[(number + 1) % 3] if wrong else None
+        text = chr(0x4E00 + number) * 5  # like no other, so that none is taken for an edit of another
+        return example(text, _INTENTS[number % 3], taken, line=number + 1, near=[(0, 0.5)] if wrong else [])
+
+    sentences = [sentence(number, wrong=wrong) for number, wrong in present(40)]
+    stories = [
+        story(f"story {'abcdefghijklmnop'[i]}", f"utter_{'abc'[i % 3]}" + ("!utter_x" if wrong else ""), line=i + 1)
+        for i, wrong in present(14)
+    ]
+    copies = draw(st.integers(0, 3)) if stories else 0
+    stories += [msgspec.structs.replace(stories[0], name=f"copy {'abc'[i]}", duplicate=True) for i in range(copies)]
+    severities = st.sampled_from(["error", "warning", "info"])
+    made = report(
+        examples=sentences,
+        sentences=training(("x", "order"), *([("y", "greet")] if draw(st.booleans()) else [])),
+        stories=stories,
+        cases=[
+            case(f"case {'abcdefgh'[i]}", "utter_a!utter_b" if wrong else "utter_a", line=i + 1)
+            for i, wrong in present(8)
+        ],
+        suites=[suite("faq", *((f"utterance {'abcdef'[i]}", not wrong) for i, wrong in present(6)))],
+        findings=[
+            finding(f"code-{'abc'[i % 3]}", f"The '{'abcd'[i % 4]}' is wrong.", draw(severities), line=i + 1)
+            for i, _ in present(10)
+        ],
+        settings=_RULES,
+        commit=commit,
+    )
+    if made.nlu is None:
+        return made
+    copied = {"on_training_sentences": draw(st.integers(0, 2)), "under_other_intents": draw(st.integers(0, 2))}
+    return msgspec.structs.replace(made, nlu=msgspec.structs.replace(made.nlu, **copied))
+
+
+def drawn(head: Report, base: Report | None) -> tuple[str, Comparison, Verdict]:
+    comparison = compare(head, Present(base, "git") if base else Missing("none yet"))
+    verdict = judge(head, comparison, head.settings)
+    return str(render_comment(head, comparison, verdict, LINKS).content), comparison, verdict
+
+
+# --- what the comment says -------------------------------------------------------------------------------------------
+
+_NOT_OURS = re.compile(r"<!--.*?-->|(`+).*?\1|\]\([^)]*\)")
+"""The hidden line, names and texts and paths in code, targets of links."""
+_NUMBER = re.compile(r"[+−]?\d[\d,]*(?:\.\d+)?")
+_LIST = re.compile(r"\s*- (?!✅|❌ `|➖)")
+_ROW = re.compile(r"\| (?P<label>[^|]+?) +\|(?: (?P<base>[^|]*?) +\|)? (?P<now>[^|]*?) +\|(?: [^|]*\|)?$")
+_COUNTED = re.compile(r"(?<![\w.])(?P<number>\d[\d,]*)(?: of \d[\d,]*)? (?P<words>[a-z][a-z -]*[a-z])")
+_TITLE = re.compile(r"(?:#### |<summary>)(?P<words>[A-Z][\w ,-]*?) \((?P<number>\d[\d,]*)(?: of \d+)?(?: [a-z]+)?\)")
+_LEFT_OUT = {"more", "new", "gone", "edited", "broke", "repaired", "fails", "fail", "copies", "copy"}
+"""Words that mean what the line is about: "8 new" behind the stories, "3 more" below a list."""
+
+
+def without_names(text: str) -> str:
+    return _NOT_OURS.sub(" ", text)
+
+
+def known_numbers(head: Report, base: Report | None, comparison: Comparison, verdict: Verdict) -> set[str]:
+    """All numbers of the documents, as they are shown; how many there are of each thing; and what follows from both."""
+    documents = [encode_report(head), encode(comparison), encode(verdict), *([encode_report(base)] if base else [])]
+    found: set[str] = set()
+    counts = {0, *sums(head, comparison)}
+    for document in documents:
+        _take(json.loads(document), found, counts)
+    for metrics in (metrics_of(head), metrics_of(base) if base else {}):
+        counts.update(round(metric.value) for metric in metrics.values() if metric.kind == "count")
+    for delta in comparison.metrics:
+        one, other = delta.sides
+        if one is not None and other is not None:
+            found.add(change(one, other, delta.kind))
+    return found | {f"{number:,}" for number in counts}
+
+
+def _take(value: Any, found: set[str], counts: set[int]) -> None:
+    """Take the numbers of a document, and how many entries its lists have, altogether and of each outcome."""
+    match value:
+        case dict():
+            counts.add(len(value))
+            for part in value.values():
+                _take(part, found, counts)
+        case list():
+            counts.add(len(value))
+            for field in ("passed", "severity", "outcome"):
+                counts.update(Counter(str(p[field]) for p in value if isinstance(p, dict) and field in p).values())
+            for part in value:
+                _take(part, found, counts)
+        case float():
+            found.update({figure(value, "score"), f"{value:.2f}", f"{value:.7g}"})
+        case str():
+            found.update(_NUMBER.findall(value))
+        case int() if not isinstance(value, bool):
+            counts.add(value)
+        case _:
+            pass
+
+
+def sums(head: Report, comparison: Comparison) -> set[int]:
+    """What is added up: tests of all kinds, by what became of them, copies included."""
+    kinds = (comparison.stories, comparison.e2e, comparison.batch)
+    sentences = (comparison.examples, comparison.entities, comparison.responses)
+    failing = [sum(case.number for case in kind.newly_failing) for kind in kinds]
+    better = [sum(case.number for case in kind.better) for kind in (*kinds, *sentences)]
+    broken = [sum(case.number for case in kind.became_wrong) for kind in kinds]
+    new = [sum(case.number for case in kind.added_failing) for kind in kinds]
+    gone = [sum(case.number for case in kind.gone) for kind in kinds]
+    totals = {sum(part) for part in (failing, better, broken, new, gone)} | {*failing, *better, *broken, *new, *gone}
+    totals |= {sum(len(kind.newly_failing) for kind in sentences), len(comparison.examples.newly_failing)}
+    totals |= {sum(better[:3]), sum(better[3:])}
+    failed = [
+        sum(
+            metrics_of(head)[f"{part}.failed"].value
+            for part in ("core", "e2e", "batch")
+            if f"{part}.failed" in metrics_of(head)
+        )
+    ]
+    totals |= {int(failed[0]), int(failed[0]) - sum(failing)}
+    if head.nlu:
+        right = sum(one.correct for one in head.nlu.predictions)
+        totals |= {right, head.nlu.examples - right, head.nlu.examples - right - len(comparison.examples.newly_failing)}
+    findings = head.validation.findings if head.validation else ()
+    for severity in ("error", "warning", "info"):
+        totals.add(sum(one.severity == severity for one in findings))
+        totals.add(sum(one.severity == severity for one in comparison.new_findings))
+    totals |= {len(findings), len(comparison.new_findings), len(findings) - len(comparison.new_findings)}
+    return totals
+
+
+def shown_sections(text: str) -> Iterator[tuple[int, int, int]]:
+    """For each list with a number in its title: that number, the things its entries tell of, and how many are left."""
+    for part in re.split(r"\n(?=#### |<details><summary>[A-Z])", text):
+        title = _TITLE.search(part.splitlines()[0])
+        if title is None or "|---" in part:
+            continue
+        entries = [line for line in part.splitlines() if line.startswith("- ")]
+        stand_for = 0
+        for entry in entries:
+            group = re.match(r"- ((?:[\d,]+ [a-z -]+?(?: and |: ))+)", entry)
+            alike = sum(int(number.replace(",", "")) for number in re.findall(r"\d+", group[1])) if group else 1
+            copies = re.search(r"` and (\d+) cop", entry)
+            stand_for += alike + (int(copies[1]) if copies and not group else 0)
+        left = re.search(r"… and ([\d,]+) more, in the", part)
+        yield int(title["number"].replace(",", "")), stand_for, int(left[1].replace(",", "")) if left else 0
+
+
+def counted(text: str) -> Iterator[tuple[frozenset[str], str, str]]:
+    """Yield the words that each number is about, the number, and where it stands."""
+    for line in without_names(text).splitlines():
+        if _LIST.match(line) or line.startswith("<sub>"):
+            continue
+        if (row := _ROW.match(line)) and row["label"].strip() and re.fullmatch(r"\d[\d,]*", row["now"]):
+            yield _bag(row["label"]), row["now"], line
+        if line.startswith("|"):
+            continue
+        for title in _TITLE.finditer(line):
+            yield _bag(title["words"]), title["number"], line
+        for told in _COUNTED.finditer(line) if not line.startswith(("####", "<details>")) else ():
+            words = _bag(told["words"])
+            if not words <= _LEFT_OUT:
+                yield words, told["number"], line
+
+
+def _bag(words: str) -> frozenset[str]:
+    """Words in any order and number: ``3 sentences newly misclassified`` is ``Newly misclassified sentences (3)``."""
+    left = re.findall(r"[a-z-]+", words.lower())
+    singular = {"stories": "story", "entities": "entity", "are": "is", "were": "was", "fail": "fails", "have": "has"}
+    return frozenset(singular.get(word, word[:-1] if len(word) > 4 and word.endswith("s") else word) for word in left)
+
+
+def check(head: Report, base: Report | None) -> None:
+    text, comparison, verdict = drawn(head, base)
+    known = known_numbers(head, base, comparison, verdict)
+    body = without_names(re.sub(r"(?m)^.*[\d,]+ more\b.*$", "", text))
+    unknown = [number for number in _NUMBER.findall(body) if number not in known and number.lstrip("+−") not in known]
+    assert unknown == []
+    for total, told, left in shown_sections(text):
+        assert total == told + left, text
+    by_words: dict[frozenset[str], set[tuple[str, str]]] = {}
+    for words, number, line in counted(text):
+        by_words.setdefault(words, set()).add((number, line))
+    torn = {words: said for words, said in by_words.items() if len({number for number, _ in said}) > 1}
+    assert torn == {}
+
+
+_SETTINGS = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@_SETTINGS
+@given(reports("2" * 40), reports(BASE_COMMIT))
+def test_against_a_base_every_number_is_accounted_for(head: Report, base: Report) -> None:
+    check(head, base)
+
+
+@_SETTINGS
+@given(reports("2" * 40))
+def test_without_a_base_every_number_is_accounted_for(head: Report) -> None:
+    check(head, None)
+
+
+def test_so_it_is_in_the_golden_comment() -> None:
+    head, comparison, verdict = pull_request()
+    text = str(render_comment(head, comparison, verdict, LINKS).content)
+
+    numbers = list(counted(text))
+    assert (frozenset({"newly", "failing", "test"}), "1", "#### Newly failing tests (1)") in numbers
+    assert len(numbers) > 10
