@@ -42,7 +42,8 @@ def test_tests_that_fail_alike_are_one_entry_with_the_rest_to_unfold() -> None:
 def test_the_terminal_tells_one_cause_once_too() -> None:
     _, console = drawn(report(stories=[OTHER, *RENAMED]))
 
-    assert "Failed tests (13)\n  12 tests: expected utter_hours, got utter_opening_hours\n    - tests/" in console
+    told = "12 tests: expected utter_hours, got utter_opening_hours by MemoizationPolicy (1.00)"
+    assert f"Failed tests (13)\n  {told}\n    - tests/" in console
     assert "    - … and 7 more\n" in console
 
 

@@ -185,7 +185,7 @@ def shown_sections(text: str) -> Iterator[tuple[int, int, int]]:
         for entry in entries:
             group = re.match(r"- ((?:[\d,]+ [a-z -]+?(?: and |: ))+)", entry)
             alike = sum(int(number.replace(",", "")) for number in re.findall(r"\d+", group[1])) if group else 1
-            copies = re.search(r"` and (\d+) cop", entry)
+            copies = re.search(r"`(?: \([a-z ,]+\))? and (\d+) cop", entry)
             stand_for += alike + (int(copies[1]) if copies and not group else 0)
         left = re.search(r"… and ([\d,]+) more, in the", part)
         yield int(title["number"].replace(",", "")), stand_for, int(left[1].replace(",", "")) if left else 0
@@ -194,7 +194,7 @@ def shown_sections(text: str) -> Iterator[tuple[int, int, int]]:
 def counted(text: str) -> Iterator[tuple[frozenset[str], str, str]]:
     """Yield the words that each number is about, the number, and where it stands."""
     for line in without_names(text).splitlines():
-        if _LIST.match(line) or line.startswith("<sub>"):
+        if _LIST.match(line) or line.startswith(("<sub>", "Both sides judged")):
             continue
         if (row := _ROW.match(line)) and row["label"].strip() and re.fullmatch(r"\d[\d,]*", row["now"]):
             yield _bag(row["label"]), row["now"], line

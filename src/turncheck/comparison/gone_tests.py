@@ -55,10 +55,7 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
         if left_out:
             ran = f"{count(number_of(left_out), *NAMES[evaluation])} that ran on the base {_was(left_out)} not run"
             told.append(f"{ran}: {left_out[0].actual}" if left_out[0].actual else ran)
-        causes += [
-            FailedBy(what=f"{NAMES[evaluation][0]} {case.name}{and_copies(case)} is gone from {_file(case)}")
-            for case in gone
-        ]
+        causes += [FailedBy(what=gone_from(NAMES[evaluation][0], case)) for case in gone]
         causes += [FailedBy(what=_not_run(evaluation, case), location=case.location) for case in left_out]
     if told:
         reason = f"{'; '.join(told)} (`accept-gone` names what may go)"
@@ -79,6 +76,11 @@ def _was(cases: Sequence[CaseChange]) -> str:
 def _not_run(evaluation: Evaluation, case: CaseChange) -> str:
     why = f": {case.actual}" if case.actual else ""
     return f"{NAMES[evaluation][0]} {case.name} was not run{why}"
+
+
+def gone_from(kind: str, case: CaseChange) -> str:
+    """Name a test that only the base has."""
+    return f"{kind} {case.name}{and_copies(case)} is gone from {_file(case)}"
 
 
 def _file(case: CaseChange) -> str:

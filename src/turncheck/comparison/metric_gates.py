@@ -6,6 +6,7 @@ import operator
 import re
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.gone_tests import gone_from
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, family_of, find_metric, metrics_of
 from turncheck.comparison.model import FailedBy, GateResult, and_copies
@@ -155,7 +156,7 @@ def _became_worse(comparison: Comparison, name: str) -> tuple[FailedBy, ...]:
     worse = [
         FailedBy(what=f"{kind} {case.name}{and_copies(case)}", location=case.location) for case in (*failing, *others)
     ]
-    gone = [FailedBy(what=f"{kind} {case.name}{and_copies(case)} is gone") for case in changed.gone if case.base_passed]
+    gone = [FailedBy(what=gone_from(kind, case)) for case in changed.gone if case.base_passed]
     return (*worse, *gone)[:_MOST_EXAMPLES]
 
 

@@ -211,8 +211,7 @@ def _tested(report: Report) -> str:
         tested.append(f"{outcomes.count('passed')} of {count(len(outcomes), 'story', 'stories')}")
     if report.e2e and (ran := report.e2e.passed + report.e2e.failed):
         tested.append(f"{report.e2e.passed} of {count(ran, 'end-to-end case')}")
-    if report.batch and report.batch.suites:
-        cases = [case for suite in report.batch.suites for case in suite.cases]
+    if cases := [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]:
         tested.append(f"{sum(case.passed for case in cases)} of {count(len(cases), 'batch case')}")
     passed_line = f"{' and '.join(tested)} passed" if tested else ""
     if understood := _understood(report):

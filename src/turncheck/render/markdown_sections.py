@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from turncheck.comparison.cases import findings_worst_first
+from turncheck.comparison.gone_tests import gone_from
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.tally import how_to_run
@@ -206,7 +207,8 @@ class _Writer:
         yield self.listed("uncovered", title, uncovered, entries.item)
         gone = _gone(compared)
         title = f"Tests that are gone ({number_of_tests(gone)})"
-        yield self.listed("gone_tests", title, gone, lambda test: entries.gone(*test), unfolded=self.unfolded // 2)
+        section = self.listed("gone_tests", title, gone, lambda test: entries.gone(*test), unfolded=self.unfolded // 2)
+        yield _weighted(section, gone)
         yield from self._improvements(compared)
         yield from self._constants(report, compared)
 
@@ -220,15 +222,16 @@ class _Writer:
         tests = [(kind, case) for kind, cases in _tests(compared) for case in cases.better]
         sentences = [(what, case) for what, cases in _sentences(compared) for case in cases.better]
         right = [entries.step(*test) for test in tests[:BUILT]] + [self._sentence(one) for one in sentences[:BUILT]]
-        total = len(tests) + len(sentences)
-        title = f"Newly right ({number_of_tests(tests) + len(sentences)})"
-        yield Section("right", trusted(title), bullets(right[:BUILT]), total, self.where, 0)
+        weights = (*(case.number for _, case in tests), *(1 for _ in sentences))
+        title = trusted(f"Newly right ({sum(weights)})")
+        yield Section("right", newly_right, bullets(right[:BUILT]), sum(weights), self.where, 0, weights=weights)
         kinds = (*_tests(compared), ("sentence", compared.examples))
         # Those that broke stand above already.
         told = {id(case) for _, cases in kinds for case in (*cases.became_wrong, *cases.newly_misunderstood)}
         edited = [(kind, case) for kind, cases in kinds for case in cases.edited if id(case) not in told]
         title = f"Edited or renamed ({number_of_tests(edited)})"
-        yield self.listed("edited", title, edited, lambda case: entries.edited(*case), unfolded=0)
+        section = self.listed("edited", title, edited, lambda case: entries.edited(*case), unfolded=0)
+        yield _weighted(section, edited)
         gone = compared.gone_findings
         yield self.listed("gone", f"No longer in the data ({len(gone)})", gone, entries.finding_gone, unfolded=0)
         names = [
@@ -289,7 +292,7 @@ class _Writer:
         shown = [test for group in tests_by_cause(tests)[: self.unfolded] for test in group]
         places: list[Location | str | None] = [case.location for _, case in shown]
         places += [f"{kind} {case.name}{and_copies(case)}" for kind, case in shown]
-        places += [_gone_from(*test) for test in _gone(compared)[: self.unfolded // 2]] if compared else []
+        places += [gone_from(*test) for test in _gone(compared)[: self.unfolded // 2]] if compared else []
         places += [case.location for cases in (stories, wrong) for case in cases[: self.unfolded]]
         for _, severity, _ in _IN_THE_DATA[:2]:
             groups = findings_by_cause([finding for finding in found if finding.severity == severity])
@@ -328,10 +331,10 @@ def _gone(compared: Comparison) -> list[Test]:
     return [(kind, case) for kind, cases in _tests(compared) for case in cases.gone]
 
 
-def _gone_from(kind: str, case: CaseChange) -> str:
-    """As the gate about tests that are gone names it."""
-    path = case.base_location.path if case.base_location else ""
-    return f"{kind} {case.name}{and_copies(case)} is gone from {path}"
+def _weighted(section: Section, tests: Sequence[Test]) -> Section:
+    """The section, each entry with the copies that it stands for."""
+    weights = tuple(case.number for _, case in tests)
+    return replace(section, total=sum(weights), weights=weights)
 
 
 def _newly_failing(compared: Comparison) -> list[Test]:
