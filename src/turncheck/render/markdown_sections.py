@@ -223,7 +223,7 @@ class _Writer:
         sentences = [(what, case) for what, cases in _sentences(compared) for case in cases.better]
         right = [entries.step(*test) for test in tests[:BUILT]] + [self._sentence(one) for one in sentences[:BUILT]]
         weights = (*(case.number for _, case in tests), *(1 for _ in sentences))
-        title = trusted(f"Newly right ({sum(weights)})")
+        newly_right = trusted(f"Newly right ({sum(weights)})")
         yield Section("right", newly_right, bullets(right[:BUILT]), sum(weights), self.where, 0, weights=weights)
         kinds = (*_tests(compared), ("sentence", compared.examples))
         # Those that broke stand above already.
