@@ -90,3 +90,16 @@ def test_the_order_is_broken_files_errors_collisions_tests_then_warnings_and_not
         ]
         places = [text.index(part) for part in parts]
         assert places == sorted(places)
+
+
+def test_the_terminal_gathers_errors_about_one_thing() -> None:
+    found = [
+        finding("undefined", f"The action 'action_pay' of the story 's{i}' is not listed.", line=i + 1)
+        for i in range(9)
+    ]
+
+    _, console = drawn(report(findings=found))
+
+    assert "Errors in the data (9)\n  domain.yml:1:1: undefined: The action 'action_pay' of the story 's0'" in console
+    assert "    - domain.yml:2:1: The action 'action_pay' of the story 's1' is not listed.\n" in console
+    assert "    - … and 3 more\n" in console

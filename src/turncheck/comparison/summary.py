@@ -200,7 +200,7 @@ def _passed(report: Report, compared: Comparison | None) -> str:
         return ", ".join([*(tally.told_not_run for tally in none_ran), *passed])
     if any(tally.failed for tally in found):
         nothing_new = compared is not None and not _newly_failing(report, compared)
-        return "nothing fails that passed on the base" if nothing_new else _understood(report)
+        return "nothing fails that passed on the base" if nothing_new else _right_intents(report)
     return _tested(report)
 
 
@@ -214,14 +214,14 @@ def _tested(report: Report) -> str:
     if cases := [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]:
         tested.append(f"{sum(case.passed for case in cases)} of {count(len(cases), 'batch case')}")
     passed_line = f"{' and '.join(tested)} passed" if tested else ""
-    if understood := _understood(report):
-        return f"{passed_line}, {understood}" if passed_line else understood
+    if intents := _right_intents(report):
+        return f"{passed_line}, {intents}" if passed_line else intents
     if not passed_line and report.validation and report.settings.evaluations == ("validate",):
         return f"{count(len(report.validation.findings), 'finding')} in the data, nothing else was asked for"
     return passed_line or "nothing was tested"
 
 
-def _understood(report: Report) -> str:
+def _right_intents(report: Report) -> str:
     if not (nlu := report.nlu) or not nlu.intents:
         return ""
     listed = sum(example.correct for example in nlu.predictions)

@@ -12,11 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from turncheck.comparison.baseline import WAYS
+from turncheck.comparison.cases import findings_worst_first
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
-from turncheck.render.causes import number_of_tests, tests_by_cause
+from turncheck.render.causes import findings_by_cause, number_of_tests, tests_by_cause
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.rendered import Rendered
@@ -26,7 +27,8 @@ from turncheck.render.wrong_cases import misunderstood_stories, wrong_sentences,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.comparison.model import CaseChange, Comparison, MisunderstoodSentence, Verdict
+    from turncheck.comparison.model import CaseChange, Comparison, FindingChange, MisunderstoodSentence, Verdict
+    from turncheck.finding import Finding
     from turncheck.location import Location
     from turncheck.render.causes import Test
     from turncheck.render.links import Links
@@ -80,21 +82,18 @@ def render_console(
 
 
 def _failures(console: Console, report: Report, compared: Comparison | None, folder: str) -> None:
-    findings = report.validation.findings if report.validation else ()
-    errors = [finding for finding in findings if finding.severity == "error"]
-    _listed(
-        console,
-        "Errors in the data",
-        (f"{_place(f.location, folder)}{text(f.code)}: {text(f.message, 400)}" for f in errors),
-    )
+    errors = [finding for finding in findings_worst_first(report) if finding.severity == "error"]
+    groups = findings_by_cause(errors)
+    shown = [line for group in groups[:_MOST] for line in _findings(group, folder)]
+    _listed(console, "Errors in the data", shown, len(errors), left=sum(map(len, groups[_MOST:])))
     for collision in compared.collisions[:_MOST] if compared else ():
         one, other = collision.intents
         told = f"({count(collision.newly_wrong, 'sentence')} newly misclassified)"
         console.print(f"{text(one)} and {text(other)} now collide {told}", style="red")
     tests = wrong_tests(report)
-    groups = tests_by_cause(tests)
-    shown = [line for group in groups[:_MOST] for line in _tests(group, folder)]
-    left = number_of_tests(test for group in groups[_MOST:] for test in group)
+    alike = tests_by_cause(tests)
+    shown = [line for group in alike[:_MOST] for line in _tests(group, folder)]
+    left = number_of_tests(test for group in alike[_MOST:] for test in group)
     _listed(console, "Failed tests", shown, number_of_tests(tests), left=left)
     outcome = "" if report.settings.misunderstood == "fail" else ", which does not fail the run"
     misunderstood = misunderstood_sentences(misunderstood_stories(report))
@@ -153,6 +152,16 @@ def _listed(
     if more:
         console.print(f"  … and {more:,} more in report.json")
     console.print()
+
+
+def _findings(group: Sequence[Finding | FindingChange], folder: str) -> Iterator[str]:
+    """Findings about one thing: the first, and below it the others."""
+    first, *others = group
+    yield f"{_place(first.location, folder)}{text(first.code)}: {text(first.message, 400)}"
+    for finding in others[:_MOST_ALIKE]:
+        yield f"{_BELOW}{_place(finding.location, folder)}{text(finding.message, 400)}"
+    if len(others) > _MOST_ALIKE:
+        yield f"{_BELOW}… and {len(others) - _MOST_ALIKE:,} more"
 
 
 def _tests(group: Sequence[Test], folder: str) -> Iterator[str]:
