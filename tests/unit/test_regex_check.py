@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from turncheck.location import Location
 from turncheck.project.reader import read_project
+from turncheck.validation.facts import gather
 from turncheck.validation.regexes import backtracks, check_pattern, check_regexes, compile_problem
 
 if TYPE_CHECKING:
@@ -263,4 +264,4 @@ def test_whether_case_counts_is_taken_from_the_pipeline(tmp_path: Path, pipeline
     nlu = "nlu:\n- regex: q\n  examples: |\n    - (A|aa)+$\n"
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "nlu.yml").write_text(nlu, encoding="utf-8")
-    assert [finding.code for finding in check_regexes(read_project(tmp_path))] == codes
+    assert [finding.code for finding in check_regexes(gather(read_project(tmp_path)))] == codes

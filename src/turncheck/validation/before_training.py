@@ -9,7 +9,7 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.story_steps import EVENT_NAMES
 from turncheck.dialogue.training import training_trackers
 from turncheck.project.model import ActionStep, CheckpointStep
-from turncheck.validation.conflicts import check_checkpoints
+from turncheck.validation.conflicts import loose_checkpoints
 from turncheck.validation.facts import gather
 from turncheck.validation.findings import found
 from turncheck.validation.loaded import loading_findings, read_findings
@@ -37,7 +37,7 @@ class BeforeTraining:
 def check_policy_training(project: Project) -> BeforeTraining:
     """Return what stands against training policies on this project, and what Rasa warns of as it does so."""
     facts = gather(project)
-    found_while_loading = [*read_findings(project), *loading_findings(project, facts, emptied=False)]
+    found_while_loading = [*read_findings(facts), *loading_findings(facts, emptied=False)]
     domain_files = {file.path for file in project.files if file.role == "domain"}
     refused = [finding for finding in found_while_loading if finding.code in _REFUSED]
     refused += [f for f in found_while_loading if f.code == "version-too-high" and f.location.path in domain_files]
@@ -50,14 +50,14 @@ def check_policy_training(project: Project) -> BeforeTraining:
         refused += _unknown_actions_of_rules(facts)
     if any(isinstance(step, CheckpointStep) for _, step in facts.steps) and not refused:
         trackers = training_trackers(project, DialogueDomain.of(project), augmentation=0)
-        warnings += check_checkpoints(facts, trackers.unused)
+        warnings += loose_checkpoints(facts, trackers.unused)
     return BeforeTraining(_sorted(refused), _sorted(warnings))
 
 
 def check_nlu_training(project: Project) -> BeforeTraining:
     """Return what stands against training language understanding: Rasa then reads neither domain nor stories."""
     files = {file.path for file in project.files if file.role == "config" or file.has_nlu}
-    read = [finding for finding in read_findings(project) if finding.location.path in files]
+    read = [finding for finding in read_findings(gather(project)) if finding.location.path in files]
     refused = [finding for finding in read if finding.code in _REFUSED]
     return BeforeTraining(_sorted(refused), _sorted(finding for finding in read if _is_warning(finding)))
 

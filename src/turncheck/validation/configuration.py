@@ -10,17 +10,20 @@ from turncheck.validation.findings import found
 from turncheck.validation.places import Places
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from turncheck.finding import Finding
-    from turncheck.project.model import Config, Project
+    from turncheck.validation.facts import Facts
 
 _MANDATORY = ("language", "assistant_id")
 _PLACEHOLDER = "placeholder_default"
 
 
-def check_mandatory_keys(config: Config) -> Iterator[Finding]:
+def check_mandatory_keys(facts: Facts) -> Iterator[Finding]:
     """Rasa's own check: keys that must be there (whatever their value), and the placeholder."""
+    config = facts.project.config
+    if "config" in facts.missing:
+        return
     for key in _MANDATORY:
         if key not in config.keys:
             yield found("config-key-missing", f"The configuration lacks the key '{key}'.", config.location)
@@ -32,8 +35,11 @@ def check_mandatory_keys(config: Config) -> Iterator[Finding]:
         )
 
 
-def check_names(config: Config, *, calm: bool) -> Iterator[Finding]:
+def check_names(facts: Facts) -> Iterator[Finding]:
     """Components, policies and recipe that nobody knows. In a CALM project those of Rasa Pro are nobody's business."""
+    if "config" in facts.missing:
+        return
+    config, calm = facts.project.config, facts.project.calm is not None
     recipe = config.recipe
     if recipe is not None and recipe not in RECIPES:
         yield found(
@@ -67,10 +73,12 @@ _SHORTEST = 4
 """Characters of a short form."""
 
 
-def check_order(config: Config) -> Iterator[Finding]:
+def check_order(facts: Facts) -> Iterator[Finding]:
     """Components before what they need. A custom or unknown one before it may bring that, or be meant to."""
+    if "config" in facts.missing:
+        return
     before: set[str] = set()
-    for component in config.pipeline or ():
+    for component in facts.project.config.pipeline or ():
         name = short_name(component.name)
         if before <= COMPONENTS:
             for what, names in NEEDS.get(name, ()):
@@ -83,8 +91,9 @@ def check_order(config: Config) -> Iterator[Finding]:
         before.add(name)
 
 
-def check_selectors(project: Project, known: Collection[str]) -> Iterator[Finding]:
-    """Response selectors for a retrieval intent that has no examples; ``known`` are those that have."""
+def check_selectors(facts: Facts) -> Iterator[Finding]:
+    """Response selectors for a retrieval intent that has no examples."""
+    project, known = facts.project, facts.retrieval_intents
     places = Places(project)
     for number, component in enumerate(project.config.pipeline or ()):
         name = component.parameters.get("retrieval_intent")
@@ -97,8 +106,11 @@ def check_selectors(project: Project, known: Collection[str]) -> Iterator[Findin
             )
 
 
-def check_token_patterns(project: Project) -> Iterator[Finding]:
+def check_token_patterns(facts: Facts) -> Iterator[Finding]:
     """Patterns of tokenizers and featurizers: those that do not compile, and those that can take exponential time."""
+    if "config" in facts.missing:
+        return
+    project = facts.project
     places = Places(project)
     for number, component in enumerate(project.config.pipeline or ()):
         pattern = component.parameters.get("token_pattern")

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
-from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.events import ActionExecuted
 from turncheck.dialogue.rule_learning import conflicts_of
 from turncheck.dialogue.rules import RuleSettings
 from turncheck.dialogue.story_steps import GENERATED_PREFIX, STORY_START
-from turncheck.dialogue.training import Trackers, training_trackers
-from turncheck.errors import TrainingRefusedError, UserError
+from turncheck.errors import TrainingRefusedError
 from turncheck.location import Location
 from turncheck.project.model import CheckpointStep
 from turncheck.validation.components import short_name
@@ -27,34 +25,12 @@ if TYPE_CHECKING:
     from turncheck.dialogue.states import State
     from turncheck.dialogue.training import StoryTracker
     from turncheck.finding import Finding
-    from turncheck.project.model import Project
     from turncheck.validation.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
-class Dialogues:
-    """The training dialogues of a project, nothing glued together, and the domain they were told in.
-
-    ``refused``: why there are none, where they are too many to be told.
-    """
-
-    domain: DialogueDomain
-    trackers: Trackers
-    refused: UserError | None = None
-
-    @classmethod
-    def of(cls, project: Project) -> Dialogues:
-        """Tell all stories and rules."""
-        domain = DialogueDomain.of(project)
-        try:
-            return cls(domain, training_trackers(project, domain, augmentation=0))
-        except UserError as error:
-            return cls(domain, Trackers((), ()), error)
-
-
-def check_number_of_dialogues(dialogues: Dialogues) -> Iterator[Finding]:
+def check_number_of_dialogues(facts: Facts) -> Iterator[Finding]:
     """Stories that make more dialogues than anybody can train with."""
-    error = dialogues.refused
+    error = facts.dialogues.refused if facts.dialogues is not None else None
     if error is not None:
         message = f"{error.what}: story structure is not checked, and training would not end."
         yield found("story-ways-too-many", message, error.location or Location(""))
@@ -72,12 +48,22 @@ class _Situation:
     actions: dict[str, dict[str, Location]] = field(default_factory=dict)
 
 
-def check_story_conflicts(dialogues: Dialogues, max_history: int | None) -> Iterator[Finding]:
+def check_max_history(facts: Facts) -> Iterator[Finding]:
+    """A number of states to look back at that is none."""
+    if not facts.has_valid_max_history:
+        message = f"--max-history is {facts.max_history}, not a positive integer."
+        yield found("max-history-invalid", message, Location(""))
+
+
+def check_story_conflicts(facts: Facts) -> Iterator[Finding]:
     """Find histories (the last ``max_history`` states, or all) after which stories go on differently, as Rasa does.
 
     UnexpecTED's action can be learnt from no story, so that it conflicts by itself. Linear in the number of turns times
     ``max_history``; without it, linear in the number of turns.
     """
+    dialogues, max_history = facts.dialogues, facts.max_history
+    if dialogues is None or not facts.project.stories or not facts.has_valid_max_history:
+        return
     first: dict[Hashable, str] = {}
     parting: set[Hashable] = set()
     for tracker in dialogues.trackers.stories:
@@ -151,8 +137,14 @@ def _by_place(location: Location) -> tuple[str, int, int]:
 # --- checkpoints -----------------------------------------------------------------------------------------------------
 
 
-def check_checkpoints(facts: Facts, unused: Iterable[str]) -> Iterator[Finding]:
+def check_checkpoints(facts: Facts) -> Iterator[Finding]:
     """Checkpoints that nothing leads to, or that lead nowhere; once for each block."""
+    if facts.dialogues is not None and facts.project.stories and facts.has_valid_max_history:
+        yield from loose_checkpoints(facts, facts.dialogues.trackers.unused)
+
+
+def loose_checkpoints(facts: Facts, unused: Iterable[str]) -> Iterator[Finding]:
+    """Return what is to be said of checkpoints that telling the dialogues left ``unused``."""
     names = frozenset(name for name in unused if not name.startswith(GENERATED_PREFIX))
     if STORY_START in names and facts.project.stories:
         yield found(
@@ -179,8 +171,11 @@ def check_checkpoints(facts: Facts, unused: Iterable[str]) -> Iterator[Finding]:
 # --- rules against rules and stories ---------------------------------------------------------------------------------
 
 
-def check_rules(project: Project, dialogues: Dialogues) -> Iterator[Finding]:
+def check_rules(facts: Facts) -> Iterator[Finding]:
     """What RulePolicy refuses to learn. It is among the policies that Rasa takes where none are configured."""
+    project, dialogues = facts.project, facts.dialogues
+    if dialogues is None or dialogues.refused is not None or not project.rules:
+        return
     policies = project.config.policies or ()
     policy = next((policy for policy in policies if short_name(policy.name) == "RulePolicy"), None)
     if policies and policy is None:

@@ -16,18 +16,20 @@ from turncheck.project.model import (
 from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator
 
-    from turncheck.dialogue.training import Trackers
     from turncheck.finding import Finding
     from turncheck.project.model import Step, Story
+    from turncheck.validation.facts import Facts
 
 
-def check_repeated_stories(blocks: Sequence[Story]) -> Iterator[Finding]:
+def check_repeated_stories(facts: Facts) -> Iterator[Finding]:
     """Blocks with the same name, and blocks with the same steps."""
+    if facts.dialogues is None:
+        return
     names: dict[tuple[str, str], Story] = {}
     contents: dict[Hashable, Story] = {}
-    for block in blocks:
+    for block in facts.blocks:
         twin = names.setdefault((block.kind, block.name), block)
         if block.name and twin is not block:
             yield found(
@@ -46,12 +48,15 @@ def check_repeated_stories(blocks: Sequence[Story]) -> Iterator[Finding]:
             )
 
 
-def check_reachability(blocks: Sequence[Story], told: Trackers) -> Iterator[Finding]:
+def check_reachability(facts: Facts) -> Iterator[Finding]:
     """Stories behind checkpoints that can never be reached, though some story ends with them.
 
-    A checkpoint that asks for values of slots is passed only by the dialogues ``told`` that have them.
+    A checkpoint that asks for values of slots is passed only by the dialogues that have them.
     """
-    entries = [(block, *_checkpoints(block)) for block in blocks]
+    if facts.dialogues is None or facts.dialogues.refused is not None:
+        return
+    told = facts.dialogues.trackers
+    entries = [(block, *_checkpoints(block)) for block in facts.project.stories]
     produced = {name for _, _, ends in entries for name in ends}
     reached: set[str] = set()
     waiting: dict[str, list[tuple[Story, list[str]]]] = {}

@@ -15,14 +15,13 @@ from turncheck.validation.load_order import (
 from turncheck.validation.loaded import loading_findings, read_findings
 from turncheck.validation.merging import forgotten_duplicates
 from turncheck.validation.registry import CHECKS
-from turncheck.validation.stages import rasa_checks, tell
+from turncheck.validation.stages import rasa_checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from turncheck.finding import Finding
     from turncheck.project.model import Project
-    from turncheck.validation.conflicts import Dialogues
     from turncheck.validation.facts import Facts
 
 
@@ -40,24 +39,22 @@ class RasasView:
     is_emptied: bool = False
 
 
-def rasas_view(facts: Facts, told: Dialogues | None, *, max_history: int | None, stories_only: bool) -> RasasView:
+def rasas_view(facts: Facts) -> RasasView:
     """Load and check a project as Rasa does: it stops where Rasa stops, and loses the domain where Rasa loses it."""
     project = facts.project
     unread = {file.path for file in project.files if file.role == "endpoints"}
-    read = read_findings(project)
+    read = read_findings(facts)
     never_read = [finding for finding in read if finding.location.path in unread]
     read = [finding for finding in read if finding.location.path not in unread]
     if not any(CHECKS[finding.code].then == "empties the domain" for finding in read) and not _is_domain_skipped(
         project
     ):
-        found = [*read, *loading_findings(project, facts, emptied=False)]
-        found += rasa_checks(facts, told, max_history=max_history, stories_only=stories_only)
+        found = [*read, *loading_findings(facts, emptied=False), *rasa_checks(facts)]
         unseen = set(forgotten_duplicates(project))
         seen, hidden = seen_by_rasa(LoadOrder(project), _visible(finding for finding in found if finding not in unseen))
         return RasasView(seen, [*hidden, *never_read, *(finding for finding in found if finding in unseen)])
-    emptied = gather(with_emptied_domain(project))
-    found = [*read, *loading_findings(project, emptied, emptied=True)]
-    found += rasa_checks(emptied, tell(emptied), max_history=max_history, stories_only=stories_only)
+    emptied = gather(with_emptied_domain(project), max_history=facts.max_history, stories_only=facts.stories_only)
+    found = [*read, *loading_findings(emptied, emptied=True), *rasa_checks(emptied)]
     consequences = [finding for finding in found if CHECKS[finding.code].about_domain]
     consequences += references.check_story_intents(emptied)
     found = [finding for finding in found if not CHECKS[finding.code].about_domain]

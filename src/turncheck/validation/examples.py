@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.finding import Finding
-    from turncheck.project.model import EntityAnnotation, Example, NluData, Project
+    from turncheck.project.model import EntityAnnotation, Example, Project
+    from turncheck.validation.facts import Facts
 
 _IMBALANCE: Final = 20
 """How many times larger the largest intent may be than the smallest."""
@@ -32,8 +33,9 @@ _TELLING: Final = 10
 """An intent with so many examples and none that holds an entity does not ask for it: the word means another thing."""
 
 
-def check_repeated_in_intent(nlu: NluData) -> Iterator[Finding]:
+def check_repeated_in_intent(facts: Facts) -> Iterator[Finding]:
     """The same example twice in one intent."""
+    nlu = facts.project.nlu
     seen: set[tuple[str, str | None]] = set()
     again = [*nlu.duplicates]
     for example in nlu.examples:
@@ -48,12 +50,13 @@ def check_repeated_in_intent(nlu: NluData) -> Iterator[Finding]:
         )
 
 
-def check_alignment(project: Project) -> Iterator[Finding]:
+def check_alignment(facts: Facts) -> Iterator[Finding]:
     """Annotations that do not begin and end where the tokenizer's words do.
 
     Those are the words of WhitespaceTokenizer where it is in the pipeline as it comes, as Rasa's extractors judge, else
     runs of word characters. Not judged where words are not separated by spaces, nor for a tokenizer of their own.
     """
+    project = facts.project
     pipeline = project.config.pipeline or ()
     names = {short_name(component.name) for component in pipeline}
     by_whitespace = [component for component in pipeline if short_name(component.name) == "WhitespaceTokenizer"]
@@ -93,8 +96,9 @@ def _is_misaligned(text: str, entity: EntityAnnotation, borders: tuple[set[int],
 _SPACELESS: Final = frozenset({"zh", "ja", "th", "km", "lo", "my"})
 
 
-def check_balance(examples: Sequence[Example]) -> Iterator[Finding]:
+def check_balance(facts: Facts) -> Iterator[Finding]:
     """Intents that are dwarfed by the largest, and small ones beside a large neighbour of the same words."""
+    examples = facts.project.nlu.examples
     groups: dict[str, list[Example]] = {}
     for example in examples:
         if example.base_intent:
@@ -146,8 +150,9 @@ def _small_beside_large(groups: dict[str, list[Example]]) -> Iterator[Finding]:
             )
 
 
-def check_values(project: Project) -> Iterator[Finding]:
+def check_values(facts: Facts) -> Iterator[Finding]:
     """Values that are annotated here and left bare there, and texts that are annotated as different entities."""
+    project = facts.project
     examples = project.nlu.examples
     places = Places(project)
     entities: dict[tuple[str, ...], Counter[str]] = {}
@@ -242,8 +247,9 @@ def _matching(project: Project, named: set[str]) -> tuple[bool, bool, bool]:
     return by_table, has_pattern and any(p.get("use_regexes", True) for p in matching), anything
 
 
-def check_synonyms(project: Project) -> Iterator[Finding]:
+def check_synonyms(facts: Facts) -> Iterator[Finding]:
     """Synonyms that nothing extracts, that no component maps, or that point at each other."""
+    project = facts.project
     nlu = project.nlu
     pipeline = project.config.pipeline
     if nlu.synonyms and pipeline and not any(short_name(c.name) == "EntitySynonymMapper" for c in pipeline):
@@ -277,8 +283,9 @@ def check_synonyms(project: Project) -> Iterator[Finding]:
             )
 
 
-def check_lookups(project: Project) -> Iterator[Finding]:
+def check_lookups(facts: Facts) -> Iterator[Finding]:
     """Lookup entries that stand in no example, one finding a table."""
+    project = facts.project
     if not project.nlu.lookups:
         return
     longest = max((len(normalised(e)) for table in project.nlu.lookups for e in table.elements), default=0)

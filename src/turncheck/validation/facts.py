@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from turncheck.dialogue.defaults import (
@@ -22,6 +23,9 @@ from turncheck.project.model import (
     SlotWasSetStep,
     UserStep,
 )
+from turncheck.validation.incomplete import missing_parts
+from turncheck.validation.project_tests import ProjectTests
+from turncheck.validation.training_dialogues import Dialogues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from turncheck.location import Location
     from turncheck.project.files import ProjectFile
     from turncheck.project.model import Domain, Project, Step, Story
+    from turncheck.validation.checks import Part
 
 UTTER = "utter_"
 
@@ -49,9 +54,9 @@ class Labelled(Protocol):
         """Where it stands."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Facts:
-    """A project seen by name.
+    """A project seen by name, and what it is checked with.
 
     ``blocks`` are all stories and rules as Rasa meets them: file by file, the stories of a file before its rules.
     ``steps`` are their steps with the block they stand in; conditions come first, alternatives are opened.
@@ -60,6 +65,9 @@ class Facts:
     ``labelled`` are all sentences with an intent: the NLU examples, and user steps of stories that have both a text and
     an intent, which Rasa trains on as well. An example without a text is none of them, but it makes a retrieval intent
     all the same.
+
+    ``tests`` are held against the training data; ``max_history``: how many states the story structure check looks back
+    at, ``None``: all; ``stories_only``: story structure and configuration alone are checked.
     """
 
     project: Project
@@ -77,6 +85,26 @@ class Facts:
     nlu_intents: Mapping[str, Location]
     story_intents: Mapping[str, UserStep]
     bot_texts: Mapping[str, Location]
+    tests: ProjectTests = field(default_factory=ProjectTests)
+    max_history: int | None = None
+    stories_only: bool = False
+
+    @cached_property
+    def missing(self) -> frozenset[Part]:
+        """The parts of the project that are incomplete."""
+        return missing_parts(self.project)
+
+    @cached_property
+    def dialogues(self) -> Dialogues | None:
+        """What stories and rules make, if they and the domain that they are told in could be read."""
+        if "domain" in self.missing or not self.blocks:
+            return None
+        return Dialogues.of(self.project)
+
+    @property
+    def has_valid_max_history(self) -> bool:
+        """Whether ``max_history`` says how many states to look back at, or nothing."""
+        return self.max_history is None or self.max_history >= 1
 
     @property
     def default_slots(self) -> frozenset[str]:
@@ -118,7 +146,13 @@ class Facts:
                 yield from ((block, slot) for slot in step.slots)
 
 
-def gather(project: Project) -> Facts:
+def gather(
+    project: Project,
+    *,
+    tests: ProjectTests | None = None,
+    max_history: int | None = None,
+    stories_only: bool = False,
+) -> Facts:
     """Look through a project once, in linear time."""
     domain = project.domain
     retrieval = {
@@ -163,6 +197,9 @@ def gather(project: Project) -> Facts:
         nlu_intents={intent: sentence.location for intent, sentence in nlu_intents.items()},
         story_intents=story_intents,
         bot_texts=bot_texts,
+        tests=tests or ProjectTests(),
+        max_history=max_history,
+        stories_only=stories_only,
     )
 
 

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
     from turncheck.finding import Finding
     from turncheck.location import Location
-    from turncheck.project.model import Component, NluData, Project, Story
+    from turncheck.project.model import Component, NluData, Story
+    from turncheck.validation.facts import Facts
     from turncheck.validation.project_tests import ProjectTests
 
 
-def check_test_stories(project: Project, tests: Sequence[Story]) -> Iterator[Finding]:
+def check_test_stories(facts: Facts) -> Iterator[Finding]:
     """Test stories that are copies of training stories; case, punctuation and accents of what is said do not count."""
+    project = facts.project
     known = {steps_of(block, plain_words): block for block in (*project.rules, *project.stories)}
-    for test in tests:
+    for test in facts.tests.stories:
         twin = known.get(steps_of(test, plain_words))
         if twin is not None:
             yield found(
@@ -34,11 +36,12 @@ def check_test_stories(project: Project, tests: Sequence[Story]) -> Iterator[Fin
             )
 
 
-def check_test_sentences(project: Project, tests: ProjectTests) -> Iterator[Finding]:
+def check_test_sentences(facts: Facts) -> Iterator[Finding]:
     """Test sentences that are training sentences too, wherever they stand, letter for letter or word for word.
 
     Answers of one word in test stories and cases ("yes", "large") are none of them: there is no other way to say them.
     """
+    project, tests = facts.project, facts.tests
     sentences = list(_test_sentences(tests))
     if not sentences:
         return
@@ -59,8 +62,9 @@ def check_test_sentences(project: Project, tests: ProjectTests) -> Iterator[Find
         yield found("test-sentence-in-training", f"The test sentence '{text}' {told}.", place, others=[twin.location])
 
 
-def check_test_entities(project: Project, tests: ProjectTests) -> Iterator[Finding]:
+def check_test_entities(facts: Facts) -> Iterator[Finding]:
     """Entities that tests expect and no extractor of the pipeline can produce."""
+    project, tests = facts.project, facts.tests
     pipeline = project.config.pipeline
     if not pipeline or any(is_custom(component.name) for component in pipeline):
         return

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.validation import loading, merging, references
-from turncheck.validation.incomplete import missing_parts, standing
+from turncheck.validation.incomplete import standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.finding import Finding
-    from turncheck.project.model import Project
     from turncheck.validation.facts import Facts
 
 
-def read_findings(project: Project) -> list[Finding]:
+def read_findings(facts: Facts) -> list[Finding]:
     """What the reader found, with Rasa's own judgement on types in place of the reader's."""
-    ours = [*loading.check_files(project), *merging.check_merged_actions(project)]
+    project = facts.project
+    ours = [*loading.check_files(facts), *merging.check_merged_actions(facts)]
     judged = {finding.location.path for finding in ours if finding.code == "schema-violation"}
     parsed = {file.path for file in project.files if file.document is not None and file.document.root is not None}
     kept = []
@@ -30,18 +30,18 @@ def read_findings(project: Project) -> list[Finding]:
     return [*kept, *ours]
 
 
-def loading_findings(project: Project, facts: Facts, *, emptied: bool) -> Iterator[Finding]:
-    """What Rasa remarks while loading, beyond single files."""
-    return standing(_loading_findings(project, facts, emptied=emptied), missing_parts(project))
+def loading_findings(facts: Facts, *, emptied: bool) -> Iterator[Finding]:
+    """What Rasa remarks while loading, beyond single files; ``emptied``: it goes on with an empty domain."""
+    functions = LOADING if emptied else (*LOADING, *LOADING_DOMAIN)
+    return standing((finding for find in functions for finding in find(facts)), facts.missing)
 
 
-def _loading_findings(project: Project, facts: Facts, *, emptied: bool) -> Iterator[Finding]:
-    yield from loading.check_importers(project)
-    yield from loading.check_empty_lists(project)
-    yield from loading.check_intent_names(facts)
-    yield from loading.check_synonym_merging(project)
-    yield from loading.check_story_loading(facts)
-    if not emptied:
-        yield from merging.check_merging(project, facts)
-        yield from references.check_listed_responses(facts)
-        yield from references.check_story_intents(facts)
+LOADING: Final = (
+    loading.check_importers,
+    loading.check_empty_lists,
+    loading.check_intent_names,
+    loading.check_synonym_merging,
+    loading.check_story_loading,
+)
+LOADING_DOMAIN: Final = (merging.check_merging, references.check_listed_responses, references.check_story_intents)
+"""What needs a domain that was loaded."""

@@ -41,8 +41,9 @@ _DOMAIN_TOP_KEYS: Final = frozenset(
 _CALM_TOP_KEYS: Final = frozenset({"flows", "e2e_tests", "test_cases", "fixtures", "metadata"})
 
 
-def check_files(project: Project) -> Iterator[Finding]:
+def check_files(facts: Facts) -> Iterator[Finding]:
     """Schema, version and keys of every file, and all faults of the domain files."""
+    project = facts.project
     for file in project.files:
         if file.document is None or file.document.root is None or file.document.findings or file.is_json:
             continue
@@ -121,15 +122,17 @@ def importer_faults(root: YamlMapping) -> Iterator[Finding]:
             yield found("schema-violation", "An importer of the configuration has no name.", item.location)
 
 
-def check_importers(project: Project) -> Iterator[Finding]:
+def check_importers(facts: Facts) -> Iterator[Finding]:
     """Importers that are none of Rasa's; turncheck imports no code of a project, so it looks for none."""
+    project = facts.project
     for importer in project.config.importers:
         if importer.name not in _IMPORTERS:
             yield found("importer-not-found", f"The importer '{importer.name}' is not known.", importer.location)
 
 
-def check_synonym_merging(project: Project) -> Iterator[Finding]:
+def check_synonym_merging(facts: Facts) -> Iterator[Finding]:
     """One text with two synonym values: the later one wins, first in each file, then among the files."""
+    project = facts.project
     merged: dict[str, Synonym] = {}
     for _, of_file in groupby(project.nlu.synonyms, key=lambda synonym: synonym.location.path):
         own: dict[str, Synonym] = {}
@@ -202,8 +205,9 @@ def _two_slashes(intent: str, place: Location) -> Finding:
     return found("intent-name-invalid", f"The name of the intent '{intent}' has more than one slash.", place)
 
 
-def check_empty_lists(project: Project) -> Iterator[Finding]:
+def check_empty_lists(facts: Facts) -> Iterator[Finding]:
     """Keys of story steps with nothing behind them, where Rasa wants a list or a text."""
+    project = facts.project
     for file in read_data_files(project):
         root = file.mapping if file.has_stories else None
         for key in ("stories", "rules"):

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 _SECTIONS = ("intents", "forms", "actions", "e2e_actions", "responses", "slots", "entities")
 
 
-def check_merging(project: Project, facts: Facts) -> Iterator[Finding]:
+def check_merging(facts: Facts) -> Iterator[Finding]:
     """Names that several domain files define, or the domain and what comes from NLU data and stories."""
+    project = facts.project
     domain: dict[str, dict[str, Location]] = {section: {} for section in _SECTIONS}
     for file in project.files:
         if file.role == "domain":
@@ -44,8 +45,9 @@ def check_merging(project: Project, facts: Facts) -> Iterator[Finding]:
             yield found("response-is-form", f"The response '{name}' has the name of a form.", place)
 
 
-def check_merged_actions(project: Project) -> Iterator[Finding]:
+def check_merged_actions(facts: Facts) -> Iterator[Finding]:
     """Forms with the name of a response or of an end-to-end action that another domain file defines."""
+    project = facts.project
     files = [_defined(file) for file in project.files if file.role == "domain"]
     actions = {name for file in files for name in file.get("actions", {})}
     for file in files:

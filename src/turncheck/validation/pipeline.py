@@ -12,15 +12,15 @@ from turncheck.validation.drop_in import RasasView, rasas_view
 from turncheck.validation.facts import gather
 from turncheck.validation.load_order import as_hidden
 from turncheck.validation.loaded import loading_findings, read_findings
-from turncheck.validation.project_tests import ProjectTests
 from turncheck.validation.registry import CHECKS
-from turncheck.validation.stages import own_checks, rasa_checks, tell
+from turncheck.validation.stages import own_checks, rasa_checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from turncheck.project.model import Project
     from turncheck.validation.checks import Fails
+    from turncheck.validation.project_tests import ProjectTests
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +74,12 @@ def validate(
             Rasa does not get to see, because it stops or empties the domain, under ``hidden-by-load-error``.
         tests: what the project is tested with, to be held against the training data.
     """
-    facts = gather(project)
-    told = tell(facts)
+    facts = gather(project, tests=tests, max_history=max_history, stories_only=stories_only)
     if drop_in and not strict:
-        view = rasas_view(facts, told, max_history=max_history, stories_only=stories_only)
+        view = rasas_view(facts)
     else:
-        everything = [*read_findings(project), *loading_findings(project, facts, emptied=False)]
-        everything += rasa_checks(facts, told, max_history=max_history, stories_only=stories_only)
-        view = RasasView(everything)
-    own = own_checks(facts, told, tests or ProjectTests(), stories_only=stories_only)
+        view = RasasView([*read_findings(facts), *loading_findings(facts, emptied=False), *rasa_checks(facts)])
+    own = own_checks(facts)
     judge = _Judge(frozenset(facts.retrieval_intents), stories_only=stories_only, strict=strict, drop_in=drop_in)
     pairs = [judge.judged(finding, view) for finding in dict.fromkeys((*view.seen, *own))]
     pairs += [(as_hidden(finding), "never") for finding in dict.fromkeys(view.hidden)]

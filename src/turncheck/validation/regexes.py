@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from turncheck.finding import Finding
     from turncheck.location import Location
-    from turncheck.project.model import Config, Project
+    from turncheck.project.model import Config
+    from turncheck.validation.facts import Facts
 
 _LONGEST: Final = 200_000
 """Longer patterns are not compiled: of alternatives that begin alike, Python takes the square of their length."""
@@ -35,8 +36,9 @@ class PatternTooLargeError(Exception):
     """Compiling the pattern might not end soon."""
 
 
-def check_regexes(project: Project) -> Iterator[Finding]:
+def check_regexes(facts: Facts) -> Iterator[Finding]:
     """Compile each pattern as Rasa would, and look for repetitions that can be split in many ways."""
+    project = facts.project
     flags = _flags_of_matching(project.config)
     for regex in project.nlu.regexes:
         yield from check_pattern(regex.pattern, f"the regex '{regex.name}'", regex.location, flags)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from turncheck.finding import Finding
     from turncheck.project.model import Example
+    from turncheck.validation.facts import Facts
 
 SIMILARITY: Final = 0.9
 """From this share of common characters on (difflib's ratio) two sentences count as nearly the same."""
@@ -41,8 +42,9 @@ _BEARING: Final = _TURNING - {"can", "in", "out", "up", "down"}
 """Words that mean something else beside another word: their order counts."""
 
 
-def check_similar_examples(examples: Sequence[Example], threshold: float = SIMILARITY) -> Iterator[Finding]:
+def check_similar_examples(facts: Facts) -> Iterator[Finding]:
     """Near-duplicates over two intents: the same but for case, punctuation, accents and order, or similar enough."""
+    examples = facts.project.nlu.examples
     shared = _SharedSignatures(examples)
     buckets: dict[tuple[str, ...], dict[str, Example]] = {}
     reported: set[str] = set()
@@ -51,7 +53,7 @@ def check_similar_examples(examples: Sequence[Example], threshold: float = SIMIL
             continue
         words = plain_words(example.text)
         keys = [key for key in _signatures(words) if key in shared]
-        rival = _near(example, words, keys, buckets, threshold)
+        rival = _near(example, words, keys, buckets, SIMILARITY)
         if rival is not None and example.text not in reported:
             reported.add(example.text)
             yield found(
@@ -171,8 +173,9 @@ def _signatures(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             yield ordered[:position] + ordered[position + 1 :]
 
 
-def check_templates(examples: Sequence[Example]) -> Iterator[Finding]:
+def check_templates(facts: Facts) -> Iterator[Finding]:
     """Sentences that differ in entity values alone: over two intents, and many within one."""
+    examples = facts.project.nlu.examples
     first: dict[str, Example] = {}
     counts: dict[tuple[str, str], int] = {}
     reported: set[tuple[str, str]] = set()

@@ -1,21 +1,19 @@
-"""The stages of checking a project, each with the checks that belong to it."""
+"""The stages of checking a project, each a table of the functions that check, in Rasa's order where it has them.
+
+Every one takes the facts and yields findings; what it cannot judge (a missing part, no dialogues) it skips.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.location import Location
 from turncheck.project.model import SessionConfig
-from turncheck.validation import configuration, dialogues, examples, leakage, loading, references, similarity
-from turncheck.validation.conflicts import (
-    Dialogues,
-    check_checkpoints,
-    check_number_of_dialogues,
-    check_rules,
-    check_story_conflicts,
-)
+from turncheck.validation import configuration as config
+from turncheck.validation import conflicts, dialogues, examples, leakage, loading, references, similarity
 from turncheck.validation.findings import found
-from turncheck.validation.incomplete import missing_parts, standing
+from turncheck.validation.incomplete import standing
 from turncheck.validation.undefined import check_buttons, check_undefined
 from turncheck.validation.unused import check_definitions, check_unused
 
@@ -24,45 +22,41 @@ if TYPE_CHECKING:
 
     from turncheck.finding import Finding
     from turncheck.validation.facts import Facts
-    from turncheck.validation.project_tests import ProjectTests
+
+Find = Callable[["Facts"], Iterable["Finding"]]
 
 
-def tell(facts: Facts) -> Dialogues | None:
-    """Tell the stories and rules that could be read, if the domain could be read that they are told with."""
-    if "domain" in missing_parts(facts.project) or not facts.blocks:
-        return None
-    return Dialogues.of(facts.project)
+class Stage(NamedTuple):
+    """Functions that check, and whether they have anything to say of a project."""
+
+    applies: Callable[[Facts], bool]
+    functions: tuple[Find, ...]
 
 
-def rasa_checks(
-    facts: Facts, told: Dialogues | None, *, max_history: int | None, stories_only: bool
-) -> Iterator[Finding]:
-    """Rasa's checks proper, but for what might be false because a part could not be read."""
-    checks = _rasa_checks(facts, told, max_history=max_history, stories_only=stories_only)
-    return standing(checks, missing_parts(facts.project))
+def _always(facts: Facts) -> bool:  # noqa: ARG001 - one of several
+    return True
 
 
-def _rasa_checks(
-    facts: Facts, told: Dialogues | None, *, max_history: int | None, stories_only: bool
-) -> Iterator[Finding]:
-    project = facts.project
-    if not stories_only and _is_empty(facts):
-        written = project.domain.location
+def _with_data(facts: Facts) -> bool:
+    """``data validate stories`` checks story structure and configuration alone."""
+    return not facts.stories_only
+
+
+def _with_intents(facts: Facts) -> bool:
+    """An assistant with flows may name what is defined by Rasa Pro."""
+    return not facts.stories_only and facts.project.calm is None
+
+
+def _with_domain(facts: Facts) -> bool:
+    return _with_intents(facts) and not facts.domain.is_empty
+
+
+def check_emptiness(facts: Facts) -> Iterator[Finding]:
+    """A domain with nothing in it."""
+    if _is_empty(facts):
+        written = facts.domain.location
         place = Location(written.path, written.line or 1, written.column or 1)
         yield found("domain-empty", "There is nothing in the domain.", place)
-    if not stories_only and project.calm is None:
-        yield from references.check_domain(facts)
-        yield from references.check_intents(facts)
-        yield from references.check_alternative_intents(facts)
-        yield from references.check_responses(facts)
-        yield from references.check_repeated_examples(facts)
-    if max_history is not None and max_history < 1:
-        yield found("max-history-invalid", f"--max-history is {max_history}, not a positive integer.", Location(""))
-    elif told is not None and project.stories:
-        yield from check_checkpoints(facts, told.trackers.unused)
-        yield from check_story_conflicts(told, max_history)
-    if "config" not in missing_parts(project):
-        yield from configuration.check_mandatory_keys(project.config)
 
 
 def _is_empty(facts: Facts) -> bool:
@@ -82,59 +76,85 @@ def _is_empty(facts: Facts) -> bool:
     )
 
 
-def own_checks(
-    facts: Facts,
-    told: Dialogues | None,
-    tests: ProjectTests,
-    *,
-    stories_only: bool,
-) -> Iterator[Finding]:
+def _check_regexes(facts: Facts) -> Iterable[Finding]:
+    if not facts.project.nlu.regexes:
+        return ()
+    from turncheck.validation.regexes import check_regexes  # noqa: PLC0415 - what reads patterns takes time to load
+
+    return check_regexes(facts)
+
+
+RASA_STAGES: Final = (
+    Stage(_with_data, (check_emptiness,)),
+    Stage(
+        _with_intents,
+        (
+            references.check_domain,
+            references.check_intents,
+            references.check_alternative_intents,
+            references.check_responses,
+            references.check_repeated_examples,
+        ),
+    ),
+    Stage(
+        _always,
+        (
+            conflicts.check_max_history,
+            conflicts.check_checkpoints,
+            conflicts.check_story_conflicts,
+            config.check_mandatory_keys,
+        ),
+    ),
+)
+
+OWN_STAGES: Final = (
+    Stage(
+        _always,
+        (
+            config.check_names,
+            config.check_order,
+            config.check_token_patterns,
+            conflicts.check_number_of_dialogues,
+            dialogues.check_repeated_stories,
+            dialogues.check_reachability,
+            conflicts.check_rules,
+        ),
+    ),
+    Stage(
+        _with_data,
+        (
+            config.check_selectors,
+            _check_regexes,
+            similarity.check_similar_examples,
+            similarity.check_templates,
+            examples.check_repeated_in_intent,
+            examples.check_alignment,
+            examples.check_balance,
+            examples.check_values,
+            examples.check_synonyms,
+            examples.check_lookups,
+        ),
+    ),
+    Stage(_with_domain, (check_undefined, check_buttons, check_unused)),
+    Stage(
+        _with_data,
+        (check_definitions, leakage.check_test_stories, leakage.check_test_sentences, leakage.check_test_entities),
+    ),
+)
+
+
+def rasa_checks(facts: Facts) -> Iterator[Finding]:
+    """Rasa's checks proper, but for what might be false because a part could not be read."""
+    return standing(_run(RASA_STAGES, facts), facts.missing)
+
+
+def own_checks(facts: Facts) -> Iterator[Finding]:
     """The checks that Rasa does not have, but for what might be false because a part could not be read."""
-    checks = _own_checks(facts, told, tests, stories_only=stories_only)
-    return standing(checks, missing_parts(facts.project))
+    return standing(_run(OWN_STAGES, facts), facts.missing)
 
 
-def _own_checks(
-    facts: Facts,
-    told: Dialogues | None,
-    tests: ProjectTests,
-    *,
-    stories_only: bool,
-) -> Iterator[Finding]:
-    project = facts.project
-    nlu = project.nlu.examples
-    calm = project.calm is not None
-    if "config" not in missing_parts(project):
-        yield from configuration.check_names(project.config, calm=calm)
-        yield from configuration.check_order(project.config)
-        yield from configuration.check_token_patterns(project)
-    if told is not None:
-        yield from check_number_of_dialogues(told)
-        yield from dialogues.check_repeated_stories(facts.blocks)
-        if told.refused is None:
-            yield from dialogues.check_reachability(project.stories, told.trackers)
-            if project.rules:
-                yield from check_rules(project, told)
-    if stories_only:
-        return
-    yield from configuration.check_selectors(project, facts.retrieval_intents)
-    if project.nlu.regexes:
-        from turncheck.validation.regexes import check_regexes  # noqa: PLC0415 - what reads patterns takes time to load
-
-        yield from check_regexes(project)
-    yield from similarity.check_similar_examples(nlu)
-    yield from similarity.check_templates(nlu)
-    yield from examples.check_repeated_in_intent(project.nlu)
-    yield from examples.check_alignment(project)
-    yield from examples.check_balance(nlu)
-    yield from examples.check_values(project)
-    yield from examples.check_synonyms(project)
-    yield from examples.check_lookups(project)
-    if not calm and not facts.domain.is_empty:
-        yield from check_undefined(facts)
-        yield from check_buttons(facts)
-        yield from check_unused(facts)
-    yield from check_definitions(facts)
-    yield from leakage.check_test_stories(project, tests.stories)
-    yield from leakage.check_test_sentences(project, tests)
-    yield from leakage.check_test_entities(project, tests)
+def _run(stages: Iterable[Stage], facts: Facts) -> Iterator[Finding]:
+    for stage in stages:
+        if stage.applies(facts):
+            for find in stage.functions:
+                yield from find(facts)

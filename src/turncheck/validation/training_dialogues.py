@@ -1,0 +1,34 @@
+"""The dialogues that a project's stories and rules make, as training sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.dialogue.training import Trackers, training_trackers
+from turncheck.errors import UserError
+
+if TYPE_CHECKING:
+    from turncheck.project.model import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogues:
+    """The training dialogues of a project, nothing glued together, and the domain they were told in.
+
+    ``refused``: why there are none, where they are too many to be told.
+    """
+
+    domain: DialogueDomain
+    trackers: Trackers
+    refused: UserError | None = None
+
+    @classmethod
+    def of(cls, project: Project) -> Dialogues:
+        """Tell all stories and rules."""
+        domain = DialogueDomain.of(project)
+        try:
+            return cls(domain, training_trackers(project, domain, augmentation=0))
+        except UserError as error:
+            return cls(domain, Trackers((), ()), error)
