@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import jsonschema
 import pytest
@@ -98,6 +99,20 @@ def test_the_readme_lists_the_files_with_and_without_plots(
     always, plots = files_in_the_readme()
     assert without == of_this_project(always)
     assert with_plots - without == of_this_project(plots)
+
+
+def test_every_case_of_the_junit_file_has_a_place_that_exists_and_conversations_their_time(
+    first_run: tuple[subprocess.CompletedProcess[str], Path],
+) -> None:
+    root = ElementTree.parse(first_run[1] / "junit.xml").getroot()  # noqa: S314  # our own output
+
+    assert {suite.get("name") for suite in root} >= {f"examples/pizzeria {part}" for part in ("core", "e2e", "gates")}
+    for suite in root:
+        for case in suite.iter("testcase"):
+            assert (ROOT / case.get("file", "missing")).is_file()
+            assert case.get("classname", "").startswith("examples/pizzeria.")
+            if suite.get("name", "").endswith((" core", " e2e")):
+                assert 0 < float(case.get("time", "0")) <= float(suite.get("time", "0")) + 0.001
 
 
 def test_the_report_follows_its_schema(first_run: tuple[subprocess.CompletedProcess[str], Path]) -> None:

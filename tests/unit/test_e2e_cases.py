@@ -519,7 +519,8 @@ def test_two_cases_of_one_name_are_an_error(tmp_path: Path) -> None:
 
 
 def test_a_missing_path_is_an_error(tmp_path: Path) -> None:
-    assert read_cases(tmp_path, [tmp_path / "none.yml"]).findings[0].code == "e2e-not-found"
+    missing = read_cases(tmp_path, [tmp_path / "none.yml"]).findings[0]
+    assert (missing.code, missing.location.path) == ("e2e-not-found", "none.yml")
 
 
 def test_assertions_push_other_steps_aside(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -113,3 +114,21 @@ def test_a_bad_env_line_is_not_shown() -> None:
         from_inputs({"INPUT_ENV": "my s3cr3t"})
 
     assert "s3cr3t" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [name for name, option in options().items() if option.flag])
+@pytest.mark.parametrize("value", ["bogus", "bogus errors nlu", "none,bogus", "-1", "bogus/*", "bogus\nbogus2"])
+def test_no_message_says_the_wrong_value_twice(name: str, value: str) -> None:
+    said = refusal(name, [value] if options()[name].many else value)
+
+    assert len(re.findall(r"\bbogus\b", said)) <= 1
+    assert said.count("not one of") + said.count(", not ") <= 1
+
+
+def refusal(name: str, value: Any) -> str:
+    """What is said of a flag's value; nothing of one that is taken."""
+    try:
+        from_flags({name: value})
+    except UserError as error:
+        return error.what
+    return ""

@@ -81,7 +81,8 @@ def _is_hidden(path: Path) -> bool:
 
 
 def _missing(folder: ProjectFolder, path: Path) -> Finding:
-    return Finding("e2e-not-found", "error", f"There are no test cases at '{folder.name(path)}'.", Location(str(path)))
+    name = folder.name(path)
+    return Finding("e2e-not-found", "error", f"There are no test cases at '{name}'.", Location(name))
 
 
 def _no_such_case(path: str, name: str, there: Sequence[str]) -> Finding:
