@@ -167,8 +167,12 @@ def _newly_failing(report: Report, comparison: Comparison) -> list[str]:
             continue
         failing = failing_of(report, cases)
         new = number_of(case for case in failing if case.base_location is None)
-        if broken := number_of(failing) - new:
+        known = [case for case in failing if case.base_location is not None]
+        misunderstood = number_of(case for case in known if case.misunderstood)
+        if broken := number_of(known) - misunderstood:
             told.append(f"{count(broken, one, many)} newly {'fails' if broken == 1 else 'fail'}")
+        if misunderstood:
+            told.append(f"{count(misunderstood, one, many)} newly misunderstood")
         if new:
             told.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}")
     return told

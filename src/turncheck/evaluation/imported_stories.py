@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
 from turncheck.errors import UserError
 from turncheck.evaluation.imported_shapes import figure
+from turncheck.evaluation.misunderstood import span_written
 from turncheck.location import Location
 from turncheck.project.annotations import AnnotationError, parse_annotations
 from turncheck.project.model import UserStep
@@ -272,11 +274,7 @@ def _misunderstanding(
     said, expected = _read(str(written.step.get("user", "")).strip())
     if message is not None and message.text:
         said = message.text.strip()
-        expected = tuple(
-            EntitySpan(start=one.start, end=one.end, entity=one.entity, value=one.value, role=one.role, group=one.group)
-            for one in message.entities
-            if one.start is not None and one.end is not None
-        )
+        expected = tuple(span_written(said, asdict(one)) for one in message.entities)
     base, response = _parts(known)
     predicted, chosen = _parts(intent.predicted if intent else known)
     return Misunderstanding(

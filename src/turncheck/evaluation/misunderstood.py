@@ -105,7 +105,7 @@ def _written(one: Misheard) -> Misunderstanding:
         expected=ExpectedParse(
             intent=event.intent_name,
             response=one.response,
-            entities=tuple(_span(text, entity) for entity in event.entities),
+            entities=tuple(span_written(text, entity) for entity in event.entities),
         ),
         predicted=StoryParse(
             intent=intent.name,
@@ -123,13 +123,12 @@ def _is_about(chosen: str | None, response: str | None) -> bool:
     return None not in {chosen, response} and str(chosen).partition("/")[0] == str(response).partition("/")[0]
 
 
-def _span(text: str, entity: Mapping[str, Any]) -> EntitySpan:
+def span_written(text: str, entity: Mapping[str, Any]) -> EntitySpan:
     """Return an entity as the story gives it; where it does not say its place, that of its value, if it has one."""
-    value = entity.get("value")
-    start = entity.get("start")
-    if start is None:
+    value, start, end = entity.get("value"), entity.get("start"), entity.get("end")
+    if start is None or end is None:
         start = max(text.find(str(value)), 0) if value else 0
-    end = entity.get("end", start + len(str(value)) if value and str(value) in text else start)
+        end = start + len(str(value)) if value and str(value) in text else start
     return EntitySpan(
         start=start, end=end, entity=entity["entity"], value=value, role=entity.get("role"), group=entity.get("group")
     )

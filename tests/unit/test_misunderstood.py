@@ -1,0 +1,239 @@
+"""Stories that fail only because of how their sentences are understood: compared, judged and told as a class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+from pull_request import LINKS
+from report_builder import BASE_COMMIT, example, report, story, training
+
+from turncheck.comparison.baseline import Missing, Present
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.comparison.metrics import metrics_of
+from turncheck.location import Location
+from turncheck.render.annotations import find_annotations
+from turncheck.render.console import render_console
+from turncheck.render.junit import render_junit
+from turncheck.render.markdown import render_comment
+from turncheck.report.codec import decode, encode
+from turncheck.report.model import (
+    ExpectedParse,
+    GateSettings,
+    Misunderstanding,
+    NearSentence,
+    Report,
+    StoriesAsWritten,
+    StoryParse,
+    StoryResult,
+    StoryStep,
+)
+
+if TYPE_CHECKING:
+    from turncheck.comparison.model import Comparison, Verdict
+
+COLLIDES = ("hello are you open", "ask")
+"""A training sentence of the change."""
+
+
+def told(one: StoryResult, predicted: str = "greet", text: str = "hello") -> StoryResult:
+    """The story with a sentence at its beginning."""
+    place = Location("tests/test_stories.yml", one.location.line, 9)
+    step = StoryStep(
+        kind="intent", expected="greet", predicted=predicted, passed=predicted == "greet", location=place, text=text
+    )
+    passed = one.passed and step.passed
+    return msgspec.structs.replace(one, passed=passed, as_written=one.passed, steps=(step, *one.steps))
+
+
+def right(name: str, line: int = 1, text: str = "hello") -> StoryResult:
+    return told(story(name, "utter_hi", line=line), text=text)
+
+
+def flips(name: str, line: int = 1, text: str = "hello", near: tuple[str, str] = COLLIDES) -> StoryResult:
+    """A story of which a sentence is taken for ``ask``; its dialogue passes as written."""
+    made = told(story(name, "utter_hi", line=line), "ask", text)
+    sentence = Misunderstanding(
+        text=text,
+        location=Location("tests/test_stories.yml", line, 9),
+        expected=ExpectedParse(intent="greet"),
+        predicted=StoryParse(intent="ask", confidence=0.61),
+        neighbours=(NearSentence(text=near[0], intent=near[1], location=Location("data/nlu.yml", 4), similarity=0.7),),
+    )
+    return msgspec.structs.replace(made, misunderstood=(sentence,))
+
+
+def breaks(name: str, line: int = 1, predicted: str = "greet") -> StoryResult:
+    return told(story(name, "utter_hi!utter_bye", line=line), predicted)
+
+
+def made(*stories: StoryResult, settings: GateSettings | None = None, **more: Any) -> Report:
+    """A report with what its stories add up to."""
+    whole = report(stories=stories, settings=settings, **more)
+    assert whole.core is not None
+    counted = StoriesAsWritten(
+        passed=sum(bool(one.as_written) for one in stories), failed=sum(not one.as_written for one in stories)
+    )
+    return msgspec.structs.replace(whole, core=msgspec.structs.replace(whole.core, as_written=counted))
+
+
+def judged(base: Report, head: Report) -> tuple[Comparison, Verdict]:
+    comparison = compare(head, Present(base, "git"))
+    return comparison, judge(head, comparison, head.settings)
+
+
+def gate(verdict: Verdict, name: str) -> tuple[str, str]:
+    return next((one.outcome, one.reason) for one in verdict.gates if one.name == name)
+
+
+BOTH = GateSettings(fail_on=("errors", "test-failures", "new-failures"))
+FAIL = msgspec.structs.replace(BOTH, misunderstood="fail")
+
+
+def test_a_flipped_sentence_fails_no_run_by_default_and_every_gate_where_it_is_asked_to() -> None:
+    base = made(right("a"), right("b", 5), commit=BASE_COMMIT, settings=BOTH)
+    outcomes = {}
+    for settings in (BOTH, FAIL):
+        _, verdict = judged(base, made(right("a"), flips("b", 5), settings=settings))
+        outcomes[settings.misunderstood] = (
+            verdict.outcome,
+            gate(verdict, "test-failures"),
+            gate(verdict, "new-failures"),
+        )
+
+    assert outcomes["warn"] == (
+        "passed",
+        ("passed", "1 of 2 stories passed, 1 story misunderstood (misunderstood: warn)"),
+        ("passed", "nothing fails that passed on the base; 1 story newly misunderstood (misunderstood: warn)"),
+    )
+    assert outcomes["fail"][0] == "failed"
+    assert [one[0] for one in outcomes["fail"][1:]] == ["failed", "failed"]
+
+
+def test_without_a_baseline_it_is_judged_by_the_same_setting() -> None:
+    for settings, outcome in ((BOTH, "passed"), (FAIL, "failed")):
+        head = made(flips("a"), settings=settings)
+        verdict = judge(head, compare(head, Missing("it is new")), settings)
+        assert verdict.outcome == outcome
+        assert verdict.reservation == ("a story is misunderstood" if outcome == "passed" else "")
+
+
+def test_a_dialogue_that_fails_as_written_is_a_failure_and_its_sentences_are_told_as_well() -> None:
+    both = msgspec.structs.replace(breaks("b", 5, "ask"), misunderstood=flips("b", 5).misunderstood)
+    base = made(right("a"), right("b", 5), commit=BASE_COMMIT)
+    head = made(right("a"), both)
+    comparison, verdict = judged(base, head)
+
+    assert verdict.outcome == "failed"
+    assert [one.name for one in comparison.stories.worse] == ["b"]
+    assert comparison.misunderstood == ()
+    comment = str(render_comment(head, comparison, verdict, LINKS).content)
+    assert "expected `utter_hi`, got `utter_bye`" in comment
+    assert "also misunderstood: `hello`: expected `greet`, got `ask`" in comment
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "where"),
+    [
+        (right, flips, "misunderstood"),
+        (right, breaks, "worse"),
+        (flips, breaks, "worse"),
+        (breaks, flips, "better"),
+        (flips, right, "better"),
+        (breaks, right, "better"),
+        (flips, flips, ""),
+        (breaks, breaks, ""),
+    ],
+)
+def test_each_change_between_the_classes_has_its_list(before: Any, after: Any, where: str) -> None:
+    comparison, _ = judged(made(before("a"), commit=BASE_COMMIT), made(after("a")))
+    lists = {name: getattr(comparison.stories, name) for name in ("worse", "better", "misunderstood")}
+    assert [name for name, cases in lists.items() if cases] == ([where] if where else [])
+
+
+def test_a_new_story_that_is_misunderstood_is_newly_so() -> None:
+    comparison, verdict = judged(made(right("a"), commit=BASE_COMMIT), made(right("a"), flips("new", 9)))
+    assert [one.name for one in comparison.stories.newly_misunderstood] == ["new"]
+    assert comparison.stories.added_failing == ()
+    assert verdict.passed
+
+
+def test_the_sentence_that_drew_it_away_is_named_as_new_in_this_change() -> None:
+    old, new = training(("hello", "greet")), training(("hello", "greet"), COLLIDES)
+    base = made(right("a"), right("b", 5), commit=BASE_COMMIT, examples=[example("hi", "greet")], sentences=old)
+    head = made(flips("a"), flips("b", 5), examples=[example("hi", "greet")], sentences=new)
+    comparison, verdict = judged(base, head)
+
+    (sentence,) = comparison.misunderstood
+    assert [one.name for one in sentence.stories] == ["a", "b"], "one cause, one entry"
+    assert [(one.change, one.text) for one in sentence.because] == [("added", COLLIDES[0])]
+    comment = str(render_comment(head, comparison, verdict, LINKS).content)
+    assert "Sentences newly misunderstood in stories (1)" in comment
+    assert "`hello`: expected `greet`, got `ask` (0.61) in 2 stories `a`, `b`" in comment
+    assert "new in `ask`: `hello are you open`" in comment
+    assert "`misunderstood: warn`: this does not fail the run" in comment
+    assert "🔴" not in comment
+    assert "2 stories newly misunderstood, their dialogues pass as written" in verdict.summary
+    console = str(render_console(head, comparison, verdict, LINKS).content)
+    assert "near the added sentence 'hello are you open' (ask, " in console
+
+
+def test_figures_tell_stories_end_to_end_from_their_dialogue_alone() -> None:
+    base = made(*(right(name, line) for line, name in enumerate("abc")), commit=BASE_COMMIT)
+    head = made(right("a"), flips("b", 1), breaks("c", 2))
+    names = ("passed", "misunderstood", "failed", "as_written.passed", "as_written.failed")
+    figures = metrics_of(head)
+    assert [figures[f"core.{name}"].value for name in names] == [1, 1, 1, 2, 1]
+    comparison, verdict = judged(base, head)
+    table = str(render_comment(head, comparison, verdict, LINKS).content)
+    assert "| Stories passed | 3/3 | 1/3 | −2 🔴 worse |" in table
+    assert "| Stories passed as written | 3/3 | 2/3 | −1 🔴 worse |" in table
+
+
+def test_a_few_flipped_sentences_are_noise_and_many_are_a_real_drop() -> None:
+    """What counts is different sentences: one that spoils ten stories is one."""
+    for texts, judgement in ((["hello"] * 10, "noise"), ([f"hello {number}" for number in range(10)], "worse")):
+        base = made(*(right(f"story {line}", line, text) for line, text in enumerate(texts)), commit=BASE_COMMIT)
+        head = made(*(flips(f"story {line}", line, text) for line, text in enumerate(texts)))
+        comparison, _ = judged(base, head)
+        deltas = {delta.name: delta for delta in comparison.metrics}
+        assert [deltas[name].judgement for name in ("core.passed", "core.misunderstood")] == [judgement] * 2
+        assert deltas["core.as_written.passed"].judgement == "same"
+        assert (deltas["core.passed"].base, deltas["core.passed"].value) == (10, 0)
+
+
+def test_a_regression_of_misunderstood_stories_can_fail_where_it_is_real() -> None:
+    rules = GateSettings(max_regression=("core.misunderstood: significant",))
+    base = made(*(right(str(n), n, f"hello {n}") for n in range(8)), commit=BASE_COMMIT, settings=rules)
+    outcomes = []
+    for flipped in (2, 8):
+        stories = [flips(str(n), n, f"hello {n}") if n < flipped else right(str(n), n, f"hello {n}") for n in range(8)]
+        _, verdict = judged(base, made(*stories, settings=rules))
+        outcomes.append(gate(verdict, "max-regression: core.misunderstood: significant")[0])
+    assert outcomes == ["passed", "failed"]
+
+
+def test_junit_and_annotations_follow_the_setting() -> None:
+    for settings, kind, level in ((BOTH, "skipped", "warning"), (FAIL, "failure", "error")):
+        head = made(right("a"), flips("b", 5), settings=settings)
+        verdict = judge(head, None, settings)
+        suites = ET.fromstring(render_junit(head, None, verdict, LINKS).encoded)  # noqa: S314 - our own
+        (marks,) = (list(case) for case in suites.iter("testcase") if case.get("name") == "b")
+        assert [mark.tag for mark in marks] == [kind]
+        assert (marks[0].get("message") or "").startswith("misunderstood: ")
+        assert "hello are you open" in (marks[0].get("message") or "")
+        (remark,) = find_annotations(head, None)
+        assert (remark.level, remark.title) == (level, "misunderstood in story b")
+        assert "near 'hello are you open' (ask, data/nlu.yml:4)" in remark.message
+
+
+def test_a_report_that_does_not_add_up_is_refused() -> None:
+    whole = made(right("a"), flips("b"))
+    assert decode(encode(whole)) == whole
+    assert whole.core is not None
+    wrong = msgspec.structs.replace(whole.core, as_written=StoriesAsWritten(passed=1, failed=1))
+    with pytest.raises(Exception, match=r"core\.as_written\.passed is 1, its cases add up to 2"):
+        decode(encode(msgspec.structs.replace(whole, core=wrong)))
