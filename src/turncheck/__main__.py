@@ -1,6 +1,7 @@
 """``python -m turncheck`` and the console script."""
 
 import gc
+import io
 import sys
 
 from turncheck import interrupts
@@ -13,6 +14,9 @@ _OBJECTS_BEFORE_COLLECTING = 100_000
 def main() -> int:
     """Run the command line; the exit code is returned."""
     interrupts.listen()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show (PYTHONIOENCODING, LC_ALL) ends nothing
+            stream.reconfigure(errors="backslashreplace")
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING, *gc.get_threshold()[1:])
     try:
         from turncheck.cli import run_command_line  # noqa: PLC0415 - keeps `turncheck --version` quick

@@ -36,12 +36,13 @@ def build_parser(command: str | None = None) -> Parser:
 
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. Nothing is raised: every error ends here as words."""
-    if list(arguments) == ["--version"]:
-        sys.stdout.write(f"turncheck {__version__}\n")
-        return EXIT_OK
     namespace = argparse.Namespace()
     try:
-        code = _dispatch(build_parser(arguments[0] if arguments else None), arguments, namespace)
+        if list(arguments) == ["--version"]:
+            sys.stdout.write(f"turncheck {__version__}\n")
+            code = EXIT_OK
+        else:
+            code = _dispatch(build_parser(arguments[0] if arguments else None), arguments, namespace)
         sys.stdout.flush()  # what cannot be written shows here, and not when nobody listens any more
     except SystemExit as done:  # argparse ends this way, with the help or an error already printed
         return done.code if isinstance(done.code, int) else EXIT_NOT_DONE

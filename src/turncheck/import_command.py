@@ -18,6 +18,7 @@ from turncheck.evaluation.imported_shapes import (
 from turncheck.evaluation.imported_stories import STORY_REPORT, import_core
 from turncheck.files import write_file
 from turncheck.given import file_of_all
+from turncheck.location import shown_path
 from turncheck.project.reader import read_nlu, read_stories
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
 from turncheck.report.codec import MAX_BYTES, encode
@@ -108,7 +109,7 @@ def import_results(
     missing += ["core"] if core is None else []
     return Report(
         tool=Tool(name="turncheck", version=__version__),
-        project=ProjectInfo(name=project.resolve().name, root=root, file=_file_of_all(project)),
+        project=ProjectInfo(name=shown_path(project.resolve().name), root=root, file=_file_of_all(project)),
         source=source or Source(),
         seed=0,
         engine=EngineInfo(name="rasa", version="unknown", notes=("Measured by `rasa test`, imported from its files.",)),

@@ -1,7 +1,10 @@
 """Where something stands in a project's files. Below everything else: it imports nothing of ours."""
 
+import os
 import posixpath
+import re
 from dataclasses import dataclass, replace
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +42,19 @@ class Location:
     def sort_key(self) -> tuple[str, int, int]:
         """Orders by path, then line, then column; an unknown line comes first."""
         return self.path, self.line or 0, self.column or 0
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """Return a path as text that any document can hold: with forward slashes, bytes that are not UTF-8 as ``\\xff``.
+
+    Such a name comes from a file system with another encoding; nothing can be written about it as it is.
+    """
+    return _HALF_CHARACTER.sub(_escaped, os.fspath(path).replace(os.sep, "/"))
+
+
+_HALF_CHARACTER: Final = re.compile("[\ud800-\udfff]")
+
+
+def _escaped(match: re.Match[str]) -> str:
+    number = ord(match[0])
+    return f"\\x{number - 0xDC00:02x}" if 0xDC80 <= number <= 0xDCFF else f"\\u{number:04x}"

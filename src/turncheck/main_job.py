@@ -20,6 +20,7 @@ from turncheck.files import write_all, write_file
 from turncheck.github.client import GitHubClient, Patience
 from turncheck.github.context import GitHubContext, read_context
 from turncheck.job import Outcome, run_job
+from turncheck.location import shown_path
 from turncheck.measure import Inputs
 from turncheck.outputs import RASA_FOLDER
 from turncheck.render.console import render_console
@@ -199,7 +200,7 @@ def _root_in_repository(folder: Path, context: GitHubContext | None) -> str:
     top = _top_of_repository(folder, context)
     if top is None or not folder.resolve().is_relative_to(top):
         return ""
-    root = folder.resolve().relative_to(top).as_posix()
+    root = shown_path(folder.resolve().relative_to(top))
     return "" if root == "." else root
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from turncheck import __version__
+from turncheck.bounds import capped_workers
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.engine_choice import chosen_engines
 from turncheck.engines.base import INTERRUPTED
 from turncheck.errors import UserError
 from turncheck.given import file_of_all, read_given, read_tests
+from turncheck.location import shown_path
 from turncheck.measured import as_far_as_it_goes, not_run
 from turncheck.plurals import count
 from turncheck.project.config import smallest_max_history
@@ -35,6 +36,7 @@ from turncheck.secret import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from turncheck.assistants import AssistantOptions
     from turncheck.engine_choice import Engines
@@ -83,7 +85,8 @@ def measure(inputs: Inputs, screen: Screen) -> Report:
     Raises:
         UserError: a path that was given is missing, or nothing can be read at all.
     """
-    settings = inputs.settings
+    settings = replace(inputs.settings, workers=capped_workers(inputs.settings.workers, screen))
+    inputs = replace(inputs, settings=settings)
     read_rules(gate_settings(settings), inputs.rules)  # a gate that cannot be read is said before anything is trained
     with screen.step("reading", "Reading the project"):
         project = read_given(settings)
@@ -431,4 +434,4 @@ def gate_settings(settings: Settings) -> GateSettings:
 
 def _in_project(paths: Iterable[str], settings: Settings) -> tuple[str, ...]:
     """Paths as the report has them: relative to the project, wherever that lies."""
-    return tuple(Path(os.path.relpath(path, settings.project)).as_posix() for path in paths)
+    return tuple(shown_path(os.path.relpath(path, settings.project)) for path in paths)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from turncheck.bounds import MOST_FOLDS, MOST_SEED, MOST_WORKERS
 from turncheck.errors import UserError
 from turncheck.secret import Secret, read_secret, remember_guessed
 from turncheck.suggestions import not_one_of, suggestion
@@ -26,6 +27,8 @@ FAIL_ON: Final = ("errors", "test-failures", "new-failures", "gone-tests", "none
 
 _MOST_SHOWN: Final = 80
 """So many characters of a wrong value are shown."""
+_MOST_DAYS: Final = 3650
+"""More than GitHub keeps anything; what the repository allows is asked for in the end."""
 
 Parser = Callable[[Any], Any]
 JunitFlavour = Literal["common", "xunit"]
@@ -77,12 +80,12 @@ def _switch(value: Any) -> bool:
     raise ValueError("expected true or false")
 
 
-def _whole(least: int) -> Parser:
+def _whole(least: int, most: int) -> Parser:
     def parse(value: Any) -> int:
         if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
             value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"expected a whole number, at least {least}")
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"expected a whole number from {least} to {most}")
         return value
 
     return parse
@@ -195,9 +198,9 @@ class Settings:
     model: str | None = _setting(
         None, _text, "a trained model for the engine 'rasa', a file or folder", file_key=False, metavar="PATH"
     )
-    folds: int = _setting(5, _whole(2), "folds of the cross-validation", metavar="N")
-    seed: int = _setting(42, _whole(0), "seed of everything random", metavar="N")
-    workers: int = _setting(0, _whole(0), "parallel workers (0: one a processor)", metavar="N")
+    folds: int = _setting(5, _whole(2, MOST_FOLDS), "folds of the cross-validation", metavar="N")
+    seed: int = _setting(42, _whole(0, MOST_SEED), "seed of everything random", metavar="N")
+    workers: int = _setting(0, _whole(0, MOST_WORKERS), "parallel workers (0: one a processor)", metavar="N")
     strict: bool = _setting(False, _switch, "show all of our own findings at their true severity", switch=True)
     fail_on: tuple[str, ...] = _setting(
         ("errors", "test-failures"), _fail_on, "what fails the run", many=True, choices=FAIL_ON
@@ -263,7 +266,9 @@ class Settings:
     check_run: bool = _setting(False, _switch, "annotate by a check run instead of workflow commands", switch=True)
     annotations: bool = _setting(True, _switch, "annotate files and lines", switch=True)
     artifact_name: str = _setting("turncheck", _artifact_name, "name of the uploaded artifact", metavar="NAME")
-    retention_days: int = _setting(0, _whole(0), "days the artifact is kept (0: the repository's default)", metavar="N")
+    retention_days: int = _setting(
+        0, _whole(0, _MOST_DAYS), "days the artifact is kept (0: the repository's default)", metavar="N"
+    )
     junit_flavour: JunitFlavour = _setting(
         "common",
         _one_of("common", "xunit"),

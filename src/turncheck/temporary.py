@@ -32,8 +32,7 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
     Raises:
         UserError: there is nowhere to make one.
     """
-    import shutil  # noqa: PLC0415 - only where something is kept for a while
-    import tempfile  # noqa: PLC0415 - as above
+    import tempfile  # noqa: PLC0415 - only where something is kept for a while
 
     try:
         while True:
@@ -51,7 +50,7 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
         os.close(lock)
 
 
@@ -117,14 +116,27 @@ def _remove_if_left(path: Path) -> None:
         try:
             if not _is_locked(lock, path, wait=False):
                 return
-            if path.is_dir():
-                import shutil  # noqa: PLC0415 - seldom needed
-
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink()
+            _remove(path)
         finally:
             os.close(lock)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it; ``shutil.rmtree`` would recurse as deep as folders do."""
+    folders = [path]
+    for folder in folders:  # it grows meanwhile
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
+                else:
+                    with suppress(OSError):
+                        os.unlink(entry.path)  # noqa: PTH108 - an entry has no other
+    for folder in reversed(folders):
+        with suppress(OSError):
+            folder.rmdir()
+    if path.is_file():
+        path.unlink()
 
 
 def _opened(path: Path) -> int:

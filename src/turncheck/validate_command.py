@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TextIO
 
 from turncheck import __version__
 from turncheck.errors import EXIT_OK, UserError
-from turncheck.location import Location
+from turncheck.location import Location, shown_path
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
@@ -146,7 +146,7 @@ def _tests(project: Project) -> ProjectTests:
     root = project.root
 
     def apart(paths: Sequence[Path]) -> list[Path]:
-        return [path for path in paths if path.relative_to(root).as_posix() not in trained_on]
+        return [path for path in paths if shown_path(path.relative_to(root)) not in trained_on]
 
     story_paths, nlu_paths, case_paths = (
         apart(find(root)) for find in (find_test_stories, find_test_nlu, find_e2e_cases)
@@ -286,7 +286,7 @@ def repository_root(folder: Path) -> str:
     absolute = folder.resolve()
     for parent in (absolute, *absolute.parents):
         if (parent / ".git").exists():
-            path = absolute.relative_to(parent).as_posix()
+            path = shown_path(absolute.relative_to(parent))
             return "" if path == "." else path
     return ""
 

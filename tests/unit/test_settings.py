@@ -60,7 +60,7 @@ def test_inputs_become_values(name: str, text: str, value: Any) -> None:
     ("name", "text", "said"),
     [
         ("STRICT", "ture", "expected true or false"),
-        ("FOLDS", "1", "at least 2"),
+        ("FOLDS", "1", "from 2 to 10000"),
         ("FOLDS", "five", "whole number"),
         ("FAIL-ON", "eror", "not one of: errors, .*Did you mean .errors"),
         ("FAIL-ON", "none, errors", "'none' cannot be combined with 'errors'"),

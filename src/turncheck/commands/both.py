@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from turncheck.bounds import capped_workers
 from turncheck.commands import core
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
 from turncheck.commands.run import add_vectors_flag
@@ -133,6 +134,7 @@ def _test_both(namespace: argparse.Namespace) -> int:
     from turncheck.project.testfiles import find_test_stories  # noqa: PLC0415
 
     screen = screen_of(namespace)
+    namespace.workers = capped_workers(namespace.workers, screen)
     configs: list[Path] = namespace.config or []
     config = configs[0] if len(configs) == 1 and configs[0].is_file() else None
     has_stories = bool(namespace.stories or namespace.url or find_test_stories(namespace.project))

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.bounds import capped_workers
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
 from turncheck.commands.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.shared_flags import (
@@ -19,9 +20,9 @@ from turncheck.commands.shared_flags import (
     add_project,
     add_seed,
     add_verbosity,
-    at_least_one,
-    not_negative,
+    repetitions,
     screen_of,
+    workers,
 )
 from turncheck.commands.word_order import holds_test_cases
 
@@ -84,9 +85,9 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         help="whether several slot_was_set steps of a turn must stand in the order of the slots (default: any)",
     )
     run.add_argument(
-        "--repeat", type=at_least_one, default=1, metavar="N", help="run each case N times, to find flaky ones"
+        "--repeat", type=repetitions, default=1, metavar="N", help="run each case N times, to find flaky ones"
     )
-    run.add_argument("--workers", type=not_negative, default=0, metavar="N", help="cases at once (default: 0, four)")
+    run.add_argument("--workers", type=workers, default=0, metavar="N", help="cases at once (default: 0, four)")
     run.add_argument(
         "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds a turn may take (default: 60)"
     )
@@ -162,20 +163,22 @@ def _test_e2e(namespace: argparse.Namespace) -> int:
     from turncheck.e2e_command import E2EOptions, run_test_e2e  # noqa: PLC0415 - see above
     from turncheck.evaluation.e2e import CaseRun  # noqa: PLC0415 - see above
 
+    screen = screen_of(namespace)
+    at_once = capped_workers(namespace.workers, screen)
     run = CaseRun(
         slot_order=namespace.slot_order,
         fail_fast=namespace.fail_fast,
-        workers=namespace.workers or 4,
+        workers=at_once or 4,
         repeat=namespace.repeat,
         turn_timeout=namespace.timeout,
         channel=namespace.channel,
     )
-    rasa = rasa_settings(namespace, workers=namespace.workers)
+    rasa = rasa_settings(namespace, workers=at_once)
     results = namespace.e2e_results
     if results is _DEFAULT_RESULTS:
         results = namespace.project / "tests" / "e2e_results.yml"
     options = E2EOptions(tuple(namespace.paths), run, results, namespace.json, rasa)
-    return run_test_e2e(options, _assistant(namespace), os.environ, screen_of(namespace), sys.stdout)
+    return run_test_e2e(options, _assistant(namespace), os.environ, screen, sys.stdout)
 
 
 def _seconds(written: str) -> float:

@@ -18,6 +18,7 @@ from turncheck.commands.shared_flags import (
     add_seed,
     add_verbosity,
     at_least_one,
+    repetitions,
     screen_of,
     whole_number,
 )
@@ -52,7 +53,7 @@ def add_train_core_flags(parser: argparse.ArgumentParser) -> None:
     add_augmentation(learn)
     add_seed(learn, "what is drawn by lot")
     compare = parser.add_argument_group("comparing configurations")
-    compare.add_argument("--runs", type=at_least_one, default=3, metavar="N", help="repetitions (default: 3)")
+    compare.add_argument("--runs", type=repetitions, default=3, metavar="N", help="repetitions (default: 3)")
     compare.add_argument(
         "--percentages",
         type=whole_number,

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from turncheck.bounds import capped_workers
 from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
 from turncheck.commands.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.shared_flags import (
@@ -16,11 +17,11 @@ from turncheck.commands.shared_flags import (
     add_project,
     add_seed,
     add_verbosity,
-    at_least_two,
-    not_negative,
+    folds,
     screen_of,
     share,
     whole_number,
+    workers,
 )
 
 if TYPE_CHECKING:
@@ -51,10 +52,10 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     add_domain(read)
     measure = parser.add_argument_group("how it is measured")
     measure.add_argument("--cross-validation", action="store_true", help="train and judge in folds")
-    measure.add_argument("-f", "--folds", type=at_least_two, default=5, metavar="N", help="how many (default: 5)")
+    measure.add_argument("-f", "--folds", type=folds, default=5, metavar="N", help="how many (default: 5)")
     add_seed(measure, "folds and training")
     measure.add_argument(
-        "--workers", type=not_negative, default=0, metavar="N", help="processes (default: 0, one a processor)"
+        "--workers", type=workers, default=0, metavar="N", help="processes (default: 0, one a processor)"
     )
     add_vectors_flag(measure)
     add_custom_code_flag(measure)
@@ -115,6 +116,7 @@ def test_nlu(namespace: argparse.Namespace) -> int:
 
     screen = screen_of(namespace)
     configs = config_files(namespace.config or [])
+    namespace.workers = capped_workers(namespace.workers, screen)
     options, output = nlu_options(namespace)
     if len(configs) <= 1:
         return run_test_nlu(options, output, screen)

@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from turncheck.bounds import MOST_FOLDS, MOST_REPETITIONS, MOST_SEED, MOST_WORKERS
+
 if TYPE_CHECKING:
     from turncheck.screen import Screen
 
@@ -39,9 +41,24 @@ def at_least_one(text: str) -> int:
     return _whole(text, 1)
 
 
-def at_least_two(text: str) -> int:
-    """Read a whole number of at least 2."""
-    return _whole(text, 2)
+def repetitions(text: str) -> int:
+    """Read how often something is to be done."""
+    return _whole(text, 1, MOST_REPETITIONS)
+
+
+def folds(text: str) -> int:
+    """Read how many folds there are to be."""
+    return _whole(text, 2, MOST_FOLDS)
+
+
+def seed(text: str) -> int:
+    """Read the seed of everything random."""
+    return _whole(text, 0, MOST_SEED)
+
+
+def workers(text: str) -> int:
+    """Read how many workers are wished."""
+    return _whole(text, 0, MOST_WORKERS)
 
 
 def share(text: str) -> float:
@@ -55,11 +72,16 @@ def share(text: str) -> float:
     return value
 
 
-def _whole(text: str, least: int | None) -> int:
+def _whole(text: str, least: int | None, most: int | None = None) -> int:
     wanted = "expected a whole number" + (f", at least {least}" if least is not None else "")
-    if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text) or (least is not None and int(text) < least):
+    wanted += f" and at most {most}" if most is not None else ""
+    if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text) or not _is_within(int(text), least, most):
         raise argparse.ArgumentTypeError(f"{wanted}, not '{text[:_MOST_SHOWN]}'")
     return int(text)
+
+
+def _is_within(number: int, least: int | None, most: int | None) -> bool:
+    return (least is None or number >= least) and (most is None or number <= most)
 
 
 def add_project(group: Group) -> None:
@@ -95,7 +117,7 @@ def add_model(group: Group) -> None:
 
 def add_seed(group: Group, of_what: str) -> None:
     """Add the seed."""
-    group.add_argument("--seed", type=whole_number, default=42, metavar="N", help=f"of {of_what} (default: 42)")
+    group.add_argument("--seed", type=seed, default=42, metavar="N", help=f"of {of_what} (default: 42)")
 
 
 def add_augmentation(group: Group) -> None:

@@ -10,6 +10,7 @@ from turncheck.comparison.baseline import Way
 from turncheck.comparison.metrics import Better, Kind
 from turncheck.location import Location
 from turncheck.plurals import count
+from turncheck.report.codec import json_of
 from turncheck.report.model import Evaluation, Misunderstanding
 from turncheck.report.schemas import document_schema
 
@@ -553,7 +554,7 @@ class Verdict(_Part, frozen=True, kw_only=True):
 
 def encode(document: Comparison | Verdict) -> bytes:
     """Write a document: UTF-8 JSON, keys in the order of the types, a line break at the end."""
-    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+    return msgspec.json.format(json_of(document), indent=1) + b"\n"
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:

@@ -26,9 +26,16 @@ class Workers:
 
     def __init__(self, number: int) -> None:
         self._tasks: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
-        self._threads = [Thread(target=self._work, daemon=True) for _ in range(max(1, number))]
-        for thread in self._threads:
-            thread.start()
+        self._threads: list[Thread] = []
+        for _ in range(max(1, number)):
+            thread = Thread(target=self._work, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the system allows no more; those that there are do the work
+                if not self._threads:
+                    raise
+                break
+            self._threads.append(thread)
 
     def submit(self, task: Callable[[], Answer]) -> Future[Answer]:
         """Have the task done when a thread is free."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.finding import Finding, Severity
-from turncheck.location import Location
+from turncheck.location import Location, shown_path
 from turncheck.project.yaml_source import EscapeError, YamlSource
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES: Final = 32_000_000
 """A larger file is not read. A hundred thousand training examples take about six million bytes."""
+
+MAX_DEPTH: Final = 100
+"""Folders within each other; what lies deeper is not searched. Nobody keeps an assistant there."""
+_PARTS_OF_DEEP: Final = 3
 
 _PARTS_IN_COMMON: Final = 3
 """The root itself, a top-level folder, and one more."""
@@ -56,8 +60,8 @@ class ProjectFolder:
         """
         absolute = _absolute(path)
         if len(Path(os.path.commonpath([absolute, self._absolute])).parts) < _PARTS_IN_COMMON:
-            return path.as_posix()
-        return Path(os.path.relpath(absolute, self._absolute)).as_posix()
+            return shown_path(path)
+        return shown_path(os.path.relpath(absolute, self._absolute))
 
     def contains(self, path: Path) -> bool:
         """Whether a path leads to something inside the project's own folder, symbolic links followed."""
@@ -180,22 +184,31 @@ class ProjectFolder:
     ) -> Iterator[Path]:
         """Yield all files below a folder; symbolic links are followed inside the fence, each folder once."""
         seen: set[str] = set()
-        stack = [folder]
+        stack = [(folder, 0)]
         while stack:
-            current = stack.pop()
+            current, depth = stack.pop()
             real = os.path.realpath(current)
             if real in seen:
                 continue
             seen.add(real)
+            if depth > MAX_DEPTH:
+                self._note_too_deep(current)
+                continue
             folders = []
             for entry in self._entries(current, fence, as_listed=as_listed):
                 if not entry.is_dir():
                     yield entry
                 elif skip is None or not skip(entry):
-                    folders.append(entry)
+                    folders.append((entry, depth + 1))
             stack += reversed(folders)
             if current.suffix in YAML_SUFFIXES:
                 self.note_folder_named_like_file(current)
+
+    def _note_too_deep(self, folder: Path) -> None:
+        top = "/".join(self.name(folder).split("/")[:_PARTS_OF_DEEP])
+        message = f"'{top}' cannot be searched to its end: folders are nested more than {MAX_DEPTH} deep there."
+        self._note("file-unreadable", _whole(top), message, "Move the files up, or remove the folders.")
+        self.closed.append(top)
 
     def _entries(self, folder: Path, fence: Path, *, as_listed: bool) -> list[Path]:
         name = self.name(folder)

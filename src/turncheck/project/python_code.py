@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from turncheck.project.folder import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _QUOTED: Final = re.compile(r"""(["'])([\w./ -]{1,200}?)\1""")
 _CALLED: Final = re.compile(r"""\b(?:FollowupAction|ActionExecuted)\(\s*(?:\w+\s*=\s*)?["']([\w./ -]{1,200})["']""")
@@ -104,12 +105,17 @@ def _texts(root: Path) -> Iterator[str]:
 
 
 def _python_files(root: Path) -> Iterator[Path]:
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not _is_foreign(Path(folder, name)))
-        for name in sorted(files):
-            path = Path(folder, name)
-            if path.suffix == ".py" and path.is_file() and not path.is_symlink():
-                yield path
+    """In the order of their paths, a folder's own files first; ``os.walk`` would recurse as deep as folders do."""
+    waiting = [(root, 0)]
+    while waiting:
+        folder, depth = waiting.pop()
+        try:
+            entries = sorted(folder.iterdir())
+        except OSError:
+            continue  # as above
+        inner = [path for path in entries if path.is_dir() and not path.is_symlink() and not _is_foreign(path)]
+        waiting += [(path, depth + 1) for path in reversed(inner) if depth < MAX_DEPTH]
+        yield from (path for path in entries if path.suffix == ".py" and path.is_file() and not path.is_symlink())
 
 
 def _is_foreign(folder: Path) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.finding import Finding
-from turncheck.location import Location
+from turncheck.location import Location, shown_path
 from turncheck.project.calm import calm_reason, read_flows
 from turncheck.project.config import config_from_file
 from turncheck.project.domain import domain_from_files
@@ -87,7 +87,7 @@ def _read_project(
     findings = (*domain_findings, *nlu_findings, *story_findings, *config_findings, *endpoint_findings)
     return Project(
         root=folder.root,
-        name=folder.root.resolve().name,
+        name=shown_path(folder.root.resolve().name),
         domain=domain_read,
         nlu=nlu,
         stories=tuple(story for story in stories if story.kind == "story"),

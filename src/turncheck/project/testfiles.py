@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.location import shown_path
 from turncheck.project.files import NLU_KEYS, STORY_KEYS, has_key_line
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
 
@@ -56,7 +57,7 @@ def find_files_without_tests(root: Path) -> list[str]:
         if path.name.startswith(TEST_STORY_PREFIX) or "nlu" in path.name.lower()
     ]
     known = {*_with_keys(root, named, (*NLU_KEYS, *STORY_KEYS, *E2E_KEYS, *DOMAIN_KEYS))}
-    return sorted(path.relative_to(root).as_posix() for path in named if path not in known)
+    return sorted(shown_path(path.relative_to(root)) for path in named if path not in known)
 
 
 def find_e2e_cases(root: Path) -> list[Path]:

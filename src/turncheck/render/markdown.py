@@ -81,11 +81,11 @@ def _draw(
 
 
 def _utf16_units(text: str) -> int:
-    return len(text.encode("utf-16-le")) // 2
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _bytes(text: str) -> int:
-    return len(text.encode())
+    return len(text.encode("utf-8", "backslashreplace"))
 
 
 @cache

@@ -16,4 +16,4 @@ class Rendered:
     @property
     def encoded(self) -> bytes:
         """The content as bytes, text in UTF-8."""
-        return self.content if isinstance(self.content, bytes) else self.content.encode()
+        return self.content if isinstance(self.content, bytes) else self.content.encode("utf-8", "backslashreplace")

@@ -22,7 +22,31 @@ _DECODER: Final = msgspec.json.Decoder(Report)
 
 def encode(report: Report) -> bytes:
     """Write a report: UTF-8 JSON, keys in the order of the types, a line break after each value, one at the end."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=1) + b"\n"
+    return msgspec.json.format(json_of(report), indent=1) + b"\n"
+
+
+def json_of(document: Any) -> bytes:
+    """Return a document as JSON.
+
+    Halves of surrogate pairs, which no UTF-8 can hold, become escapes: an answer in JSON may bring some, or a variable
+    in another encoding.
+    """
+    try:
+        return msgspec.json.encode(document)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_sound(msgspec.to_builtins(document)))
+
+
+def _sound(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode("utf-8")
+        case dict():
+            return {_sound(key): _sound(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_sound(item) for item in value]
+        case _:
+            return value
 
 
 def decode(content: bytes, *, name: str = "report") -> Report:

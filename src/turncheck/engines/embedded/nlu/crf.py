@@ -7,6 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from turncheck.engines.embedded.nlu.tagging import OUTSIDE, TagColumn, name_of, repair_bilou
+from turncheck.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -69,13 +70,23 @@ def train_tagger(
     """Train a CRF on ``(features of each token, tag of each token)`` pairs.
 
     ``algorithm`` and ``parameters`` are CRFsuite's (``lbfgs``, ``pa`` …). The same input gives the same tagger.
+
+    Raises:
+        UserError: there is no room for what was learned.
     """
     from turncheck.engines.embedded.nlu.crf_training import StoppableTrainer
 
     trainer = StoppableTrainer(algorithm, parameters)
     for features, tags in sequences:
         trainer.append(features, [encodable(tag) for tag in tags])
-    return SequenceTagger.of(trainer.trained())
+    content = trainer.trained()
+    try:
+        return SequenceTagger.of(content)
+    except ValueError:  # CRFsuite does not tell what it could not write
+        raise UserError(
+            "the CRF that was trained could not be stored whole",
+            remedy="Is there room in memory and in the temporary folder (TMPDIR), and may a file be as large?",
+        ) from None
 
 
 def tags_by_marginals(marginals: Sequence[Mapping[str, float]], *, bilou: bool) -> TagColumn:

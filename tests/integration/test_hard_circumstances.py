@@ -1,0 +1,145 @@
+"""A full disk, names in another encoding, folders without end, numbers beyond reason: words, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PIZZERIA = Path(__file__).parents[2] / "examples" / "pizzeria"
+
+
+@pytest.fixture
+def bot(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(PIZZERIA, tmp_path / "bot"))
+
+
+def turncheck(
+    *words: str | Path, folder: Path, most_bytes: int | None = None, stdout: int | None = None, **variables: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the command line in a process of its own, which may write files of so many bytes."""
+
+    def limit() -> None:
+        if most_bytes is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+
+    return subprocess.run(
+        [sys.executable, "-m", "turncheck", *map(str, words)],
+        cwd=folder,
+        stdout=subprocess.PIPE if stdout is None else stdout,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **variables},
+        preexec_fn=limit,
+        check=False,
+    )
+
+
+def assert_words(done: subprocess.CompletedProcess[bytes], code: int, *words: str) -> str:
+    told = (done.stdout or b"").decode("utf-8", "replace") + done.stderr.decode("utf-8", "replace")
+    assert "Traceback" not in told
+    assert done.returncode == code, told
+    assert [word for word in words if word not in told] == []
+    return told
+
+
+def test_no_room_for_what_was_learned(bot: Path) -> None:
+    done = turncheck("test", "nlu", "--cross-validation", folder=bot, most_bytes=1000)
+    assert_words(done, 2, "could not be stored whole", "TMPDIR")
+
+
+def test_no_room_for_a_model(bot: Path) -> None:
+    done = turncheck("train", "core", folder=bot, most_bytes=1000)
+    assert_words(done, 2, "cannot write models", "too large")
+    assert not list((bot / "models").iterdir())
+
+
+def test_no_room_for_results(bot: Path) -> None:
+    done = turncheck("run", "--evaluations", "validate", folder=bot, most_bytes=100)
+    assert_words(done, 2, "cannot write results/report.json", "--out")
+    assert not list((bot / "results").iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("words", [["--version"], ["data", "validate"]])
+def test_no_room_for_what_is_printed(bot: Path, words: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = turncheck(*words, folder=bot, stdout=full.fileno())
+    assert_words(done, 2, "the disk is full")
+
+
+@pytest.fixture
+def odd(bot: Path) -> Path:
+    """An assistant in a folder, with files, whose names are not UTF-8."""
+    for old, new in (("data/nlu.yml", b"data/n\xfe.yml"), ("tests/test_stories.yml", b"tests/test_\xff.yml")):
+        if (bot / old).exists():
+            (bot / old).rename(bot / os.fsdecode(new))
+    folder = bot.with_name(os.fsdecode(b"b\xffot"))
+    bot.rename(folder)
+    (folder / "data" / os.fsdecode(b"broken\xe9.yml")).write_text("nlu:\n- intent: x\n  examples: |\n    - a\n   - b\n")
+    return folder
+
+
+def test_names_that_are_not_utf_8(odd: Path, tmp_path: Path) -> None:
+    done = turncheck("run", odd, "--out", "results", "--evaluations", "validate", "core", folder=tmp_path)
+    assert_words(done, 1, r"data/broken\xe9.yml:5:4")
+    report = json.loads((tmp_path / "results" / "report.json").read_text("utf-8"))
+    assert report["project"]["name"] == r"b\xffot"
+    assert r"data/broken\xe9.yml" in {one["location"]["path"] for one in report["validation"]["findings"]}
+    for path in (tmp_path / "results").rglob("*.*"):
+        path.read_bytes().decode("utf-8")
+    assert r"data/broken\xe9.yml" in (tmp_path / "results" / "comment.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("output_format", ["text", "json", "sarif", "github"])
+def test_names_that_are_not_utf_8_in_every_format(odd: Path, output_format: str) -> None:
+    done = turncheck("data", "validate", "--format", output_format, folder=odd)
+    assert_words(done, 1)
+    assert "broken" in done.stdout.decode("utf-8")
+
+
+def test_a_terminal_that_shows_no_such_character(odd: Path) -> None:
+    done = turncheck("run", "--evaluations", "validate", folder=odd, PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert_words(done, 1)
+
+
+@pytest.mark.parametrize("place", ["data", "tests", "."])
+def test_folders_nested_without_end(bot: Path, place: str) -> None:
+    before = Path.cwd()
+    os.chdir(bot / place)
+    try:
+        for _ in range(1100):
+            Path("d").mkdir()
+            os.chdir("d")
+        Path("nlu.yml").write_text("nlu:\n- intent: x\n")
+    finally:
+        os.chdir(before)
+    try:
+        done = turncheck("run", "--evaluations", "validate", folder=bot)
+        assert_words(done, 1, *(["nested more than 100 deep"] if place == "data" else []))
+    finally:
+        subprocess.run(["rm", "-rf", str(bot)], check=True)  # pytest's own way of removing folders recurses
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["run", "--workers", "200000"], 2, "from 0 to 100000"),
+        (["run", "--seed", "99999999999"], 2, "--seed: expected a whole number from 0"),
+        (["run", "--folds", "999999"], 2, "--folds: expected a whole number from 2 to 10000"),
+        (["run", "--retention-days", "999999999999"], 2, "--retention-days: expected a whole number"),
+        (["test", "e2e", "--workers", "5000"], 0, "64 are started"),
+        (["test", "e2e", "--workers", "200000"], 2, "at most 100000"),
+        (["test", "e2e", "--repeat", "99999999999"], 2, "at most 10000"),
+        (["test", "nlu", "--seed", "-1"], 2, "at least 0"),
+    ],
+)
+def test_numbers_beyond_reason(bot: Path, words: list[str], code: int, told: str) -> None:
+    if words[0] == "run":
+        words = [*words, "--evaluations", "e2e"]
+    assert_words(turncheck(*words, folder=bot), code, told)
