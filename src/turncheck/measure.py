@@ -301,7 +301,7 @@ class _Run:
             tests = ProjectTests(self.tests.stories, examples, self.cases.cases)
             history = smallest_max_history(self.project.config)
             found = validate(self.project, max_history=history, strict=strict, tests=tests)
-            found = found.without((), (*self.tests.findings, *(self.case_findings or ())))
+            found = found.with_tests((*self.tests.findings, *(self.case_findings or ())), eased=False)
             were_read = self.case_findings is not None
             kept = suppress(found, self.project, self.inputs.ignored, tests=tests, strict=strict, cases_read=were_read)
         findings = tuple(sorted({*kept.findings}, key=_by_place))

@@ -31,6 +31,7 @@ _ABBREVIATION: Final = 4
 """So many characters at least begin a word that they stand for."""
 _KINDS: Final = frozenset({"utter", "action", "validate", "ask", "form"})
 """Words by which Rasa's names say what they name, not which one."""
+_KIND: Final = re.compile(r"(?:utter|action|validate)_")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 
 
@@ -99,7 +100,12 @@ class _Names:
 
     def likeness(self, name: str, known: str) -> float:
         """How close two names are, by their characters or by their words; 0: not close."""
-        return _written_like(name, known) or self._shared(_words(name), _words(known))
+        if likeness := _written_like(name, known):
+            return likeness
+        ours, theirs = _KIND.match(name), _KIND.match(known)
+        if ours and theirs and ours[0] != theirs[0]:
+            return 0.0  # an action and a response of a few common words are two things
+        return self._shared(_words(name), _words(known))
 
     def _shared(self, ours: tuple[str, ...], theirs: tuple[str, ...]) -> float:
         """The weight of the common words among all of both (Dice's coefficient); 0 where that is too little."""

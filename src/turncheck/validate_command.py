@@ -19,6 +19,7 @@ from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
 from turncheck.validation.findings import found
+from turncheck.validation.incomplete import missing_parts
 from turncheck.validation.pipeline import Validated, validate
 from turncheck.validation.project_tests import ProjectTests
 from turncheck.validation.registry import CHECKS, explain
@@ -27,6 +28,7 @@ from turncheck.validation.suppressions import suppress
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from turncheck.finding import Finding
     from turncheck.project.e2e_model import E2ECase
     from turncheck.project.model import Project
     from turncheck.project.yaml_source import YamlSource
@@ -120,7 +122,7 @@ def check_project(request: Request) -> Checked:
         project = read_project(
             request.project, domain=domain, data=request.data, config=request.config, domain_as_listed=True
         )
-        tests = ProjectTests() if request.stories_only else _tests(project)
+        tests, of_tests = (ProjectTests(), ()) if request.stories_only else _tests(project)
         validated = validate(
             project,
             max_history=history,
@@ -130,18 +132,22 @@ def check_project(request: Request) -> Checked:
             tests=tests,
         )
         kept = suppress(
-            validated,
+            validated.with_tests(of_tests, eased=not request.strict),
             project,
             ignored,
             tests=tests,
             strict=request.strict,
             stories_only=request.stories_only,
+            cases_read=bool(tests.cases),
         )
         return Checked(kept, project)
 
 
-def _tests(project: Project) -> ProjectTests:
-    """The tests in their usual places, but for files that were read as training data. Their own faults are not ours."""
+def _tests(project: Project) -> tuple[ProjectTests, Sequence[Finding]]:
+    """The tests in their usual places, but for files that were read as training data, and what is wrong with them.
+
+    Rasa does not read them here: whatever it is, it changes no exit code.
+    """
     trained_on = {file.path for file in project.files}
     root = project.root
 
@@ -151,17 +157,23 @@ def _tests(project: Project) -> ProjectTests:
     story_paths, nlu_paths, case_paths = (
         apart(find(root)) for find in (find_test_stories, find_test_nlu, find_e2e_cases)
     )
-    return ProjectTests(
-        read_stories(story_paths, root)[0] if story_paths else (),
-        read_nlu(nlu_paths, root)[0].examples if nlu_paths else (),
-        _cases(root, case_paths) if case_paths else (),
-    )
+    stories, of_stories = read_stories(story_paths, root) if story_paths else ((), ())
+    nlu, of_nlu = read_nlu(nlu_paths, root) if nlu_paths else (None, ())
+    cases, of_cases = _cases(project, case_paths) if case_paths else ((), ())
+    tests = ProjectTests(stories, nlu.examples if nlu else (), cases)
+    return tests, (*of_stories, *of_nlu, *of_cases)
 
 
-def _cases(root: Path, paths: Sequence[Path]) -> Sequence[E2ECase]:
+def _cases(project: Project, paths: Sequence[Path]) -> tuple[Sequence[E2ECase], Sequence[Finding]]:
     from turncheck.project.e2e_cases import read_cases  # noqa: PLC0415 - only where there are such cases
 
-    return read_cases(root, paths).cases
+    read = read_cases(project.root, paths)
+    if project.domain.is_empty or "domain" in missing_parts(project):
+        return read.cases, read.findings
+    from turncheck.dialogue.domain import DialogueDomain  # noqa: PLC0415 - as above
+    from turncheck.validation.test_case_names import check_cases  # noqa: PLC0415 - as above
+
+    return read.cases, (*read.findings, *check_cases(read, DialogueDomain.of(project), project.flows))
 
 
 @contextmanager

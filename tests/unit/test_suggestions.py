@@ -43,6 +43,7 @@ def test_a_renamed_one_is_found_by_its_words(name: str, meant: str) -> None:
         ("nonsense", ["response-unused"]),
         ("order", ["order_pizza", "order_status", "cancel_order"]),  # which of them would be a guess
         ("hi", ["hey", "by"]),
+        ("action_nothing", ["utter_nothing_to_cancel"]),
     ],
 )
 def test_what_names_of_a_kind_have_in_common_brings_them_no_nearer(name: str, known: list[str]) -> None:

@@ -119,10 +119,13 @@ def read_nlu_responses(paths: Iterable[Path], root: Path) -> Mapping[str, Respon
 
 
 def read_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
-    """Read stories and rules (``Story.kind``) from files and folders, such as those of ``--stories``."""
+    """Read stories and rules (``Story.kind``) from files and folders, such as those of ``--stories``.
+
+    No schema is held against these files: the reader itself looks for keys that nobody knows.
+    """
     folder = ProjectFolder(root)
     files = _supported(folder, data_files(folder, _existing(folder, paths)))
-    stories, findings = stories_from_files(files)
+    stories, findings = stories_from_files(files, checks_keys=True)
     return stories, _in_order((*folder.findings, *findings))
 
 

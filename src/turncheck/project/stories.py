@@ -28,9 +28,10 @@ from turncheck.project.model import (
     UserStep,
 )
 from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlScalar, YamlSequence
+from turncheck.suggestions import suggestion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.location import Location
     from turncheck.project.files import ProjectFile
@@ -44,18 +45,26 @@ _INTENT_MESSAGE: Final = re.compile(r"/(?P<intent>[^{@]+)(?:@[0-9.]+)?(?P<entiti
 @dataclass(slots=True)
 class _Findings:
     notes: list[Finding] = field(default_factory=list)
+    checks_keys: bool = False
+    """Whether keys that are none of a step's are faults: elsewhere the schema of the whole file says so."""
 
     def note(self, code: str, severity: Severity, message: str, location: Location, hint: str = "") -> None:
         self.notes.append(Finding(code, severity, message, location, hint))
 
-    def schema(self, node: YamlNode, what: str) -> None:
-        message = f"In '{node.source.path}' {what}."
-        self.note("schema-violation", "error", message, node.location, "See Rasa's format of stories and rules.")
+    def schema(self, node: YamlNode, what: str, near: str = "", *, place: Location | None = None) -> None:
+        message = f"In '{node.source.path}' {what}." + (f" {near}" if near else "")
+        hint = "See Rasa's format of stories and rules."
+        self.note("schema-violation", "error", message, place or node.location, hint)
 
 
-def stories_from_files(files: Iterable[ProjectFile]) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
-    """Read the stories and rules of parsed files, in their order; of each file the stories come first."""
-    findings = _Findings()
+def stories_from_files(
+    files: Iterable[ProjectFile], *, checks_keys: bool = False
+) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
+    """Read the stories and rules of parsed files, in their order; of each file the stories come first.
+
+    ``checks_keys``: a key that is none of a step's is a fault too.
+    """
+    findings = _Findings(checks_keys=checks_keys)
     stories: list[Story] = []
     for file in files:
         if file.has_stories and file.mapping is not None:
@@ -122,18 +131,32 @@ def _read_steps(findings: _Findings, nodes: Sequence[YamlNode], kind: str) -> li
                 node, f"a step of a {kind} must be a mapping such as 'intent: greet' or 'action: utter_greet'"
             )
             continue
-        reader = next((read for key, read in _STEP_READERS if key in node.items), None)
-        if reader is not None:
-            steps += reader(findings, node)
+        kind_of_step = next((key for key, _ in _STEP_READERS if key in node.items), None)
+        if kind_of_step is not None:
+            _check_keys(findings, node, kind_of_step)
+            steps += _READERS[kind_of_step](findings, node)
         elif "metadata" not in node.items:
             names = ", ".join(f"'{key}'" for key in node.items) or "nothing"
             if node.items.keys() <= {"entities"}:
-                message = f"A step of a {kind} in '{node.source.path}' holds {names}, which is no step; it is skipped."
+                message = (
+                    f"A step of a {kind} in '{node.source.path}' holds {names}, which is not a step; it is skipped."
+                )
                 remedy = "Write what the user says or the bot does."
                 findings.note("step-unexpected", "warning", message, node.location, remedy)
             else:
-                findings.schema(node, f"a step of a {kind} holds {names}, which is no step")
+                near = next((near for key in node.items if (near := suggestion(str(key), _READERS))), "")
+                findings.schema(node, f"a step of a {kind} holds {names}, which is not a step", near)
     return steps
+
+
+def _check_keys(findings: _Findings, node: YamlMapping, kind_of_step: str) -> None:
+    if not findings.checks_keys:
+        return
+    allowed = (kind_of_step, *_KEYS_BESIDE.get(kind_of_step, ()), "metadata")
+    for key in node.items:
+        if key not in allowed:
+            what = f"the key '{key}' is not known beside '{kind_of_step}'"
+            findings.schema(node, what, suggestion(str(key), allowed), place=node.key_location(key))
 
 
 # --- the steps -------------------------------------------------------------------------------------------------------
@@ -280,6 +303,13 @@ _STEP_READERS: Final[tuple[tuple[str, Callable[[_Findings, YamlMapping], list[St
     ("active_loop", _active_loop),
 )
 """The first key that a step has decides, in Rasa's order."""
+_READERS: Final = dict(_STEP_READERS)
+_KEYS_BESIDE: Final[Mapping[str, tuple[str, ...]]] = {
+    "intent": ("user", "entities"),
+    "user": ("entities",),
+    "checkpoint": ("slot_was_set",),
+}
+"""By the key that decides what a step is: which others it may have, as in Rasa's schema."""
 
 
 # --- values ----------------------------------------------------------------------------------------------------------

@@ -272,6 +272,37 @@ TESTS = (
         "pipeline:\n- name: DucklingEntityExtractor\n  dimensions: [time]",
         needs=("nlu", "config"),
     ),
+    _check(
+        "test-action-undefined",
+        "error",
+        "A test waits for a response or action that nothing defines",
+        "The test can never pass. Correct the name, or define it; where it was renamed, rename it here, too.",
+        "# tests/test_stories.yml\n- story: ask when it is open\n  steps: [{intent: hours}, {action: utter_hours}]",
+        "# tests/test_stories.yml\n- story: ask when it is open\n  steps: [{intent: hours},"
+        " {action: utter_opening_hours}]",
+        matters_always=True,
+        needs=("domain", "nlu", "responses"),
+    ),
+    _check(
+        "test-intent-undefined",
+        "error",
+        "A test expects a sentence to be understood as an intent that there is not",
+        "The test can never pass. Correct the name; where the intent was renamed, rename it here, too.",
+        "# tests/test_stories.yml\n- user: when are you open\n  intent: hours",
+        "# tests/test_stories.yml\n- user: when are you open\n  intent: opening_hours",
+        matters_always=True,
+        needs=("domain", "nlu"),
+    ),
+    _check(
+        "test-name-undefined",
+        "warning",
+        "A test story names an intent, form or slot that nothing defines",
+        "What the assistant does then has little to do with the name. Correct it.",
+        "# tests/test_stories.yml\n- slot_was_set:\n  - sise: large",
+        "# tests/test_stories.yml\n- slot_was_set:\n  - size: large",
+        matters_always=True,
+        needs=("domain", "nlu"),
+    ),
 )
 
 TRAINING_CHECKS = (*EXAMPLES, *DIALOGUE, *TESTS)

@@ -14,6 +14,7 @@ from turncheck.validation import configuration as config
 from turncheck.validation import conflicts, dialogues, examples, leakage, loading, references, similarity
 from turncheck.validation.findings import found
 from turncheck.validation.incomplete import standing
+from turncheck.validation.test_names import check_test_names
 from turncheck.validation.undefined import check_buttons, check_undefined
 from turncheck.validation.unused import check_definitions, check_unused
 
@@ -135,7 +136,7 @@ OWN_STAGES: Final = (
             examples.check_lookups,
         ),
     ),
-    Stage(_with_domain, (check_undefined, check_buttons, check_unused)),
+    Stage(_with_domain, (check_undefined, check_buttons, check_unused, check_test_names)),
     Stage(
         _with_data,
         (check_definitions, leakage.check_test_stories, leakage.check_test_sentences, leakage.check_test_entities),
