@@ -169,7 +169,9 @@ def _slip(one: str, other: str) -> float:
     if len(short) == len(long) and _is_swapped(one, other):
         return _SWAPPED
     ratio = _ratio(one, other)
-    return ratio if ratio >= _CLOSE else 0.0
+    # Four letters, one of them another: whoever mistypes a word rarely begins with it.
+    is_slip = ratio > _CLOSE or (ratio == _CLOSE and one[0] == other[0])
+    return ratio if is_slip else 0.0
 
 
 def _is_swapped(one: str, other: str) -> bool:

@@ -197,6 +197,9 @@ ELSEWHERE = {
     "data-not-found",
     "test-story-in-training",
     "test-sentence-in-training",
+    "test-action-undefined",
+    "test-intent-undefined",
+    "test-name-undefined",
     "test-entity-not-extractable",
 }
 
