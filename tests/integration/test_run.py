@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
@@ -104,7 +104,7 @@ def test_the_readme_lists_the_files_with_and_without_plots(
 def test_every_case_of_the_junit_file_has_a_place_that_exists_and_conversations_their_time(
     first_run: tuple[subprocess.CompletedProcess[str], Path],
 ) -> None:
-    root = ElementTree.parse(first_run[1] / "junit.xml").getroot()  # noqa: S314  # our own output
+    root = ET.parse(first_run[1] / "junit.xml").getroot()  # noqa: S314  # our own output
 
     assert {suite.get("name") for suite in root} >= {f"examples/pizzeria {part}" for part in ("core", "e2e", "gates")}
     for suite in root:
