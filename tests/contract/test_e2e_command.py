@@ -269,7 +269,7 @@ def test_mistakes_are_named_before_anything_runs(project: Path, capsys: pytest.C
     )
     assert run_command_line(["test", "e2e"]) == 2
     shown = capsys.readouterr()
-    assert "tests/e2e_test_cases.yml:12:5: error: 'bott' is no key of a step." in shown.err
+    assert "tests/e2e_test_cases.yml:12:5: 'bott' is no key of a step." in shown.err
     assert "The domain has no slot 'prize', which a step names." in shown.err
     assert shown.out == ""
 
