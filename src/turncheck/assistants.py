@@ -21,7 +21,7 @@ from turncheck.remote_models import fetch_model
 from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import place, text
 from turncheck.temporary import temporary_folder
-from turncheck.trainable import ensure_readable, ensure_trainable
+from turncheck.trainable import ensure_trainable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -121,7 +121,6 @@ def load_or_train(
     if fitting is not None:
         screen.detail(f"Using the model {fitting.path}")
         return _loaded(fitting, options, project)
-    ensure_readable(project, {"domain", "stories", "config", "nlu"})
     ensure_trainable(project)
     screen.note("No model fits the project's files: training in memory.")
     with screen.step("train", "Training"):

@@ -14,11 +14,11 @@ from turncheck.engines.base import INTERRUPTED, CutShortError
 from turncheck.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
 from turncheck.files import write_all, write_file
+from turncheck.given import read_checked_stories
 from turncheck.measured import as_far_as_it_goes, end_with, not_run
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.plurals import count
 from turncheck.project.python_code import code_of_actions
-from turncheck.project.reader import read_stories
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.project.testfiles import TEST_STORY_PREFIX, find_test_stories
 from turncheck.render.not_run import not_run_text
@@ -237,7 +237,7 @@ def read_test_stories(options: CoreTestOptions) -> list[Story]:
 
 
 def _stories(paths: Sequence[Path], root: Path, *, end_to_end: bool) -> list[Story]:
-    stories, findings = read_stories(paths, root)
+    stories, findings = read_checked_stories(paths, root)
     faults = [finding for finding in findings if finding.severity == "error"]
     if faults:
         raise UserError(

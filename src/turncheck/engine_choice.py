@@ -12,7 +12,8 @@ from turncheck import __version__
 from turncheck.engines.base import Capabilities
 from turncheck.errors import UserError
 from turncheck.project.story_sentences import with_story_sentences
-from turncheck.report.model import EngineInfo
+from turncheck.report.model import EngineInfo, Skipped
+from turncheck.validation.losses import DIALOGUE_PARTS, NLU_PARTS, PARTS, losses, reason_of_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.actions.server import ActionServer
     from turncheck.engines.embedded.engine import EmbeddedEngine
     from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.finding import Finding
     from turncheck.project.model import Project
-    from turncheck.project.yaml_positions import YamlDocument
     from turncheck.rasa_engines import RasaEngines
+    from turncheck.report.model import Evaluation
     from turncheck.settings import Settings
 
 
@@ -63,8 +65,11 @@ class Engines(Protocol):
             measured: that of the folds' engines, where language understanding was measured by cross-validation.
         """
 
-    def why_not(self, evaluation: str) -> str | None:
-        """Return why this engine cannot do an evaluation of this project, or ``None``."""
+    def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
+        """Return why this engine cannot do an evaluation of this project, or ``None``.
+
+        ``in_folds``: of language understanding only folds are trained, never the whole project.
+        """
 
     def ensure_same_model(self, finished: object) -> None:
         """Make sure that what was measured until now was measured with one model.
@@ -80,11 +85,6 @@ class Engines(Protocol):
         """
 
 
-_NEEDED: Final[Mapping[str, set[str]]] = {
-    "nlu": {"nlu", "config"},
-    "core": {"domain", "stories", "config"},
-    "e2e": {"domain", "stories", "config"},
-}
 NOTHING_TO_LEARN: Final = "the project has neither stories nor rules to learn from"
 
 
@@ -103,17 +103,23 @@ class EmbeddedEngines:
     capabilities = Capabilities()
     at_once = 1
 
-    def why_not(self, evaluation: str) -> str | None:
+    def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
         """It trains on the project's files: those that an evaluation needs must be there and whole."""
         if self.project.calm is not None:
-            return f"{self.project.calm}: the embedded engine does not run CALM assistants"
-        if missing := sorted(_NEEDED[evaluation] & _missing(self.project)):
-            return f"the project has no {' and no '.join(missing)} that could be read (see the findings)"
-        if broken := sorted(_NEEDED[evaluation] & self.project.unreadable):
-            return f"the {' and '.join(broken)} of the project cannot be read (see the findings)"
+            reason = f"{self.project.calm}: the embedded engine does not run CALM assistants"
+            return Skipped(evaluation=evaluation, reason=reason)
+        needed = NLU_PARTS if evaluation == "nlu" else DIALOGUE_PARTS
+        if not (evaluation == "nlu" and in_folds):
+            needed |= {"sentences"}
+        if lost := next(((part, self._losses[part]) for part in PARTS if part in needed & self._losses.keys()), None):
+            return skipped_for_loss(evaluation, *lost)
         if evaluation == "core" and not self.project.stories and not self.project.rules:
-            return NOTHING_TO_LEARN
+            return Skipped(evaluation=evaluation, reason=NOTHING_TO_LEARN)
         return None
+
+    @cached_property
+    def _losses(self) -> Mapping[str, Finding]:
+        return losses(self.project)
 
     def ensure_same_model(self, finished: object) -> None:
         """It has no other: nobody else trains it."""
@@ -207,19 +213,9 @@ def chosen_engines(
         yield engines
 
 
-def _missing(project: Project) -> set[str]:
-    """Return which of domain and configuration are not there, or hold something else than settings."""
-    codes = {finding.code for finding in project.findings}
-    missing = {part for part in ("domain", "config") if f"{part}-not-found" in codes}
-    return missing | {
-        file.role
-        for file in project.files
-        if file.role in {"domain", "config"} and file.document is not None and _is_shapeless(file.document)
-    }
-
-
-def _is_shapeless(document: YamlDocument) -> bool:
-    return document.root is not None and not hasattr(document.root, "keys")
+def skipped_for_loss(evaluation: Evaluation, part: str, finding: Finding) -> Skipped:
+    """Say that an evaluation needs a part of the project that cannot be read whole."""
+    return Skipped(evaluation=evaluation, reason=reason_of_loss(part, finding), fault=True, location=finding.location)
 
 
 @contextmanager

@@ -10,8 +10,9 @@ from turncheck.errors import UserError
 from turncheck.finding import Finding
 from turncheck.location import Location
 from turncheck.project.folder import ProjectFolder
-from turncheck.project.reader import read_nlu, read_project, read_stories
+from turncheck.project.reader import read_nlu_files, read_project, read_story_files
 from turncheck.project.testfiles import find_e2e_cases, find_files_without_tests, find_test_nlu, find_test_stories
+from turncheck.validation.losses import losses_of_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,9 +76,9 @@ def read_tests(settings: Settings) -> Tests:
     """Read the test sentences and stories that the settings name, else those found in their usual places."""
     root = Path(settings.project)
     nlu_paths = [Path(settings.nlu)] if settings.nlu else find_test_nlu(root)
-    nlu, nlu_findings = read_nlu(nlu_paths, root) if nlu_paths else (None, ())
+    nlu, nlu_findings = read_checked_nlu(nlu_paths, root) if nlu_paths else (None, ())
     story_paths = [Path(path) for path in settings.stories] or find_test_stories(root)
-    stories, story_findings = read_stories(story_paths, root) if story_paths else ((), ())
+    stories, story_findings = read_checked_stories(story_paths, root) if story_paths else ((), ())
     return Tests(
         nlu=nlu,
         stories=stories,
@@ -86,6 +87,18 @@ def read_tests(settings: Settings) -> Tests:
         story_findings=story_findings,
         other_findings=tuple(map(_without_tests, find_files_without_tests(root))),
     )
+
+
+def read_checked_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding, ...]]:
+    """Read test sentences; what of their files is not read is an error among the findings."""
+    data, findings, files = read_nlu_files(paths, root)
+    return data, losses_of_tests(findings, files)
+
+
+def read_checked_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
+    """Read test stories; what of their files is not read is an error among the findings."""
+    stories, findings, files = read_story_files(paths, root)
+    return stories, losses_of_tests(findings, files)
 
 
 def _without_tests(path: str) -> Finding:

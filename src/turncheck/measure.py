@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
+from msgspec import structs
+
 from turncheck import __version__
 from turncheck.bounds import capped_workers
 from turncheck.comparison.gate_rules import read_rules
@@ -19,7 +21,7 @@ from turncheck.measured import as_far_as_it_goes, not_run
 from turncheck.plurals import count
 from turncheck.project.config import smallest_max_history
 from turncheck.project.e2e_cases import read_cases
-from turncheck.project.model import UserStep
+from turncheck.project.model import NOWHERE, Config, UserStep
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import (
     EVALUATIONS,
@@ -33,6 +35,7 @@ from turncheck.report.model import (
     Validation,
 )
 from turncheck.secret import redact
+from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -155,6 +158,7 @@ class _Run:
         self.parts: list[Skipped] = []
         self.stopped: str | None = None
         self.case_findings: tuple[Finding, ...] | None = None
+        self.refusals: dict[Location, Finding] = {}
 
     def evaluate(self) -> None:
         """Run what needs the engine.
@@ -183,18 +187,22 @@ class _Run:
         }
         for name, section in sections.items():
             if section is None and name not in self.skipped:
-                self._skip(name, f"not run: {INTERRUPTED}")
+                self._skip(Skipped(evaluation=name, reason=f"not run: {INTERRUPTED}"))
 
     def nlu(self) -> NluMeasurement | None:
         """Language understanding: held-out where there are test sentences, else by cross-validation."""
         from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable  # noqa: PLC0415 - slow
 
         project, tests, folds = self.project, self.tests.nlu, self.settings.folds
+        why_not = self._why_not("nlu", in_folds=tests is None)
+        if why_not is None and tests is not None and not tests.examples:
+            why_not = _unreadable("nlu", self.tests.nlu_findings)
         untrainable = self.engines.capabilities.no_training if tests is None else None
-        unreadable = _unreadable(self.tests.nlu_findings, tests and tests.examples)
-        reason = self._why_not("nlu") or untrainable or unreadable or why_not_testable(project, tests, folds=folds)
-        if reason:
-            self._skip("nlu", reason)
+        reason = untrainable or why_not_testable(project, tests, folds=folds)
+        if why_not is None and reason:
+            why_not = Skipped(evaluation="nlu", reason=reason)
+        if why_not is not None:
+            self._skip(why_not)
             return None
         self._note_part("nlu", self.tests.nlu_findings)
 
@@ -213,7 +221,7 @@ class _Run:
         with self.screen.step("nlu", how):
             return self._measured("nlu", held_out_or_folds)
 
-    def _others(self) -> tuple[tuple[str, object], ...]:
+    def _others(self) -> tuple[tuple[Evaluation, object], ...]:
         """The evaluations that need the model of the whole project, and what they have to do."""
         return ("core", self.tests.stories), ("e2e", self.tests.e2e)
 
@@ -223,13 +231,14 @@ class _Run:
 
         stories, engines = self.tests.stories, self.engines
         told = [story for story in stories if story.kind == "story"]
-        unreadable = _unreadable(self.tests.story_findings, told)
-        if self._is_asked("core") and not told and unreadable is None:
+        why_not = self._not_now("core")
+        if why_not is None and not told:
             nothing = "the test files hold rules alone, no stories" if stories else "the project has no test stories"
-            self._skip("core", nothing, no_tests=True)
-            return None
-        if reason := self._why_not("core") or unreadable:
-            self._skip("core", reason)
+            none = Skipped(evaluation="core", reason=nothing, no_tests=True)
+            why_not = _unreadable("core", self.tests.story_findings) or none
+        why_not = why_not or engines.why_not("core")
+        if why_not is not None:
+            self._skip(why_not)
             return None
         self._note_part("core", self.tests.story_findings)
 
@@ -256,20 +265,22 @@ class _Run:
         from turncheck.evaluation.e2e import CaseRun, evaluate_cases  # noqa: PLC0415
         from turncheck.validation.test_case_names import check_cases  # noqa: PLC0415
 
-        if self._is_asked("e2e") and not self.tests.e2e:
-            self._skip("e2e", "the project has no end-to-end cases", no_tests=True)
-            return None
-        if reason := self._why_not("e2e"):
-            self._skip("e2e", reason)
+        why_not = self._not_now("e2e")
+        if why_not is None and not self.tests.e2e:
+            why_not = Skipped(evaluation="e2e", reason="the project has no end-to-end cases", no_tests=True)
+        why_not = why_not or self.engines.why_not("e2e")
+        if why_not is not None:
+            self._skip(why_not)
             return None
         read = self.cases
         faults = (*read.findings, *check_cases(read, DialogueDomain.of(self.project), self.project.flows))
         self.case_findings = faults
         if errors := [fault for fault in faults if fault.severity == "error"]:
-            self._skip("e2e", _faulty(errors))
+            self._skip(_faulty(errors))
             return None
         if not read.cases:
-            self._skip("e2e", "the files of end-to-end cases hold none", no_tests=True)
+            nothing = "the files of end-to-end cases hold none"
+            self._skip(Skipped(evaluation="e2e", reason=nothing, no_tests=True))
             return None
         workers = max(self.engines.at_once, self.settings.workers)
 
@@ -293,17 +304,21 @@ class _Run:
         from turncheck.validation.suppressions import suppress  # noqa: PLC0415 - see `nlu`
 
         if not self._is_asked("validate"):
-            self._skip("validate", self._not_asked())
+            self._skip(self._not_asked("validate"))
             return None
         with self.screen.step("validate", "Checking the data"):
             strict = self.settings.strict
             examples = self.tests.nlu.examples if self.tests.nlu else ()
             tests = ProjectTests(self.tests.stories, examples, self.cases.cases)
             history = smallest_max_history(self.project.config)
-            found = validate(self.project, max_history=history, strict=strict, tests=tests)
-            found = found.with_tests((*self.tests.findings, *(self.case_findings or ())), eased=False)
+            checked = validate(self.project, max_history=history, strict=strict, tests=tests)
+            checked = checked.with_tests((*self.tests.findings, *(self.case_findings or ())), eased=False)
+            known = {finding.location for finding in checked.findings if finding.severity == "error"}
+            checked = checked.without((), (one for place, one in self.refusals.items() if place not in known))
             were_read = self.case_findings is not None
-            kept = suppress(found, self.project, self.inputs.ignored, tests=tests, strict=strict, cases_read=were_read)
+            kept = suppress(
+                checked, self.project, self.inputs.ignored, tests=tests, strict=strict, cases_read=were_read
+            )
         findings = tuple(sorted({*kept.findings}, key=_by_place))
         severities = [finding.severity for finding in findings]
         return Validation(
@@ -335,34 +350,46 @@ class _Run:
         try:
             measured = as_far_as_it_goes(with_one_model)
         except UserError as error:
-            self._skip(evaluation, _refused(error, evaluation))
+            # What a Rasa of its own refuses says where by itself.
+            config = self.project.config if self.settings.engine == "embedded" else Config()
+            refused = _refused(error, evaluation, config)
+            self._skip(refused)
+            if refused.location is not None:
+                self.refusals.setdefault(
+                    refused.location, found("training-refused", f"{error.what}.", refused.location)
+                )
             return None
         self.stopped = redact(measured.reason) if measured.reason is not None else None
         if measured.finished is None and measured.stopped is not None:
-            self._skip(evaluation, not_run(measured.stopped))
+            self._skip(Skipped(evaluation=evaluation, reason=not_run(measured.stopped)))
         return measured.finished
 
-    def _why_not(self, evaluation: str) -> str | None:
+    def _why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
         """The reasons that hold for any evaluation with an engine."""
+        return self._not_now(evaluation) or self.engines.why_not(evaluation, in_folds=in_folds)
+
+    def _not_now(self, evaluation: Evaluation) -> Skipped | None:
+        """It was not asked for, or the engine has given up."""
         if not self._is_asked(evaluation):
-            return self._not_asked()
+            return self._not_asked(evaluation)
         if self.stopped is not None:
-            return f"not run: {self.stopped.partition(chr(10))[0]}"
-        return self.engines.why_not(evaluation)
+            return Skipped(evaluation=evaluation, reason=f"not run: {self.stopped.partition(chr(10))[0]}")
+        return None
 
     def _is_asked(self, evaluation: str) -> bool:
         return not self.settings.evaluations or evaluation in self.settings.evaluations
 
-    def _not_asked(self) -> str:
-        return f"not asked for (evaluations: {', '.join(self.settings.evaluations)})"
+    def _not_asked(self, evaluation: Evaluation) -> Skipped:
+        asked = ", ".join(self.settings.evaluations)
+        return Skipped(evaluation=evaluation, reason=f"not asked for (evaluations: {asked})")
 
     def _note_part(self, evaluation: Evaluation, findings: Iterable[Finding]) -> None:
-        """Mark that an evaluation runs without the tests of a file that cannot be read."""
-        if reason := _unreadable(findings, None):
-            self.parts.append(Skipped(evaluation=evaluation, reason=redact(reason), part=True))
+        """Mark that an evaluation runs without the tests that cannot be read."""
+        if lost := _unreadable(evaluation, findings):
+            self.parts.append(structs.replace(lost, reason=redact(lost.reason), part=True))
 
-    def _skip(self, evaluation: Evaluation, reason: str, *, no_tests: bool = False) -> None:
-        self.skipped[evaluation] = Skipped(evaluation=evaluation, reason=redact(reason), no_tests=no_tests)
+    def _skip(self, skipped: Skipped) -> None:
+        self.skipped[skipped.evaluation] = structs.replace(skipped, reason=redact(skipped.reason))
 
 
 def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str, KindCoverage]:
@@ -384,23 +411,31 @@ def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str,
     return coverage(project, reached, code_of_actions(project.root)) if reached != Reached() else {}
 
 
-def _unreadable(findings: Iterable[Finding], read: object) -> str | None:
-    """Tests that are there and cannot be read are something else than no tests."""
-    faults = [finding for finding in findings if finding.severity == "error"]
-    if not faults or read:
+def _unreadable(evaluation: Evaluation, findings: Iterable[Finding]) -> Skipped | None:
+    """Tests that are there and cannot be read are something else than no tests: nobody would miss them."""
+    fault = next((finding for finding in findings if finding.severity == "error"), None)
+    if fault is None:
         return None
-    return f"its test file {faults[0].location.path} cannot be read (see the findings)"
+    reason = f"its tests cannot be read whole: {fault.location}: {fault.message.rstrip('.')}"
+    return Skipped(evaluation=evaluation, reason=reason, fault=True, location=fault.location)
 
 
-def _refused(error: UserError, evaluation: str) -> str:
+def _refused(error: UserError, evaluation: Evaluation, config: Config) -> Skipped:
+    """What cannot be trained is a fault at its place; where none is known, at that of the pipeline or the policies."""
+    location = error.location
+    if location is None and evaluation != "e2e":
+        location = config.keys.get("pipeline" if evaluation == "nlu" else "policies", config.location)
+        location = None if location == NOWHERE else location
     place = f" ({error.location})" if error.location else ""
-    return f"it cannot be {'run' if evaluation == 'e2e' else 'trained'}: {error.what}{place}"
+    reason = f"it cannot be {'run' if evaluation == 'e2e' else 'trained'}: {error.what}{place}"
+    return Skipped(evaluation=evaluation, reason=reason, fault=True, location=location)
 
 
-def _faulty(faults: Sequence[Finding]) -> str:
+def _faulty(faults: Sequence[Finding]) -> Skipped:
     """The first fault is told here too: validation, which tells all, may not have been asked for."""
     first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    return f"the end-to-end cases are faulty: {first.location}: {first.message}{more}"
+    reason = f"the end-to-end cases are faulty: {first.location}: {first.message}{more}"
+    return Skipped(evaluation="e2e", reason=reason, fault=True, location=first.location)
 
 
 def _has_text(story: Story) -> bool:

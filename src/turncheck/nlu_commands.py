@@ -15,6 +15,7 @@ from turncheck.errors import EXIT_OK, UserError
 from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
 from turncheck.evaluation.rasa_split import response_name, split_as_rasa
 from turncheck.files import write_all, write_file
+from turncheck.given import read_checked_nlu
 from turncheck.measured import as_far_as_it_goes, end_with, not_run
 from turncheck.model_choice import DEFAULT_MODELS, fitting_model, load_model, named_model
 from turncheck.plurals import count
@@ -28,6 +29,7 @@ from turncheck.render.rendered import Rendered
 from turncheck.report.codec import encode
 from turncheck.report.model import ProjectInfo, Report, Skipped, Source, Tool
 from turncheck.screen import Screen, duration
+from turncheck.trainable import ensure_readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -125,7 +127,7 @@ def measure_nlu(
     Raises:
         UserError: nothing to read, nothing to judge, flags that do not fit together.
     """
-    project, data = read_training_and_test(options, screen)
+    project, data = read_training_and_test(options)
     reason = why_not_testable(
         replace(project, nlu=data), None if options.cross_validation else data, folds=options.folds
     )
@@ -210,38 +212,47 @@ def _source(folder: Path) -> Source:
     return Source(commit=checkout.commit() if checkout else None)
 
 
-def read_training_and_test(options: NluTestOptions, screen: Screen) -> tuple[Project, NluData]:
+def read_training_and_test(options: NluTestOptions) -> tuple[Project, NluData]:
     """Read the project that is trained on, and the data that are judged.
 
     Raises:
-        UserError: a path that was given is missing, or there is no configuration to train by.
+        UserError: a path that was given is missing, there is no configuration to train by, or a part of what is needed
+            cannot be read.
     """
     for name, path in (("--nlu", options.nlu), ("--config", options.config), ("--domain", options.domain)):
         if path is not None and not path.exists():
             raise UserError(f"the path '{path}' of {name} does not exist", remedy="Correct the path.")
     project = read_project(options.project, domain=options.domain, config=options.config)
-    if not project.config.keys and options.model is None and options.rasa is None:
+    is_trained = options.rasa is None and (options.cross_validation or options.model is None)
+    ensure_readable(project, _needed_parts(options, is_trained=is_trained))
+    if is_trained and not project.config.keys:
         raise UserError(
             f"there is no configuration to train by at '{options.config or options.project / DEFAULT_CONFIG}'",
             remedy="Name a configuration with --config.",
         )
-    if options.nlu is None:
-        data, findings = project.nlu, project.findings
-    else:
-        data, findings = read_nlu([options.nlu], options.project)
-    # Language understanding needs no domain.
-    faults = [one for one in findings if one.severity == "error" and one.code != "domain-not-found"]
-    if faults:
-        screen.note(f"Faults in the files: {len(faults)}. `turncheck data validate` lists them; the rest is tested.")
+    data = project.nlu
+    if options.nlu is not None:
+        data, findings = read_checked_nlu([options.nlu], options.project)
+        fault = next((finding for finding in findings if finding.severity == "error"), None)
+        if fault is not None:
+            what = f"the NLU data at '{options.nlu}' cannot be read whole: {fault.message.rstrip('.')}"
+            raise UserError(what, location=fault.location, remedy=fault.hint or None)
     if not data.examples:
-        place = options.nlu or options.project / DEFAULT_DATA
-        files = {file.path for file in project.files if file.has_nlu}
-        for fault in faults:
-            if options.nlu is not None or fault.location.path in files:
-                what = f"the NLU data at '{place}' cannot be read: {fault.message}"
-                raise UserError(what, location=fault.location, remedy=fault.hint or None)
-        raise UserError(f"there are no NLU examples at '{place}'", remedy="Name NLU data with --nlu.")
+        raise UserError(
+            f"there are no NLU examples at '{options.nlu or options.project / DEFAULT_DATA}'",
+            remedy="Name NLU data with --nlu.",
+        )
     return project, data
+
+
+def _needed_parts(options: NluTestOptions, *, is_trained: bool) -> set[str]:
+    """Return what must be whole: the data that are judged, and what the judged engine is trained on."""
+    needed = {"config"} if is_trained else set()
+    if options.nlu is None:
+        needed.add("nlu")  # judged and, unless by a model that is there, trained on
+    if is_trained and not options.cross_validation:
+        needed |= {"nlu", "sentences"}  # the folds of cross-validation are trained on what is judged alone
+    return needed
 
 
 def _trainer(options: NluTestOptions, data: NluData) -> EmbeddedNluTrainer:

@@ -34,6 +34,7 @@ from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
 from turncheck.report.model import ProjectInfo, Report, Tool
 from turncheck.temporary import temporary_folder
+from turncheck.trainable import ensure_readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -102,7 +103,7 @@ def run_compare_nlu(
         raise UserError("--percentages must be whole numbers from 0 to 99")
     from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - imports NumPy
 
-    project, data = read_training_and_test(replace(options, config=configs[0]), screen)
+    project, data = read_training_and_test(replace(options, config=configs[0], cross_validation=True))
     pipelines = _pipelines(options, configs, screen)
     responses = project.domain.responses
     steps = tuple(dict.fromkeys(percentages))
@@ -146,7 +147,9 @@ def _pipelines(options: NluTestOptions, configs: Sequence[Path], screen: Screen)
             raise UserError(
                 f"two configurations are called '{path.stem}'", remedy="Rename one: results are filed under that name."
             )
-        config = read_project(options.project, domain=options.domain, config=path).config
+        project = read_project(options.project, domain=options.domain, config=path)
+        ensure_readable(project, {"config"})
+        config = project.config
         if config.pipeline is None:
             screen.note(f"{text(str(path))} is left out: it has no pipeline.")
         else:

@@ -14,6 +14,8 @@ from turncheck.project.reader import read_project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import text
+from turncheck.trainable import ensure_readable
+from turncheck.validation.losses import NLU_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,9 +81,7 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine:
     if fitting is not None:
         screen.detail(f"Using {fitting.path}")
         return fitting.nlu()
-    for finding in project.findings:
-        if finding.severity == "error" and {"nlu", "config"} & project.unreadable:
-            raise UserError(finding.message, location=finding.location, remedy=finding.hint or None)
+    ensure_readable(project, NLU_PARTS | {"sentences"})
     learnt = with_story_sentences(project)
     if not learnt.nlu.examples:
         raise UserError(

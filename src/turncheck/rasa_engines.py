@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engine_choice import NOTHING_TO_LEARN
+from turncheck.engine_choice import NOTHING_TO_LEARN, skipped_for_loss
 from turncheck.engines.base import Capabilities, CutShortError, EngineError
 from turncheck.engines.embedded.actions.endpoint import ActionEndpoint, checked_address
 from turncheck.engines.embedded.actions.server import HttpActionServer
@@ -25,8 +25,9 @@ from turncheck.environment import expand, for_child
 from turncheck.errors import UserError
 from turncheck.model_choice import named_model
 from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
-from turncheck.report.model import EngineInfo
+from turncheck.report.model import EngineInfo, Skipped
 from turncheck.screen import duration
+from turncheck.validation.losses import first_loss
 from turncheck.web.addresses import is_http, is_loopback, without_login
 from turncheck.web.network import Network
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from turncheck.engines.rasa_server.answers import Served
     from turncheck.location import Location
     from turncheck.project.model import Component, Project
+    from turncheck.report.model import Evaluation
     from turncheck.settings import Settings
 
 UNKNOWN_VERSION: Final = "unknown"
@@ -102,15 +104,17 @@ class RasaEngines:
         """Return version and model, as far as the server could be asked."""
         return self._info or measured or EngineInfo(name=NAME, version=UNKNOWN_VERSION, notes=self.notes)
 
-    def why_not(self, evaluation: str) -> str | None:
+    def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:  # noqa: ARG002 - as others
         """Stories and cases are read by the project's domain; what is trained needs something to learn from."""
-        if evaluation != "nlu" and "domain" in self.project.unreadable:
-            return "the domain of the project cannot be read (see the findings)"
+        lost = first_loss(self.project, {"domain"}) if evaluation != "nlu" else None
+        if lost is not None and lost[1].code != "domain-not-found":
+            return skipped_for_loss(evaluation, *lost)
+        reason = None
         if evaluation == "core" and self.project.calm is not None:
-            return f"{self.project.calm}: flows are not judged by test stories"
-        if evaluation == "core" and isinstance(self.server, RasaProcess) and self.server.trains:
-            return None if self.project.stories or self.project.rules else NOTHING_TO_LEARN
-        return None
+            reason = f"{self.project.calm}: flows are not judged by test stories"
+        elif evaluation == "core" and isinstance(self.server, RasaProcess) and self.server.trains:
+            reason = None if self.project.stories or self.project.rules else NOTHING_TO_LEARN
+        return None if reason is None else Skipped(evaluation=evaluation, reason=reason)
 
     def before_folds(self, folds: int, *, whole: bool = False) -> str:
         """Each fold is a training of real Rasa: say how long that may take."""

@@ -21,6 +21,7 @@ from turncheck.trainable import (
     ensure_valid,
     read_given_project,
 )
+from turncheck.validation.losses import NLU_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +111,7 @@ def _possible(project: Project, parts: Sequence[Part], screen: Screen) -> list[P
     if "core" in wanted:
         ensure_trainable(project)
     if "nlu" in wanted:
-        ensure_readable(project, {"nlu", "config"})
+        ensure_readable(project, NLU_PARTS)
     return wanted
 
 

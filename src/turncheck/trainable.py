@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.errors import TrainingRefusedError, UserError
 from turncheck.project.reader import read_project
+from turncheck.validation.losses import DIALOGUE_PARTS, PARTS, first_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from turncheck.finding import Finding
@@ -44,33 +46,35 @@ def read_given_project(
 
 
 def ensure_trainable(project: Project) -> None:
-    """Refuse a project whose dialogue parts cannot be read, or that has nothing to learn from.
+    """Refuse a project of which a part cannot be read whole, or that has no dialogues to learn from.
 
     Raises:
         UserError: says which file is at fault.
     """
     if project.calm is not None:
         raise UserError(f"{project.calm}: the embedded engine does not run CALM assistants")
-    ensure_readable(project, {"domain", "stories", "config"})
+    ensure_readable(project, DIALOGUE_PARTS)
     if not project.stories and not project.rules:
         raise UserError(
             "the project has neither stories nor rules to learn from", remedy="Write some, or name them with --stories."
         )
 
 
-def ensure_readable(project: Project, parts: set[str]) -> None:
-    """Refuse a project of which one of these parts cannot be read whole.
+def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
+    """Refuse a project of which one of these parts cannot be read whole: nothing is trained on half of it.
 
     Raises:
-        UserError: says which file is at fault.
+        UserError: says what cannot be read, and where.
     """
-    broken = sorted(project.unreadable & parts)
-    if broken:
-        fault = next((finding for finding in project.findings if finding.severity == "error"), None)
+    lost = first_loss(project, parts)
+    if lost is not None:
+        part, finding = lost
+        place = None if finding.code.endswith("-not-found") else finding.location
+        what = finding.message.rstrip(".")
         raise UserError(
-            f"the {' and '.join(broken)} of the project cannot be read{f': {fault.message}' if fault else ''}",
-            location=fault.location if fault else None,
-            remedy="`turncheck data validate` lists all faults.",
+            what if place is None else f"{PARTS[part]} cannot be read whole: {what}",
+            location=place,
+            remedy=finding.hint or "`turncheck data validate` lists all faults.",
         )
 
 

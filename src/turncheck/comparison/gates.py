@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from turncheck.comparison.faults import failed_by_fault, faults_of, judge_could_be_run, told_faults
 from turncheck.comparison.gate_rules import GateRules, at_its_place, read_rules
 from turncheck.comparison.gates_on_tests import (
     judge_failed_tests,
@@ -74,6 +75,8 @@ def _fails(gate: GateResult, comparison: Comparison | None, settings: GateSettin
 def _gates(report: Report, comparison: Comparison | None, rules: GateRules, places: Places) -> Iterable[GateResult]:
     if report.stopped is not None:
         yield GateResult(name="completed", outcome="failed", reason=report.stopped)
+    if faults := faults_of(report):
+        yield judge_could_be_run(faults)
     if "errors" in rules.fail_on:
         yield _no_findings(report, "error", "errors")
     if rules.fail_on_warnings:
@@ -103,16 +106,24 @@ def _gone_tests(report: Report, comparison: Comparison | None, rules: GateRules)
 
 
 def _no_findings(report: Report, severity: str, name: str) -> GateResult:
-    if report.validation is None:
+    """Findings of this severity; what could not be run is an error, too, where no finding says it at its place."""
+    found = [one for one in report.validation.findings if one.severity == severity] if report.validation else []
+    places = {finding.location for finding in found}
+    unsaid = [one for one in faults_of(report) if one.location not in places] if severity == "error" else []
+    if report.validation is None and not unsaid:
         skipped = next((one.reason for one in report.skipped if one.evaluation == "validate"), None)
         return GateResult(name=name, outcome="not judged", reason=skipped or "it had nothing to judge")
-    found = [finding for finding in report.validation.findings if finding.severity == severity]
-    if not found:
+    if not found and not unsaid:
         return GateResult(name=name, outcome="passed", reason=f"no {severity}s in the data")
     failed_by = tuple(
         FailedBy(what=f"{finding.code}: {finding.message} {finding.hint}".strip(), location=finding.location)
         for finding in found
     )
+    reasons = [f"{count(len(found), severity)} in the data"] if found else []
+    reasons += [told_faults(unsaid)] if unsaid else []
     return GateResult(
-        name=name, outcome="failed", reason=f"{count(len(found), severity)} in the data", failed_by=failed_by
+        name=name,
+        outcome="failed",
+        reason="; ".join(reasons),
+        failed_by=(*failed_by, *map(failed_by_fault, unsaid)),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.faults import failed_by_fault, faults_of, told_faults
 from turncheck.comparison.model import FailedBy, GateResult, and_copies, number_of
 from turncheck.comparison.one_sided import has_results
 from turncheck.comparison.tally import NAMES, how_to_run, misunderstood_story, tallies
@@ -29,8 +30,11 @@ def judge_failed_tests(report: Report) -> GateResult:
     name = "test-failures"
     found = tallies(report)
     failed = tuple(cause for tally in found for cause in tally.failed)
-    if failed:
-        return GateResult(name=name, outcome="failed", reason=_failed(found), failed_by=failed)
+    faults = faults_of(report, NAMES)
+    if failed or faults:
+        reasons = [*([_failed(found)] if failed else []), *([told_faults(faults)] if faults else [])]
+        causes = (*failed, *map(failed_by_fault, faults))
+        return GateResult(name=name, outcome="failed", reason="; ".join(reasons), failed_by=causes)
     if not found:
         return GateResult(name=name, outcome="not judged", reason="no stories, end-to-end or batch cases were run")
     if any(tally.none_ran for tally in found):
@@ -158,7 +162,9 @@ def judge_something_was_tested(report: Report) -> GateResult:
     sentences = [count(report.nlu.examples, "sentence")] if report.nlu and report.nlu.examples else []
     if tested := [*sentences, *(tally.counted(tally.ran) for tally in found if tally.ran)]:
         return GateResult(name=name, outcome="passed", reason=f"tested: {', '.join(tested)}")
-    reasons = tuple(FailedBy(what=f"{s.evaluation} was skipped: {s.reason}") for s in report.skipped)
+    reasons = tuple(
+        FailedBy(what=f"{s.evaluation} was skipped: {s.reason}", location=s.location) for s in report.skipped
+    )
     reasons += tuple(cause for tally in found for cause in tally.not_run)
     return GateResult(name=name, outcome="failed", reason="nothing was tested", failed_by=reasons)
 

@@ -104,11 +104,16 @@ def _read_project(
 
 def read_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding, ...]]:
     """Read NLU data from files and folders, such as those of ``--nlu``; locations are relative to ``root``."""
+    return read_nlu_files(paths, root)[:2]
+
+
+def read_nlu_files(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding, ...], tuple[ProjectFile, ...]]:
+    """Do the same, and return the files, too."""
     folder = ProjectFolder(root)
     with _collector_paused():
         files = _supported(folder, data_files(folder, _existing(folder, paths)))
         nlu, findings = nlu_from_files(folder, files)
-    return nlu, _in_order((*folder.findings, *findings))
+    return nlu, _in_order((*folder.findings, *findings)), tuple(files)
 
 
 def read_nlu_responses(paths: Iterable[Path], root: Path) -> Mapping[str, Response]:
@@ -123,10 +128,17 @@ def read_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], 
 
     No schema is held against these files: the reader itself looks for keys that nobody knows.
     """
+    return read_story_files(paths, root)[:2]
+
+
+def read_story_files(
+    paths: Iterable[Path], root: Path
+) -> tuple[tuple[Story, ...], tuple[Finding, ...], tuple[ProjectFile, ...]]:
+    """Do the same, and return the files, too."""
     folder = ProjectFolder(root)
     files = _supported(folder, data_files(folder, _existing(folder, paths)))
     stories, findings = stories_from_files(files, checks_keys=True)
-    return stories, _in_order((*folder.findings, *findings))
+    return stories, _in_order((*folder.findings, *findings)), tuple(files)
 
 
 @contextmanager

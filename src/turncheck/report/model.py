@@ -241,6 +241,8 @@ class Skipped(Part, frozen=True, kw_only=True):
     """An evaluation that did not run, and why. ``no_tests``: because nothing is there to test.
 
     ``part``: it did run, but without this part of its tests.
+    ``fault``: because something must be mended first, where it can be said at ``location``: a file that cannot be read,
+    a pipeline that cannot be trained. Gates take it for a failure.
     """
 
     evaluation: Evaluation
@@ -251,6 +253,10 @@ class Skipped(Part, frozen=True, kw_only=True):
     """Whether that is because there is nothing to test."""
     part: bool = False
     """Whether only a part of its tests was left out."""
+    fault: bool = False
+    """Whether something must be mended first: a file that cannot be read, a pipeline that cannot be trained."""
+    location: Location | None = None
+    """Where that can be mended, as far as it is known."""
 
 
 class GateSettings(Part, frozen=True, kw_only=True):

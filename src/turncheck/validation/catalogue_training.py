@@ -13,6 +13,27 @@ EXAMPLES = (
         matters_always=True,
     ),
     _check(
+        "keyword-not-regex",
+        "error",
+        "A sentence is no keyword, since it is not a regular expression",
+        "`KeywordIntentClassifier` takes each training sentence for the body of a regular expression, and training ends"
+        " with an error at this one. Write the sentence without the character, or a backslash before it, or use another"
+        " classifier.",
+        "- intent: handoff\n  examples: |\n    - i want human :(",
+        "- intent: handoff\n  examples: |\n    - i want human",
+        matters_always=True,
+    ),
+    _check(
+        "training-refused",
+        "error",
+        "The assistant cannot be trained, or its tests cannot be run",
+        "What is told happened in `run`, when a part of the assistant was trained or a test was to begin; `data validate`"
+        " trains nothing. What needs that part is not judged, and the run fails.",
+        "pipeline:\n- name: WhitespaceTokenizer\n- name: LogisticRegressionClassifier",
+        "pipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer\n- name: LogisticRegressionClassifier",
+        matters_always=True,
+    ),
+    _check(
         "regex-backtracks",
         "warning",
         "A regular expression can take endless time",
@@ -44,6 +65,18 @@ EXAMPLES = (
         "- I want [pizzas](dish)",
         matters_always=True,
         needs=("config",),
+    ),
+    _check(
+        "annotation-broken",
+        "error",
+        "An annotation is not written as one",
+        "A bracket is missing, is too much, or stands apart: Rasa reads all of it as plain text without a word, brackets"
+        ' included, and the entity is lost. Write `[text](entity)` or `[text]{"entity": "name"}` without a space between'
+        " the two. An end-to-end test case knows no annotations: its text is sent as it is. Brackets that are meant as such"
+        " are left alone, unless they look the same.",
+        "- I want a [big](size pizza\n- I want a [big] (size) pizza",
+        "- I want a [big](size) pizza",
+        matters_always=True,
     ),
     _check(
         "example-duplicate",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project, Synonym
     from turncheck.project.yaml_positions import YamlNode
     from turncheck.validation.facts import Facts
+    from turncheck.validation.schema_rules import Fault
 
 _BEFORE_RELEASE: Final = re.compile(r"(?:a|b|c|rc|alpha|beta|pre|preview|dev)[-_.]?\d*['\"]*\s*$", re.IGNORECASE)
 _IMPORTERS: Final = frozenset({"RasaFileImporter", "MultiProjectImporter"})
@@ -72,17 +73,32 @@ def is_domain_file(project: Project, file: ProjectFile) -> bool:
 
 
 def _schema_faults(file: ProjectFile, root: YamlNode) -> Iterator[Finding]:
+    for fault in _faults_by_schema(file, root):
+        place = f" (at {fault.path})" if fault.path else ""
+        near = suggestion(fault.unknown, fault.keys) if fault.unknown else ""
+        finding = found("schema-violation", f"In '{file.path}' {fault.message}{place}.", fault.location, near)
+        yield replace(finding, hint=fault.remedy)
+
+
+def lost_by_schema(file: ProjectFile) -> list[Finding]:
+    """Return what stands in a file and is not read: unknown keys, values of another type, components without a name."""
+    document = file.document
+    if document is None or document.root is None or document.findings or file.is_json:
+        return []
+    losing = {
+        fault.location for fault in _faults_by_schema(file, document.root) if fault.loses or file.role == "config"
+    }
+    return [finding for finding in _schema_faults(file, document.root) if finding.location in losing] if losing else []
+
+
+def _faults_by_schema(file: ProjectFile, root: YamlNode) -> Iterator[Fault]:
     rules = {
         "domain": [schemas.DOMAIN],
         "config": [schemas.CONFIG],
         "data": [schemas.NLU] * file.has_nlu + [schemas.STORIES] * file.has_stories,
     }
     for rule in rules.get(file.role, ()):
-        for fault in faults_of(root, rule):
-            place = f" (at {fault.path})" if fault.path else ""
-            near = suggestion(fault.unknown, fault.keys) if fault.unknown else ""
-            finding = found("schema-violation", f"In '{file.path}' {fault.message}{place}.", fault.location, near)
-            yield replace(finding, hint=fault.remedy)
+        yield from faults_of(root, rule)
 
 
 def _version(root: YamlMapping) -> Iterator[Finding]:

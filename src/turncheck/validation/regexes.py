@@ -44,6 +44,25 @@ def check_regexes(facts: Facts) -> Iterator[Finding]:
         yield from check_pattern(regex.pattern, f"the regex '{regex.name}'", regex.location, flags)
 
 
+def check_keywords(facts: Facts) -> Iterator[Finding]:
+    """Training sentences that are not regular expressions, for a pipeline that takes them for the bodies of such."""
+    for example in facts.project.nlu.examples:
+        if not example.base_intent or example.text.isalnum():
+            continue
+        problem = keyword_problem(example.text)
+        if problem is not None:
+            message = f"'{shown(example.text)}' is a keyword, and not a regular expression: {problem}."
+            yield found("keyword-not-regex", message, example.location)
+
+
+def keyword_problem(text: str) -> str | None:
+    """Return why a sentence is not the body of a regular expression, or ``None``, also for one too large to look at."""
+    try:
+        return compile_problem(rf"\b{text}\b")
+    except PatternTooLargeError:
+        return None
+
+
 def _flags_of_matching(config: Config) -> Sequence[int]:
     """The flags with which the components of the pipeline match the regexes of the NLU data."""
     ignores_case = {

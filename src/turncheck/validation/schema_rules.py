@@ -84,6 +84,11 @@ class Fault:
         return f"{self.what} is neither {' nor '.join(self.wanted)}"
 
     @property
+    def loses(self) -> bool:
+        """Whether something is written there that is not read, rather than something missing or out of range."""
+        return self.unknown is not None or bool(self.wanted)
+
+    @property
     def remedy(self) -> str:
         """What to do about it."""
         known = ", ".join(f"'{key}'" for key in self.keys)

@@ -12,6 +12,7 @@ from turncheck.location import Location
 from turncheck.project.model import SessionConfig
 from turncheck.validation import configuration as config
 from turncheck.validation import conflicts, dialogues, examples, leakage, loading, references, similarity
+from turncheck.validation.annotation_slips import check_annotation_slips
 from turncheck.validation.findings import found
 from turncheck.validation.incomplete import standing
 from turncheck.validation.test_names import check_test_names
@@ -85,6 +86,15 @@ def _check_regexes(facts: Facts) -> Iterable[Finding]:
     return check_regexes(facts)
 
 
+def _check_keywords(facts: Facts) -> Iterable[Finding]:
+    pipeline = facts.project.config.pipeline or ()
+    if not any(component.name.endswith("KeywordIntentClassifier") for component in pipeline):
+        return ()
+    from turncheck.validation.regexes import check_keywords  # noqa: PLC0415 - see above
+
+    return check_keywords(facts)
+
+
 RASA_STAGES: Final = (
     Stage(_with_data, (check_emptiness,)),
     Stage(
@@ -126,10 +136,12 @@ OWN_STAGES: Final = (
         (
             config.check_selectors,
             _check_regexes,
+            _check_keywords,
             similarity.check_similar_examples,
             similarity.check_templates,
             examples.check_repeated_in_intent,
             examples.check_alignment,
+            check_annotation_slips,
             examples.check_balance,
             examples.check_values,
             examples.check_synonyms,

@@ -166,11 +166,13 @@ class KeywordIntentClassifier:
             if intents.setdefault(example.text, intent) != intent:
                 ambiguous.add(example.text)
             try:
-                patterns[example.text] = re.compile(rf"\b{example.text}\b", flags)
-            except re.error as error:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", FutureWarning)  # Python's own notes on style
+                    patterns[example.text] = re.compile(rf"\b{example.text}\b", flags)
+            except (re.error, OverflowError, RecursionError) as error:
                 raise UserError(
                     "KeywordIntentClassifier takes training texts as regular expressions, and "
-                    f"{example.text!r} is none: {error}",
+                    f"{example.text!r} is not one: {error}",
                     location=example.location,
                 ) from None
         kept = {text: intent for text, intent in intents.items() if text not in ambiguous}

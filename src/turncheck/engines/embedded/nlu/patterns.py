@@ -55,7 +55,7 @@ def collect_patterns(
             if only is None or regex.name in only:
                 try:
                     found.append(NamedPattern(regex.name, re.compile(regex.pattern, flags)))
-                except re.error as error:
+                except (re.error, OverflowError, RecursionError) as error:
                     raise UserError(
                         f"the regex {regex.name!r} is not a regular expression: {error}", location=regex.location
                     ) from None

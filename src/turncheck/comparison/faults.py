@@ -1,0 +1,48 @@
+"""Evaluations that could not be run because of a fault: no success, whatever the gates are set to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.model import FailedBy, GateResult
+from turncheck.report.model import EVALUATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from turncheck.report.model import Report, Skipped
+
+
+def faults_of(report: Report, evaluations: Iterable[str] = EVALUATIONS) -> tuple[Skipped, ...]:
+    """Return those of these evaluations that did not run because of a fault in the project."""
+    asked = frozenset(evaluations)
+    return tuple(skipped for skipped in report.skipped if skipped.fault and skipped.evaluation in asked)
+
+
+def judge_could_be_run(faults: Sequence[Skipped]) -> GateResult:
+    """What cannot be read or trained whole is not judged by half, and is no success either."""
+    return GateResult(
+        name="could-be-run",
+        outcome="failed",
+        reason=told_faults(faults),
+        failed_by=tuple(map(failed_by_fault, faults)),
+    )
+
+
+def told_faults(faults: Sequence[Skipped]) -> str:
+    """``nlu and core could not be run, e2e could not be run whole``."""
+    wholly = _names([skipped.evaluation for skipped in faults if not skipped.part])
+    partly = _names([skipped.evaluation for skipped in faults if skipped.part])
+    told = [f"{wholly} could not be run"] if wholly else []
+    return ", ".join([*told, *([f"{partly} could not be run whole"] if partly else [])])
+
+
+def _names(evaluations: Iterable[str]) -> str:
+    *others, last = dict.fromkeys(evaluations) or [""]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def failed_by_fault(skipped: Skipped) -> FailedBy:
+    """Say why it was not run, and where that can be mended."""
+    how = "not run whole" if skipped.part else "not run"
+    return FailedBy(what=f"{skipped.evaluation} was {how}: {skipped.reason}", location=skipped.location)

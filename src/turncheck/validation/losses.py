@@ -1,0 +1,111 @@
+"""What of a project is lost because it cannot be read: nothing that needs a part of which something is lost is judged.
+
+Rasa refuses to train on such files. What it refuses though all of it could be read here (a slot without mappings, an
+intent that is listed twice) is an error in the data, and no reason to judge nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from turncheck.finding import Finding
+from turncheck.location import Location
+from turncheck.validation.loading import lost_by_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from turncheck.project.files import ProjectFile
+    from turncheck.project.model import Project
+
+PARTS: Final[Mapping[str, str]] = {
+    "domain": "the domain",
+    "nlu": "the NLU data",
+    "responses": "the responses",
+    "stories": "the stories and rules",
+    "sentences": "the sentences of the stories",
+    "config": "the configuration",
+    "endpoints": "the endpoints",
+}
+"""The parts of a project, as a sentence calls them. ``sentences``: what users say in stories, which NLU learns from."""
+
+NLU_PARTS: Final = frozenset({"nlu", "config"})
+"""What language understanding is trained on; where stories are trained, too, their sentences are added."""
+DIALOGUE_PARTS: Final = frozenset({"domain", "nlu", "responses", "stories", "config"})
+"""What policies are trained on: NLU data and responses name intents and actions that stories use."""
+
+_ABSENT: Final = {"domain-not-found": "domain", "config-not-found": "config", "domain-file-unread": "domain"}
+_UNREAD_JSON: Final = "format-not-read"
+
+
+def losses(project: Project) -> dict[str, Finding]:
+    """Return, for each part of which something is lost, the first finding that says what and where."""
+    lost: dict[str, Finding] = {}
+    for part, finding in sorted(_all_losses(project), key=lambda loss: loss[1].location.sort_key):
+        lost.setdefault(part, finding)
+    return lost
+
+
+def first_loss(project: Project, parts: AbstractSet[str]) -> tuple[str, Finding] | None:
+    """Return the first of these parts (in the order of :data:`PARTS`) of which something is lost, and the finding."""
+    lost = losses(project)
+    return next(((part, lost[part]) for part in PARTS if part in parts and part in lost), None)
+
+
+def reason_of_loss(part: str, finding: Finding) -> str:
+    """Say why what needs this part is not judged: what cannot be read, and where."""
+    if finding.code.endswith("-not-found"):
+        return finding.message.rstrip(".")
+    return f"{PARTS[part]} cannot be read whole: {finding.location}: {finding.message.rstrip('.')}"
+
+
+def losses_of_tests(findings: Iterable[Finding], files: Iterable[ProjectFile]) -> tuple[Finding, ...]:
+    """Return what was found in test files, with what of them is lost beyond what the reader said, by place.
+
+    A file of a version that is too high, which Rasa passes by, is a fault here: its tests would be lost.
+    """
+    read = [replace(one, severity="error") if one.code == "version-too-high" else one for one in findings]
+    said = {(finding.location.path, finding.location.line) for finding in read if finding.severity == "error"}
+    ours = [one for file in files for one in lost_by_schema(file) if (one.location.path, one.location.line) not in said]
+    return tuple(sorted((*read, *ours), key=lambda finding: finding.location.sort_key))
+
+
+def _all_losses(project: Project) -> Iterator[tuple[str, Finding]]:
+    faults: dict[str, list[Finding]] = {}
+    for finding in project.findings:
+        if finding.code in _ABSENT:
+            yield _ABSENT[finding.code], finding
+        elif finding.code == _UNREAD_JSON and finding.location.path.endswith(".json"):
+            yield "nlu", finding
+        elif finding.severity == "error":
+            faults.setdefault(finding.location.path, []).append(finding)
+    for file in project.files:
+        for finding in _lost_of(file, faults.get(file.path, ())):
+            yield from ((part, finding) for part in _parts_of(file))
+
+
+def _lost_of(file: ProjectFile, faults: Iterable[Finding]) -> list[Finding]:
+    """Return what is lost of one file: what the reader could not read, and what is neither of a known key nor type.
+
+    About types Rasa's schemas have the last word where there is one.
+    """
+    has_schema = file.role != "endpoints" and file.document is not None and file.document.root is not None
+    lost = [fault for fault in faults if not has_schema or fault.code != "schema-violation"] + lost_by_schema(file)
+    if file.document is None and not lost:
+        return [Finding("file-unreadable", "error", f"'{file.path}' cannot be read.", Location(file.path, 1, 1))]
+    return lost
+
+
+def _parts_of(file: ProjectFile) -> Iterator[str]:
+    if file.role != "data":
+        yield file.role
+    if file.has_nlu:
+        yield "nlu"
+    if file.role == "data" and "responses" in file.kinds:
+        yield "responses"
+    if file.has_stories:
+        yield "stories"
+        if file.document is None or "user:" in file.document.source.text:
+            yield "sentences"

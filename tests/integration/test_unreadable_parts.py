@@ -1,0 +1,282 @@
+"""A project of which a part cannot be read or trained is not judged by half, by no command, and is no success."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turncheck.cli import run_command_line
+
+PROJECT = {
+    "config.yml": """
+recipe: default.v1
+assistant_id: bot
+language: en
+pipeline:
+- name: WhitespaceTokenizer
+- name: KeywordIntentClassifier
+policies:
+- name: MemoizationPolicy
+""",
+    "domain.yml": """
+version: "3.1"
+intents: [greet, bye]
+responses:
+  utter_hi: [{text: hi}]
+""",
+    "data/nlu.yml": """
+version: "3.1"
+nlu:
+- intent: greet
+  examples: |
+    - hello
+    - good day
+- intent: bye
+  examples: |
+    - see you
+    - so long
+""",
+    "data/stories.yml": """
+version: "3.1"
+stories:
+- story: greets
+  steps:
+  - intent: greet
+  - action: utter_hi
+- story: leaves
+  steps:
+  - intent: bye
+  - action: utter_bye
+""",
+    "data/responses.yml": """
+version: "3.1"
+responses:
+  utter_bye:
+  - text: bye
+""",
+    "tests/test_stories.yml": """
+version: "3.1"
+stories:
+- story: greeting
+  steps:
+  - user: hello
+    intent: greet
+  - action: utter_hi
+- story: leaving
+  steps:
+  - user: see you
+    intent: bye
+  - action: utter_bye
+""",
+    "tests/nlu.yml": """
+version: "3.1"
+nlu:
+- intent: greet
+  examples: |
+    - oh hello
+- intent: bye
+  examples: |
+    - well so long
+""",
+    "tests/e2e_test_cases.yml": """
+test_cases:
+- test_case: greets
+  steps:
+  - user: hello
+  - utter: utter_hi
+""",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, content in PROJECT.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def change(project: Path, name: str, old: str, new: str) -> None:
+    content = (project / name).read_text()
+    assert old in content
+    (project / name).write_text(content.replace(old, new, 1))
+
+
+def run(*flags: str) -> tuple[int, dict[str, Any], dict[str, Any]]:
+    exit_code = run_command_line(["run", "--baseline", "none", "-q", *flags])
+    report, verdict = (json.loads(Path("results", name).read_text()) for name in ("report.json", "verdict.json"))
+    return exit_code, {entry["evaluation"]: entry for entry in report["skipped"]}, verdict
+
+
+ALL = {"nlu", "core", "e2e"}
+FAULTS = [
+    # What, where the fault is said to be, and what is not judged because of it.
+    ("data/nlu.yml", "    - good day", "   - good day", "data/nlu.yml:7", ALL),
+    ("data/nlu.yml", "  examples: |\n    - see", "  exampels: |\n    - see", "data/nlu.yml:9", ALL),
+    ("data/nlu.yml", "so long", 'so [long]{"entity": 1}', "data/nlu.yml:11", ALL),
+    ("data/nlu.yml", "- intent: bye", "- intent: [bye]", "data/nlu.yml:8", ALL),
+    ("data/stories.yml", "  - action: utter_bye", " - action: utter_bye", "data/stories.yml:11", {"core", "e2e"}),
+    ("data/stories.yml", "  - action: utter_bye", "  - acton: utter_bye", "data/stories.yml:11", {"core", "e2e"}),
+    ("data/stories.yml", "  - intent: bye", "  - intent: bye\n   user: so", "data/stories.yml:11", ALL),
+    ("domain.yml", "  utter_hi: [{text: hi}]", "  utter_hi: [{text: hi}", "domain.yml:", {"core", "e2e"}),
+    ("domain.yml", "intents: [greet, bye]", "intents: {greet: bye}", "domain.yml:3", {"core", "e2e"}),
+    ("data/responses.yml", "  - text: bye", "  - txt: bye", "data/responses.yml:5", ALL),
+    ("data/responses.yml", "  - text: bye", " - text: bye\n  x", "data/responses.yml:", ALL),
+    ("config.yml", "- name: KeywordIntentClassifier", " - name: KeywordIntentClassifier", "config.yml:7", ALL),
+    ("config.yml", "- name: KeywordIntentClassifier", "- nam: KeywordIntentClassifier", "config.yml:7", ALL),
+    ("tests/nlu.yml", "- intent: bye\n", "- intnt: bye\n", "tests/nlu.yml:7", {"nlu"}),
+    ("tests/nlu.yml", '"3.1"', '"4.0"', "tests/nlu.yml:2", {"nlu"}),
+    ("tests/test_stories.yml", "    intent: bye", "   intent: bye", "tests/test_stories.yml:12", {"core"}),
+    (
+        "tests/test_stories.yml",
+        "    intent: bye",
+        "    intent: bye\n    entites: []",
+        "tests/test_stories.yml:13",
+        {"core"},
+    ),
+    ("tests/test_stories.yml", "- story: leaving", "- stry: leaving", "tests/test_stories.yml:9", {"core"}),
+    ("tests/e2e_test_cases.yml", "  - utter", " - utter", "tests/e2e_test_cases.yml:", {"e2e"}),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_run_skips_what_needs_the_part_says_where_and_fails(
+    project: Path, fault: tuple[str, str, str, str, set[str]]
+) -> None:
+    name, old, new, place, unjudged = fault
+    change(project, name, old, new)
+    exit_code, skipped, verdict = run()
+    assert set(skipped) == unjudged
+    assert exit_code == 1
+    gates = {gate["name"]: gate for gate in verdict["gates"]}
+    for entry in skipped.values():
+        assert place in entry["reason"], entry["reason"]
+        assert entry["fault"]
+        assert f"{entry['location']['path']}:{entry['location']['line']}".startswith(place.rstrip(":"))
+    assert {gates[gate]["outcome"] for gate in ("could-be-run", "errors")} == {"failed"}
+    if unjudged & {"core", "e2e"}:
+        assert gates["test-failures"]["outcome"] == "failed"
+        assert "could not be run" in gates["test-failures"]["reason"]
+
+
+@pytest.mark.parametrize(
+    "flags", [["--fail-on", "none"], ["--fail-on", "test-failures"], ["--evaluations", "nlu,core"]]
+)
+def test_no_choice_of_gates_lets_a_half_read_project_pass(project: Path, flags: list[str]) -> None:
+    change(project, "data/nlu.yml", "    - good day", "   - good day")
+    exit_code, _, verdict = run(*flags)
+    assert exit_code == 1
+    assert next(gate for gate in verdict["gates"] if gate["name"] == "could-be-run")["outcome"] == "failed"
+
+
+def test_what_is_whole_is_judged_though_the_data_have_errors(project: Path) -> None:
+    change(project, "domain.yml", "intents: [greet, bye]", "intents: [greet, bye, greet]")
+    change(
+        project, "data/stories.yml", "- story: greets", "- story: other\n  steps:\n  - intent: greeet\n- story: greets"
+    )
+    exit_code, skipped, verdict = run()
+    assert not skipped
+    assert exit_code == 1
+    assert {gate["name"] for gate in verdict["gates"] if gate["outcome"] == "failed"} == {"errors"}
+
+
+def test_a_file_of_a_domain_folder_that_rasa_passes_by_is_missed_all_the_same(project: Path) -> None:
+    (project / "domain").mkdir()
+    (project / "domain.yml").rename(project / "domain" / "a.yml")
+    (project / "domain" / "b.yml").write_text("responses:\n  utter_more: [{text: more}\n")
+    exit_code, skipped, _ = run()
+    assert set(skipped) == {"core", "e2e"}
+    assert "domain/b.yml:" in skipped["core"]["reason"]
+    assert exit_code == 1
+
+
+COMMANDS = {
+    "test nlu": ["test", "nlu", "--no-plot"],
+    "test nlu in folds": ["test", "nlu", "--no-plot", "--cross-validation", "-f", "2"],
+    "test core": ["test", "core", "--no-plot"],
+    "test core, end to end": ["test", "core", "--e2e", "--no-plot"],
+    "test e2e": ["test", "e2e"],
+    "train": ["train"],
+    "parse": ["parse", "hello"],
+    "shell": ["shell"],
+}
+TRAINED = [fault for fault in FAULTS if not fault[0].startswith("tests/")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("fault", TRAINED)
+def test_no_command_trains_on_half(
+    project: Path, capsys: pytest.CaptureFixture[str], command: str, fault: tuple[str, str, str, str, set[str]]
+) -> None:
+    name, old, new, place, unjudged = fault
+    change(project, name, old, new)
+    needs = {"nlu"} if "nlu" in command or command == "parse" else {"core"}
+    exit_code = run_command_line(COMMANDS[command])
+    said = capsys.readouterr().err
+    if needs & unjudged and not (command == "test nlu in folds" and name == "data/stories.yml"):
+        assert exit_code in ({1, 2} if command == "train" else {2})
+        assert place in said
+    else:
+        assert exit_code == 0
+    assert not list(project.glob("models/*")) or exit_code == 0
+
+
+@pytest.mark.parametrize("fault", FAULTS[13:])
+def test_half_of_a_test_file_is_not_run(
+    project: Path, capsys: pytest.CaptureFixture[str], fault: tuple[str, str, str, str, set[str]]
+) -> None:
+    name, old, new, place, (evaluation,) = fault
+    change(project, name, old, new)
+    assert run_command_line(["test", evaluation, *(["--nlu", name] if evaluation == "nlu" else [])]) == 2
+    assert place in capsys.readouterr().err
+
+
+UNTRAINABLE = [
+    ("data/nlu.yml", "good day", "good day :(", "data/nlu.yml:7", "keyword-not-regex"),
+    ("config.yml", "KeywordIntentClassifier", "LogisticRegressionClassifier", "config.yml:7", "training-refused"),
+    ("config.yml", "WhitespaceTokenizer", "WhitespaceTokenizer\n  token_pattern: '['", "config.yml:7", "regex-invalid"),
+    (
+        "config.yml",
+        "- name: Keyword",
+        "- name: WhitespaceTokenizer\n- name: Keyword",
+        "config.yml:7",
+        "training-refused",
+    ),
+    ("config.yml", "KeywordIntentClassifier", "KeywordIntentClasifier", "config.yml:7", "component-unknown"),
+]
+
+
+@pytest.mark.parametrize("fault", UNTRAINABLE)
+def test_a_pipeline_that_cannot_be_trained_is_an_error_at_its_place(
+    project: Path, fault: tuple[str, str, str, str, str]
+) -> None:
+    name, old, new, place, code = fault
+    change(project, name, old, new)
+    exit_code, skipped, verdict = run()
+    assert {"nlu", "core"} <= set(skipped)
+    assert exit_code == 1
+    gates = {gate["name"]: gate for gate in verdict["gates"]}
+    assert {gates[gate]["outcome"] for gate in ("could-be-run", "errors", "test-failures")} == {"failed"}
+    assert "could not be run" in gates["test-failures"]["reason"]
+    findings = json.loads(Path("results/report.json").read_text())["validation"]["findings"]
+    errors = [
+        (f"{one['location']['path']}:{one['location']['line']}", one["code"])
+        for one in findings
+        if one["severity"] == "error"
+    ]
+    assert (place, code) in errors
+    assert len(errors) == 1 or code == "regex-invalid", "it is said once"
+
+
+def test_without_validation_the_gates_say_what_could_not_be_trained(project: Path) -> None:
+    change(project, "data/nlu.yml", "good day", "good day :(")
+    exit_code, _, verdict = run("--evaluations", "nlu", "core")
+    gates = {gate["name"]: gate for gate in verdict["gates"]}
+    assert exit_code == 1
+    assert gates["errors"]["outcome"] == "failed"
+    assert gates["errors"]["failed_by"][0]["location"] == {"path": "data/nlu.yml", "line": 7, "column": 7}
+    assert gates["something-was-tested"]["outcome"] == "failed"

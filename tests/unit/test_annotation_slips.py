@@ -1,0 +1,125 @@
+"""What is meant as an annotation and not read as one; and brackets that are meant as such."""
+
+from pathlib import Path
+
+import pytest
+
+from turncheck.project.annotations import parse_annotations
+from turncheck.project.reader import read_nlu, read_project, read_stories
+from turncheck.validation.annotation_slips import slips_in, swallows
+from turncheck.validation.pipeline import validate
+from turncheck.validation.project_tests import ProjectTests
+
+NAMES = frozenset({"tamaño", "size", "city", "pickup time"})
+
+SLIPS = [
+    "quiero una [grande](tamaño",
+    "quiero una [grande]tamaño)",
+    "quiero una [grande] (tamaño)",
+    "quiero una [grande] (tamaño",
+    "quiero una [grande] tamaño)",
+    "quiero una grande](tamaño)",
+    "quiero una [grande(tamaño)",
+    "quiero una [grande(tamaño)]",
+    "quiero una (grande)[tamaño]",
+    "quiero una (grande)(tamaño)",
+    "quiero una [grande] [tamaño]",
+    "quiero una [grande]（tamaño）",
+    "quiero una [grande] (Tamaño:xl)",
+    "quiero una [grande]()",
+    "quiero una [](tamaño)",
+    "quiero una []()",
+    "quiero una [grande](:xl)",
+    'a [big]{"entity": "size"',
+    'a [big] {"entity": "size"}',
+    "a [big]{}",
+    'a [big][{"entity": "size"}',
+    'a big]{"entity": "size"}',
+    "a {big}(size)",
+    "a [[big]](size)",
+    "a [[big](size)](size)",
+    "a [big](size one from [Rome](city)",
+    "a [in [Rome](city)",
+    "at [six] (pickup time)",
+    "a [big](size) one and a [small](size",
+]
+
+NO_SLIPS = [
+    "quiero una [grande](tamaño)",
+    'a [big]{"entity": "size", "role": "x"} one',
+    'a [big][{"entity": "size"}, {"entity": "city"}] one',
+    "he said [sic] so",
+    "call me (maybe)",
+    "call me [later] (maybe)",
+    "([sic] he said so)",
+    "(see [1])",
+    "[1] (2) [3]",
+    "what is your size (in cm)?",
+    "my size :)",
+    "hello :-] (again)",
+    "fine [ok]:)",
+    "the array a[0] (of size n)",
+    "a size (city) map",
+    "{size}",
+    '/inform{"entity": "size"}',
+    "[unclosed",
+    "(unclosed",
+    "a ] b",
+]
+
+
+def is_slip(written: str) -> bool:
+    text, entities = parse_annotations(written)
+    return any(True for _ in slips_in(text, NAMES)) or any(swallows(text, entity) for entity in entities)
+
+
+@pytest.mark.parametrize("written", SLIPS)
+def test_a_slip_is_found(written: str) -> None:
+    assert is_slip(written)
+
+
+@pytest.mark.parametrize("written", NO_SLIPS)
+def test_ordinary_brackets_are_left_alone(written: str) -> None:
+    assert not is_slip(written)
+
+
+def test_a_long_line_of_brackets_takes_no_time() -> None:
+    for text in ("]a)" * 200_000, "[" * 500_000, "] (" * 200_000, "[a(" * 200_000, "](" * 200_000):
+        list(slips_in(text, NAMES))
+
+
+def write(folder: Path, name: str, content: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def test_slips_are_errors_of_a_run_and_notes_beside_rasa(tmp_path: Path) -> None:
+    write(tmp_path, "config.yml", "recipe: default.v1\nassistant_id: a\nlanguage: es\npipeline: []\npolicies: []\n")
+    write(tmp_path, "domain.yml", 'version: "3.1"\nintents: [pedir]\nentities: [tamaño]\n')
+    nlu = "nlu:\n- intent: pedir\n  examples: |\n    - una [grande](tamaño)\n    - la [grande] (tamaño) por favor\n"
+    write(tmp_path, "data/nlu.yml", nlu)
+    stories = write(
+        tmp_path,
+        "tests/test_stories.yml",
+        "stories:\n- story: s\n  steps:\n  - user: una [x](tamaño\n    intent: pedir\n",
+    )
+    sentences = write(tmp_path, "tests/nlu.yml", "nlu:\n- intent: pedir\n  examples: |\n    - una [x]tamaño)\n")
+    tests = ProjectTests(read_stories([stories], tmp_path)[0], read_nlu([sentences], tmp_path)[0].examples)
+    project = read_project(tmp_path)
+    found = validate(project, tests=tests)
+    slips = [finding for finding in found.findings if finding.code == "annotation-broken"]
+    assert [(str(slip.location), slip.severity) for slip in slips] == [
+        ("data/nlu.yml:5:10", "error"),
+        ("tests/nlu.yml:4:7", "error"),
+        ("tests/test_stories.yml:4:5", "error"),
+    ]
+    beside = validate(project, tests=tests, drop_in=True)
+    assert {finding.severity for finding in beside.findings if finding.code == "annotation-broken"} == {"info"}
+    effects = [
+        fails
+        for finding, fails in zip(beside.findings, beside.fails, strict=True)
+        if finding.code == "annotation-broken"
+    ]
+    assert set(effects) == {"never"}
