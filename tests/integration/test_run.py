@@ -217,11 +217,16 @@ RULES = 'version: "3.1"\nrules:\n- rule: a\n  steps:\n  - intent: greet\n'
 @pytest.mark.parametrize(
     ("path", "content", "evaluation", "reason"),
     [
-        ("tests/test_nlu.yml", BROKEN, "nlu", "its test file tests/test_nlu.yml cannot be read (see the findings)"),
-        ("tests/test_stories.yml", BROKEN.replace("nlu:", "stories:"), "core", "its test file tests/test_stories.yml"),
-        ("config.yml", None, "core", "the project has no config that could be read"),
-        ("config.yml", "- a\n", "nlu", "the project has no config that could be read"),
-        ("domain.yml", None, "core", "the project has no domain that could be read"),
+        (
+            "tests/test_nlu.yml",
+            BROKEN,
+            "nlu",
+            "its tests cannot be read whole: tests/test_nlu.yml:4:1: This is not YAML",
+        ),
+        ("tests/test_stories.yml", BROKEN.replace("nlu:", "stories:"), "core", "whole: tests/test_stories.yml:4:1: "),
+        ("config.yml", None, "core", "There is no configuration at 'config.yml'"),
+        ("config.yml", "- a\n", "nlu", "the configuration cannot be read whole: config.yml:1:1: "),
+        ("domain.yml", None, "core", "There is no domain at 'domain.yml'"),
         (
             "tests/test_stories.yml",
             'version: "3.1"\nrules:\n- rule: a\n  steps:\n  - intent: greet\n',

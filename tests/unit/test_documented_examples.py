@@ -94,6 +94,8 @@ PLACES: dict[str, list[Edit]] = {
     "class-imbalance": [(N, NLU.partition("nlu:\n")[2], HERE)],
     "intent-few-examples": [AT_END, intent("cancel_order")],
     "regex-invalid": [AT_END],
+    "keyword-not-regex": [AT_END, intent("handoff"), (C, "DIETClassifier", "KeywordIntentClassifier")],
+    "annotation-broken": [IN_BLOCK],
     "regex-backtracks": [AT_END],
     "annotation-misaligned": [IN_BLOCK],
     "example-duplicate": [(N, "    - hello there", f"    {HERE}\n    - hello there")],
@@ -262,6 +264,7 @@ def test_every_example_of_our_own_checks_is_tried() -> None:
         "test-story-in-training",
         "file-is-folder",
         "data-not-found",
+        "training-refused",
     }
     assert {check.code for check in OWN_CHECKS} == PLACES.keys() | elsewhere | {"hidden-by-load-error"}
     with_examples = {check.code for check in CHECKS.values() if check.wrong or check.right}

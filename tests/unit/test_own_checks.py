@@ -101,6 +101,11 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
     "type-unexpected": ([(D, "actions:", 'session_config:\n  session_expiration_time: "60"\nactions:')], D),
     "importers-ignored": ([(C, "", "importers:\n- name: my.Importer\n")], C),
     "regex-invalid": ([(N, "", "- regex: number\n  examples: |\n    - [0-9{5}\n")], "data/nlu.yml:22"),
+    "keyword-not-regex": (
+        [(C, "DIETClassifier", "KeywordIntentClassifier"), (N, "- hello there\n", "- hello there :(\n")],
+        "data/nlu.yml:5",
+    ),
+    "annotation-broken": ([(N, "[small](size)", "[small] (size)")], "data/nlu.yml:14"),
     "regex-backtracks": ([(N, "", "- regex: number\n  examples: |\n    - ([0-9]+)*x\n")], "data/nlu.yml:22"),
     "annotation-misaligned": ([(N, "[large](size) pizza", "[larg](size)e pizza")], "data/nlu.yml:13:17"),
     "example-duplicate": ([(N, "    - hello there\n", "    - hello there\n    - hello there\n")], "data/nlu.yml:6"),
@@ -201,6 +206,7 @@ ELSEWHERE = {
     "test-intent-undefined",
     "test-name-undefined",
     "test-entity-not-extractable",
+    "training-refused",  # test_unreadable_parts.py
 }
 
 
