@@ -19,9 +19,18 @@ from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.model import Comparison, Verdict, encode
 from turncheck.comparison.wording import change, figure
+from turncheck.location import Location
 from turncheck.render.markdown import render_comment
 from turncheck.report.codec import encode as encode_report
-from turncheck.report.model import GateSettings, Report
+from turncheck.report.model import (
+    ExpectedParse,
+    GateSettings,
+    Misunderstanding,
+    Report,
+    StoryParse,
+    StoryResult,
+    StoryStep,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +44,18 @@ _RULES = GateSettings(
 )
 _INTENTS = ("greet", "order", "bye")
 
-outcomes = st.lists(st.sampled_from(["right", "wrong", "absent"]), min_size=4, max_size=14)
+
+def misunderstood(name: str, text: str) -> StoryResult:
+    """A story that fails only because a sentence is understood otherwise than written."""
+    place = Location("tests/test_stories.yml", 7, 5)
+    heard = StoryStep(kind="intent", expected="greet", predicted="bye", passed=False, text=text, location=place)
+    sentence = Misunderstanding(
+        text=text, location=place, expected=ExpectedParse(intent="greet"), predicted=StoryParse(intent="bye")
+    )
+    fine = story(name, "utter_a")
+    return msgspec.structs.replace(
+        fine, passed=False, steps=(heard, *fine.steps), as_written=True, misunderstood=(sentence,)
+    )
 
 
 @st.composite
@@ -56,6 +76,7 @@ def reports(draw: st.DrawFn, commit: str) -> Report:
         story(f"story {'abcdefghijklmnop'[i]}", f"utter_{'abc'[i % 3]}" + ("!utter_x" if wrong else ""), line=i + 1)
         for i, wrong in present(14)
     ]
+    stories += [misunderstood(f"heard {'abcdef'[i]}", draw(st.sampled_from("xyz"))) for i, wrong in present(5) if wrong]
     copies = draw(st.integers(0, 3)) if stories else 0
     stories += [msgspec.structs.replace(stories[0], name=f"copy {'abc'[i]}", duplicate=True) for i in range(copies)]
     severities = st.sampled_from(["error", "warning", "info"])
