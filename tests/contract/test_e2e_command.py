@@ -199,7 +199,7 @@ def test_a_failed_case_ends_with_1_and_shows_its_difference(project: Path, capsy
         (["tests/e2e_test_cases.yml::gretes"], "Did you mean 'greets'?"),
         (["--domain", "missing.yml"], "'missing.yml' of --domain does not exist"),
         (["--action-endpoint", "nowhere"], "not an address of an action server"),
-        (["--repeat", "0"], "--repeat: expected a whole number, at least 1, not '0'"),
+        (["--repeat", "0"], "--repeat: expected a whole number, at least 1 and at most 10000, not '0'"),
         (["--timeout", "soon"], "expected a number of seconds above 0, not 'soon'"),
     ],
 )

