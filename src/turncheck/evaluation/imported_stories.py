@@ -12,6 +12,7 @@ from turncheck.errors import UserError
 from turncheck.evaluation.imported_shapes import figure
 from turncheck.evaluation.misunderstood import span_written
 from turncheck.location import Location
+from turncheck.plurals import count
 from turncheck.project.annotations import AnnotationError, parse_annotations
 from turncheck.project.model import UserStep
 from turncheck.project.yaml_positions import YamlMapping, YamlSequence, parse_yaml
@@ -88,6 +89,9 @@ def import_core(
     )
     remarks += [NO_ERRORS] if failed is None and conversations.get("correct") != conversations.get("total") else []
     stories = (*results, *_unnamed(report, failed, passed, results))
+    if unknown := sum(story.as_written is None for story in stories):
+        which = f"the dialogue of {count(unknown, 'failed story', 'failed stories')}"
+        remarks.append(f"Whether {which} passes as written is not known: Rasa's files do not list the steps.")
     return Core(
         stories=stories,
         as_written=_as_written(stories),
