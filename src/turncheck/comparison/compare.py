@@ -40,6 +40,7 @@ from turncheck.comparison.model import (
     SettingChange,
 )
 from turncheck.comparison.one_sided import base_lacks, lost, still_there
+from turncheck.comparison.renames import renamed_names, with_new_names
 from turncheck.plurals import count
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     examples = _explained(changed_cases(intents), explainer)
     told = changed_tests(tests["core"])
     new_findings, gone_findings = changed_findings(base, head)
+    renamed = renamed_names(base, head)
     return Comparison(
         baseline=used,
         warnings=_differences(base, head),
@@ -143,13 +145,14 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         base_lacks=base_lacks(base, head, tests),
         lost=lost(base, head),
         unlisted=has_unlisted(base, head),
-        new_findings=new_findings,
+        new_findings=with_new_names(new_findings, renamed),
         gone_findings=gone_findings,
         intents=changed_names(base, head, "intents"),
         entity_types=changed_names(base, head, "entities"),
         collisions=collisions(examples.newly_failing, examples.better, explainer),
         misunderstood=misunderstood_sentences(told.newly_misunderstood, explainer),
         changed_items=items,
+        renamed=renamed,
     )
 
 

@@ -23,6 +23,7 @@ from turncheck.comparison.gates_on_tests import (
 from turncheck.comparison.gone_tests import GONE_TESTS, judge_gone_tests
 from turncheck.comparison.metric_gates import judge_regression, judge_threshold
 from turncheck.comparison.model import FailedBy, GateResult, Verdict
+from turncheck.comparison.renames import message_of
 from turncheck.comparison.summary import reservation, summarize
 from turncheck.comparison.wording import count
 
@@ -78,9 +79,9 @@ def _gates(report: Report, comparison: Comparison | None, rules: GateRules, plac
     if faults := faults_of(report):
         yield judge_could_be_run(faults)
     if "errors" in rules.fail_on:
-        yield _no_findings(report, "error", "errors")
+        yield _no_findings(report, comparison, "error", "errors")
     if rules.fail_on_warnings:
-        yield _no_findings(report, "warning", "fail-on-warnings")
+        yield _no_findings(report, comparison, "warning", "fail-on-warnings")
     if "test-failures" in rules.fail_on:
         yield judge_failed_tests(report)
     if "new-failures" in rules.fail_on:
@@ -105,7 +106,7 @@ def _gone_tests(report: Report, comparison: Comparison | None, rules: GateRules)
             yield judge_gone_tests(report, comparison, rules.accept_gone)
 
 
-def _no_findings(report: Report, severity: str, name: str) -> GateResult:
+def _no_findings(report: Report, comparison: Comparison | None, severity: str, name: str) -> GateResult:
     """Findings of this severity; what could not be run is an error, too, where no finding says it at its place."""
     found = [one for one in report.validation.findings if one.severity == severity] if report.validation else []
     places = {finding.location for finding in found}
@@ -115,8 +116,11 @@ def _no_findings(report: Report, severity: str, name: str) -> GateResult:
         return GateResult(name=name, outcome="not judged", reason=skipped or "it had nothing to judge")
     if not found and not unsaid:
         return GateResult(name=name, outcome="passed", reason=f"no {severity}s in the data")
+    renamed = comparison.renamed if comparison else ()
     failed_by = tuple(
-        FailedBy(what=f"{finding.code}: {finding.message} {finding.hint}".strip(), location=finding.location)
+        FailedBy(
+            what=f"{finding.code}: {message_of(finding, renamed)} {finding.hint}".strip(), location=finding.location
+        )
         for finding in found
     )
     reasons = [f"{count(len(found), severity)} in the data"] if found else []

@@ -107,7 +107,9 @@ def _new_failures(report: Report, comparison: Comparison | None) -> tuple[tuple[
             for kind, case in newly_failing(report, comparison)
         )
         errors = [finding for finding in comparison.new_findings if finding.severity == "error"]
-        return tuple(new), tuple(FailedBy(what=f"{one.code}: {one.message}", location=one.location) for one in errors)
+        return tuple(new), tuple(
+            FailedBy(what=f"{one.code}: {one.told or one.message}", location=one.location) for one in errors
+        )
     findings = [one for one in (report.validation.findings if report.validation else ()) if one.severity == "error"]
     failed = tuple(cause for tally in tallies(report) for cause in tally.failed)
     return failed, tuple(FailedBy(what=f"{one.code}: {one.message}", location=one.location) for one in findings)

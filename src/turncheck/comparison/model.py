@@ -282,6 +282,8 @@ class FindingChange(_Part, frozen=True, kw_only=True):
     """Where it is, or was."""
     hint: str = ""
     """What to do about it."""
+    told: str = ""
+    """The message, and what a name in it that this change replaced is called now; empty where there is none."""
 
 
 class Named(_Part, frozen=True, kw_only=True):
@@ -358,6 +360,19 @@ class Collision(_Part, frozen=True, kw_only=True):
     """The training sentences of this change that explain it."""
     like: tuple[Alike, ...] = ()
     """What those look like."""
+
+
+class Renamed(_Part, frozen=True, kw_only=True):
+    """A thing of the project that has another name now."""
+
+    kind: str
+    """What it is: ``intents``, ``responses`` …"""
+    old: str
+    """Its name on the base."""
+    new: str
+    """Its name now."""
+    location: Location
+    """Where it is now."""
 
 
 class ChangedItem(_Part, frozen=True, kw_only=True):
@@ -448,6 +463,8 @@ class Comparison(_Part, frozen=True, kw_only=True):
     """The sentences of the stories that are newly misunderstood."""
     changed_items: tuple[ChangedItem, ...] = ()
     """Things of the project that are new or changed, and whether a test reaches them."""
+    renamed: tuple[Renamed, ...] = ()
+    """Things of the project that have another name now."""
 
     @property
     def judged(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +16,7 @@ from turncheck.comparison.baseline import WAYS
 from turncheck.comparison.cases import findings_worst_first
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
+from turncheck.comparison.renames import message_of
 from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
 from turncheck.render.causes import findings_by_cause, number_of_tests, tests_by_cause
@@ -82,7 +84,12 @@ def render_console(
 
 
 def _failures(console: Console, report: Report, compared: Comparison | None, folder: str) -> None:
-    errors = [finding for finding in findings_worst_first(report) if finding.severity == "error"]
+    renamed = compared.renamed if compared else ()
+    errors = [
+        replace(finding, message=message_of(finding, renamed))
+        for finding in findings_worst_first(report)
+        if finding.severity == "error"
+    ]
     groups = findings_by_cause(errors)
     shown = [line for group in groups[:_MOST] for line in _findings(group, folder)]
     _listed(console, "Errors in the data", shown, len(errors), left=sum(map(len, groups[_MOST:])))

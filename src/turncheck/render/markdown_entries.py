@@ -11,6 +11,7 @@ import msgspec
 from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.wording import count
+from turncheck.finding import Finding
 from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, ticked, trusted
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         SettingChange,
         TrainingChange,
     )
-    from turncheck.finding import Finding
     from turncheck.location import Location
     from turncheck.render.causes import Test
     from turncheck.render.links import Links
@@ -195,7 +195,7 @@ class Entries:
     def findings(self, found: Sequence[Finding | FindingChange], advises: bool = True) -> Markdown:
         """Findings about one thing, as one entry: the first with what to do, the others below it."""
         first, *others = found
-        below = [join([prose(finding.message), self.place(finding.location)]) for finding in others]
+        below = [join([prose(_message(finding)), self.place(finding.location)]) for finding in others]
         return join([self.finding(first, advises), *_below(below)])
 
     def finding_gone(self, finding: FindingChange) -> Markdown:
@@ -203,7 +203,7 @@ class Entries:
         return join([self._finding(finding), self.place(finding.location, base=True)])
 
     def _finding(self, finding: Finding | FindingChange) -> Markdown:
-        return join([code(finding.code), trusted(" "), prose(finding.message)])
+        return join([code(finding.code), trusted(" "), prose(_message(finding))])
 
     def item(self, item: ChangedItem) -> Markdown:
         """A thing that is new or changed, and that no test reaches."""
@@ -302,3 +302,8 @@ def _side(passed: bool | None, misunderstood: bool) -> str:
     if misunderstood:
         return "misunderstood"
     return {True: "right", False: "wrong", None: "not there"}[passed]
+
+
+def _message(finding: Finding | FindingChange) -> str:
+    """What is wrong, and what a name in it is called now, where the change renamed it."""
+    return finding.message if isinstance(finding, Finding) else finding.told or finding.message

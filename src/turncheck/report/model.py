@@ -223,6 +223,8 @@ class CoverageItem(Part, frozen=True, kw_only=True):
     """Of its content: another one where it was changed."""
     covered: bool
     """Whether a test reaches it."""
+    content: str = ""
+    """Of its content but for its name: the same where it was only renamed. Empty where there is none to speak of."""
 
 
 class KindCoverage(Part, frozen=True, kw_only=True):

@@ -116,10 +116,18 @@ def coverage(project: Project, reached: Reached, code: Mapping[str, str]) -> dic
     # Only where there are some: other projects have no such thing.
     flows = {"flows": [_item(f.name, f.location, f.content, f.name in full.flows) for f in project.flows.values()]}
     kinds: dict[str, list[CoverageItem]] = {
-        "intents": [_item(name, *parts) for name, parts in intents.items()],
-        "entities": [_item(e.name, e.location, e, e.name in full.entities) for e in domain.entities.values()],
+        "intents": [_item(name, *parts, tells=bool(examples.get(name))) for name, parts in intents.items()],
+        "entities": [
+            _item(e.name, e.location, e, e.name in full.entities, tells=False) for e in domain.entities.values()
+        ],
         "actions": [
-            _item(action.name, action.location, (action, code.get(action.name)), action.name in full.actions)
+            _item(
+                action.name,
+                action.location,
+                (action, code.get(action.name)),
+                action.name in full.actions,
+                tells=False,
+            )
             for action in domain.actions.values()
             if not action.name.startswith(UTTER)
         ],
@@ -162,7 +170,7 @@ def _story_item(story: Story, reached: Reached) -> CoverageItem:
     pairs = list(_pairs(story))
     single = [step.action for step in story.steps if isinstance(step, ActionStep)]
     is_walked = all(pair in reached.pairs for pair in pairs) if pairs else bool(reached.actions & set(single))
-    return _item(story.name, story.location, story, is_walked)
+    return _item(story.name, story.location, story, is_walked, tells=False)
 
 
 def _pairs(story: Story) -> Iterator[Pair]:
@@ -192,12 +200,16 @@ def _opened(steps: Iterable[Step]) -> Iterator[Step]:
             yield step
 
 
-def _item(name: str, location: Location, content: Any, covered: bool) -> CoverageItem:
-    return CoverageItem(name=name, location=location, digest=_digest(content), covered=covered)
-
-
-def _digest(content: Any) -> str:
+def _item(name: str, location: Location, content: Any, covered: bool, *, tells: bool = True) -> CoverageItem:
+    """Return the item; ``tells``: its content is more than its name, so that it is known by it under another one."""
     text = json.dumps(_plain(content), sort_keys=True, ensure_ascii=False, default=str)
+    unnamed = text.replace(json.dumps(name, ensure_ascii=False), '""').replace(json.dumps(name), '""')
+    return CoverageItem(
+        name=name, location=location, digest=_digest(text), covered=covered, content=_digest(unnamed) if tells else ""
+    )
+
+
+def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 

@@ -1,0 +1,106 @@
+"""What a change renamed is told as that: in the finding's entry of the comment, on the terminal, behind the gate."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from small_project import write_project
+
+from turncheck.comparison.baseline import Present
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.measure import Inputs, measure
+from turncheck.render.console import render_console
+from turncheck.render.links import Links
+from turncheck.render.markdown import render_comment
+from turncheck.report.model import Source
+from turncheck.screen import Screen
+from turncheck.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from turncheck.report.model import Report
+
+TEST = """\
+version: "3.1"
+stories:
+- story: greeted
+  steps:
+  - intent: greet
+  - action: utter_greet
+  - intent: order
+  - action: pizza_form
+  - active_loop: pizza_form
+  - action: action_bake
+"""
+FILES = ("domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml")
+
+
+def measured(project: Path) -> Report:
+    settings = Settings(project=str(project), evaluations=("validate", "core"))
+    inputs = Inputs(settings=settings, source=Source(), root="", environment={})
+    return measure(inputs, Screen(quiet=True))
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
+    project = tmp_path_factory.mktemp("base")
+    write_project(project)
+    (project / "tests").mkdir()
+    (project / "tests" / "test_stories.yml").write_text(TEST, encoding="utf-8")
+    return project, measured(project)
+
+
+def changed(base: Path, copy: Path, edits: Sequence[tuple[str, str]]) -> Report:
+    """Measure a copy in which words are replaced in all files but the tests."""
+    shutil.copytree(base, copy)
+    for file in FILES:
+        text = (copy / file).read_text(encoding="utf-8")
+        for old, new in edits:
+            text = text.replace(old, new)
+        (copy / file).write_text(text, encoding="utf-8")
+    return measured(copy)
+
+
+@pytest.mark.parametrize(
+    ("edits", "renamed"),
+    [
+        ([("utter_greet", "utter_say_hello_first")], [("responses", "utter_greet", "utter_say_hello_first")]),
+        ([("utter_greet", "utter_welcome")], [("responses", "utter_greet", "utter_welcome")]),
+        ([("utter_greet", "utter_greet_user"), ("Hello!", "Hi.")], [("responses", "utter_greet", "utter_greet_user")]),
+        ([("utter_greet", "utter_welcome"), ("Hello!", "Hi.")], []),  # by name and content it is another one
+        ([("intent: greet", "intent: hallo"), ("- greet\n", "- hallo\n")], [("intents", "greet", "hallo")]),
+        ([("pizza_form", "meal_form")], [("forms", "pizza_form", "meal_form")]),
+        ([("action_bake", "action_bake_it")], [("actions", "action_bake", "action_bake_it")]),
+        ([("action_bake", "action_deliver")], []),
+    ],
+)
+def test_what_has_another_name_is_known_by_its_content_or_by_its_name(
+    edits: list[tuple[str, str]], renamed: list[tuple[str, str, str]], base: tuple[Path, Report], tmp_path: Path
+) -> None:
+    project, report = base
+    comparison = compare(changed(project, tmp_path / "bot", edits), Present(report, "git"))
+    assert [(one.kind, one.old, one.new) for one in comparison.renamed] == renamed
+
+
+def test_the_entry_of_the_finding_says_so_wherever_it_stands(base: tuple[Path, Report], tmp_path: Path) -> None:
+    project, before = base
+    report = changed(project, tmp_path / "bot", [("utter_greet", "utter_welcome")])
+    comparison = compare(report, Present(before, "git"))
+    verdict = judge(report, comparison, report.settings)
+    said = "A test names the response 'utter_greet', which is not defined. 'utter_greet' was renamed to 'utter_welcome'"
+    terminal = str(render_console(report, comparison, verdict, Links()).content)
+    assert terminal.count(said) == 2  # among the errors, and behind the gate
+    assert said in str(render_comment(report, comparison, verdict, Links()).content).replace("\\", "")
+    assert "Did you mean" not in terminal
+
+
+def test_without_a_base_nothing_is_called_renamed(base: tuple[Path, Report], tmp_path: Path) -> None:
+    report = changed(base[0], tmp_path / "bot", [("utter_greet", "utter_greet_user")])
+    shown = str(render_console(report, None, judge(report, None, report.settings), Links()).content)
+    assert "Did you mean 'utter_greet_user'?" in shown
+    assert "was renamed to" not in shown
