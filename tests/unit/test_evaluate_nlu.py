@@ -193,7 +193,14 @@ def test_insights_name_what_stands_out() -> None:
     ("examples", "reason"),
     [
         ([], "the project has no NLU examples"),
-        ([("greet", "hi")], "no intent has as many examples as there are folds (5)"),
+        (
+            [("greet", "hi")],
+            "no intent has as many examples as there are folds (5): each has one, which cannot be judged",
+        ),
+        (
+            [("greet", "hi"), ("greet", "hello"), ("bye", "ciao")],
+            "no intent has as many examples as there are folds (5): --folds 2 would work",
+        ),
     ],
 )
 def test_nothing_to_judge_has_a_reason(examples: list[tuple[str, str]], reason: str) -> None:

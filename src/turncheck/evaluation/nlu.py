@@ -51,9 +51,11 @@ def why_not_testable(project: Project, test_data: NluData | None, *, folds: int)
     sizes = Counter(example.base_intent for example in project.nlu.examples if example.base_intent)
     if not sizes:
         return "no NLU example has an intent"
-    if max(sizes.values()) < folds:
-        return f"no intent has as many examples as there are folds ({folds})"
-    return None
+    most = max(sizes.values())
+    if most >= folds:
+        return None
+    none = f"no intent has as many examples as there are folds ({folds})"
+    return f"{none}: --folds {most} would work" if most > 1 else f"{none}: each has one, which cannot be judged"
 
 
 def evaluate_nlu(

@@ -24,6 +24,7 @@ from turncheck.render.main_metrics import main_metrics
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import place, text
+from turncheck.render.unjudged_text import unjudged_remark
 from turncheck.render.wrong_cases import misunderstood_stories, wrong_sentences, wrong_tests
 
 if TYPE_CHECKING:
@@ -257,6 +258,8 @@ def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:
         told = f"{count(len(warned), 'end-to-end case')} passed with a warning"
         yield f"Warning: {told}: {text(warned[0].warning or '', 400)}"
     yield from (f"Warning: {remark}" for remark in (overlap_remarks(report.nlu) if report.nlu else ()))
+    if unjudged := unjudged_remark(report.nlu) if report.nlu else None:
+        yield f"Warning: {text(unjudged, 1000)}"
     yield from (
         f"Not run: {'a part of ' if entry.part else ''}{text(entry.evaluation)}: {text(entry.reason, 400)}"
         for entry in report.skipped

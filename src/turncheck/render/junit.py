@@ -30,6 +30,7 @@ from turncheck.render.links import repository_path
 from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted, places
 from turncheck.render.sinks.xml import attribute, element
+from turncheck.render.unjudged_text import why_unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -189,12 +190,18 @@ class _Writer:
         for example in nlu.predictions:
             examples[example.expected.intent or "without an intent"].append(example)
         judged = sorted(examples.items())
-        cases = distinct([Named(self._class("nlu.intents"), intent) for intent, _ in judged])
+        names = [*(intent for intent, _ in judged), *(entry.intent for entry in nlu.unjudged)]
+        cases = distinct([Named(self._class("nlu.intents"), intent) for intent in names])
         failed = [gate for gate in verdict.gates if gate.fails and gate.metric]
         written = []
-        for case, (intent, of_intent) in zip(cases, judged, strict=True):
+        for case, (intent, of_intent) in zip(cases[: len(judged)], judged, strict=True):
             gates = [gate for gate in failed if gate.metric and gate.metric.startswith(f"nlu.intents[{intent}].")]
             written.append(self._intent(case, of_intent, gates))
+        places = {example.intent.partition("/")[0]: example.location for example in reversed(nlu.training)}
+        for case, entry in zip(cases[len(judged) :], nlu.unjudged, strict=True):
+            left_out = self._case(case, at=places.get(entry.intent))
+            left_out.add_skipped_info(attribute(why_unjudged(entry, nlu.folds)))
+            written.append(left_out)
         yield self._suite("nlu", written, "nlu")
 
     def _intent(self, case: Named, judged: Sequence[NluPrediction], gates: Sequence[GateResult]) -> TestCase:

@@ -21,6 +21,7 @@ from turncheck.render.markdown_tables import confusion_table, intent_table, mark
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.sinks.markdown import Markdown, code, code_cell, join, link, prose, ticked, trusted
+from turncheck.render.unjudged_text import unjudged_remark
 from turncheck.render.wrong_cases import misunderstood_stories, wrong_sentences, wrong_tests
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Markdown]:
     """What a reader must know before believing the figures."""
     remarks = [join([trusted("⚠️ "), ticked(warning)]) for warning in (compared.warnings if compared else ())]
     remarks += [trusted(f"⚠️ {remark}") for remark in (overlap_remarks(report.nlu) if report.nlu else ())]
+    if unjudged := unjudged_remark(report.nlu) if report.nlu else None:
+        remarks.append(join([trusted("⚠️ "), ticked(unjudged, 1000)]))
     skipped_cases = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
     if report.stopped is not None:
         remarks.append(join([trusted("⛔ Stopped before the end: "), prose(report.stopped, 600)]))

@@ -8,6 +8,7 @@ from turncheck.plurals import count
 from turncheck.render.engine_text import substitution_lines
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.sinks.terminal import place, text
+from turncheck.render.unjudged_text import unjudged_remark
 from turncheck.report.tags import overlapping
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def _head(nlu: Nlu, engine: EngineInfo | None) -> Iterator[str]:
     yield from (f"  {line}" for line in substitution_lines(engine.substitutions if engine else ()))
     for remark in nlu.remarks:
         yield f"  {text(remark, 400)}"
-    for entry in nlu.unjudged:
-        yield f"  Never judged, too few examples for the folds: {text(entry.intent)} ({entry.examples})"
+    if unjudged := unjudged_remark(nlu):
+        yield f"  {text(unjudged, 1000)}"
 
 
 def _figures(nlu: Nlu) -> Iterator[str]:
