@@ -419,7 +419,7 @@ def test_cross_validation_alone_trains_nothing_but_the_folds(bot: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert [call["arguments"][0] for call in calls(bot)].count("train") == 2
     assert "Cross-validation with real Rasa trains 2 models, one a fold: about 2 times as long" in done.stderr
-    assert re.search(r"1 of 2 folds are done: about (a second|\d+ seconds) to go", done.stderr)
+    assert re.search(r"1 of 2 folds done: about (a second|\d+ seconds) to go", done.stderr)
 
 
 @pytest.mark.parametrize(

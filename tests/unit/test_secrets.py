@@ -112,7 +112,7 @@ LAYERS = (
     "turncheck.job.measure",
     "turncheck.job.compare",
     "turncheck.job.render_outputs",
-    "turncheck.github.client.GitHubClient._follow",
+    "turncheck.web.exchange._sent",
     "turncheck.github.results_service.ResultsService._send",
 )
 
