@@ -60,7 +60,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/dialogue.py
 
 fuzz: $(VENV)/.installed
-	$(BIN)/python tools/fuzz.py
+	$(BIN)/python -m tools.fuzz
 
 # Interrupts hundreds of runs at random moments; about half an hour.
 interrupts: $(VENV)/.installed

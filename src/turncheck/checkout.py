@@ -103,7 +103,7 @@ class Checkout:
                 check=False,
                 env=_environment() | ({} if index is None else {"GIT_INDEX_FILE": str(index)}),
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:  # a name from elsewhere with a null byte, say
             raise GitError(f"git cannot be run: {error}") from None
         if done.returncode:
             lines = done.stderr.strip().splitlines()

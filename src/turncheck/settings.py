@@ -162,7 +162,8 @@ def _secret(value: Any) -> Secret:
 
 
 def _setting(default: Any, parse: Parser, text: str, **more: Any) -> Any:
-    return field(default=default, metadata={"option": Option(help=text, parse=parse, **more)})
+    shown = parse not in {_secret, _pairs}
+    return field(default=default, repr=shown, metadata={"option": Option(help=text, parse=parse, **more)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

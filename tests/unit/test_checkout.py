@@ -48,7 +48,7 @@ def test_commits_parents_and_merge_bases_are_known(repository: Path) -> None:
     assert not checkout.is_shallow()
 
 
-@pytest.mark.parametrize("name", ["nothing", "--help", "HEAD~9", "0" * 40])
+@pytest.mark.parametrize("name", ["nothing", "--help", "HEAD~9", "0" * 40, "a\0b", "\ud800", "a" * 5000])
 def test_what_is_not_there_is_none(repository: Path, name: str) -> None:
     assert Checkout(repository).commit(name) is None
 

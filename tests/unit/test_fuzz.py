@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
 import pytest
 from small_project import checked, places
-from tools.fuzz import fuzz, mutate, projects
+from tools.fuzz import KINDS, fuzz
+from tools.fuzzing import settings
+from tools.fuzzing.mutations import mutate
+from tools.fuzzing.project_files import projects
+from tools.fuzzing.trial import PLANTED, Trial, as_json
 
 
-def test_mutated_projects_give_findings_and_no_traceback(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_spoiled_inputs_give_words_and_no_traceback_and_no_secret(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, kind: str
 ) -> None:
     monkeypatch.setattr("tools.fuzz.FAILURES", tmp_path_factory.mktemp("fuzz"))
-    result = fuzz(seed=1, count=200, seconds=60)
+    result = fuzz(kind, seed=1, count=100, seconds=60)
     assert result["failures"] == []
     assert result["done"] > 0
+
+
+def test_a_traceback_and_a_secret_are_failures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tools.fuzz.FAILURES", tmp_path)
+    for run, told in (
+        (lambda: f"the token is {PLANTED}.token", "a secret is shown"),
+        (lambda: str(1 / 0), "ZeroDivision"),
+    ):
+        trial = Trial(run, as_json(seed=1))
+        monkeypatch.setattr("tools.fuzzing.settings.trials", lambda *_, trial=trial: [trial])
+        assert told in fuzz("settings", seed=3, count=1, seconds=60)["failures"][0]
+        assert json.loads((tmp_path / "settings-3-0" / "input.json").read_text()) == {"seed": 1}
+
+
+def test_an_input_depends_on_its_seed_alone() -> None:
+    first, second = ([settings.values(chance) for _ in range(50)] for chance in (random.Random(5), random.Random(5)))
+    assert first == second
 
 
 def test_mutation_changes_files_and_repeats_with_its_seed() -> None:

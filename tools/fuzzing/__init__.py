@@ -1,0 +1,1 @@
+"""The kinds of inputs that :mod:`tools.fuzz` tries, one module each."""
