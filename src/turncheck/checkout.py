@@ -10,13 +10,13 @@ import os
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _TIMEOUT: Final = 120
 _OPTIONS: Final = (
@@ -65,8 +65,8 @@ class Checkout:
     def is_changed(self, folder: Path, *, without: Path | None = None) -> bool:
         """Whether files below ``folder`` differ from the last commit (files git ignores aside, and a folder)."""
         places = [str(folder.resolve())]
-        if without is not None and without.resolve().is_relative_to(self.top.resolve()):
-            places.append(f":(exclude){without.resolve()}")
+        if without is not None and Path(os.path.realpath(without)).is_relative_to(self.top.resolve()):
+            places.append(f":(exclude){os.path.realpath(without)}")
         return bool(self._ask("status", "--porcelain", "--untracked-files=all", "--", *places))
 
     @contextmanager

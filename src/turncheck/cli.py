@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import threading
 from typing import TYPE_CHECKING
 
 from turncheck import __version__, interrupts
 from turncheck.commands.parser import Parser
+from turncheck.environment import ensure_numbers
 from turncheck.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError, lack_of_room
 from turncheck.temporary import clear_leftovers
 
@@ -100,6 +102,7 @@ def _dispatch(parser: Parser, arguments: Sequence[str], namespace: argparse.Name
         parser.print_help()
         return EXIT_NOT_DONE
     threading.excepthook = _show_fault_of_thread
+    ensure_numbers(os.environ)
     clear_leftovers()
     return int(handler(namespace))
 

@@ -49,6 +49,24 @@ def expand(text: str, environment: Mapping[str, str], location: Location | None 
     return _VARIABLE.sub(value, text)
 
 
+_NUMBERS_OF_LIBRARIES = (
+    *("LOKY_MAX_CPU_COUNT", "JOBLIB_MULTIPROCESSING", "SKLEARN_WORKING_MEMORY", "SKLEARN_PAIRWISE_DIST_CHUNK_SIZE"),
+)
+"""joblib and scikit-learn read them as whole numbers when they are imported, and end where they are none."""
+
+
+def ensure_numbers(environment: Mapping[str, str]) -> None:
+    """Make sure that the libraries can read what the environment sets for them.
+
+    Raises:
+        UserError: a number is none.
+    """
+    for name in _NUMBERS_OF_LIBRARIES:
+        if name in environment and not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", environment[name]):
+            shown = environment[name][:40]
+            raise UserError(f"the environment variable {name} is not a whole number: {shown!r}", remedy="Unset it.")
+
+
 def whole_number(text: str) -> int | None:
     """Return the number that a variable holds, ``None`` where it holds something else."""
     return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None

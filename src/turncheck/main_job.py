@@ -209,7 +209,7 @@ def _top_of_repository(folder: Path, context: GitHubContext | None) -> Path | No
     checkout = find_checkout(folder)
     if checkout is not None:
         return checkout.top
-    return context.workspace.resolve() if context is not None and context.workspace is not None else None
+    return Path(os.path.realpath(context.workspace)) if context is not None and context.workspace is not None else None
 
 
 def links_of(context: GitHubContext | None) -> Links:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from turncheck.errors import UserError
 from turncheck.location import Location
@@ -11,9 +13,6 @@ from turncheck.project.scalar_offsets import ScalarLines
 from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence, parse_yaml
 from turncheck.project.yaml_source import EscapeError, YamlSource
 from turncheck.settings import FILE_NAME, from_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _LIMIT: Final = 1024 * 1024
 _RULES: Final = ("thresholds", "max-regression")
@@ -34,6 +33,11 @@ class SettingsFile:
     path: Path | None = None
 
 
+def _real(path: Path) -> Path:
+    """Where a path leads, links followed; unlike ``resolve()`` it bears links that lead round in a circle."""
+    return Path(os.path.realpath(path))
+
+
 def read_settings_file(folder: Path) -> SettingsFile:
     """Read ``turncheck.yml`` of a folder; without one nothing is set.
 
@@ -43,7 +47,7 @@ def read_settings_file(folder: Path) -> SettingsFile:
     path = folder / FILE_NAME
     if not path.exists() and not path.is_symlink():
         return SettingsFile()
-    if not path.resolve().is_relative_to(folder.resolve()):
+    if not _real(path).is_relative_to(_real(folder)):
         raise UserError("is a symbolic link that leads out of the project", location=Location(FILE_NAME))
     if not path.is_file():
         raise UserError("is no file", location=Location(FILE_NAME), remedy="Settings stand in a file of that name.")

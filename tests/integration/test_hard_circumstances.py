@@ -8,6 +8,7 @@ import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,11 @@ def bot(tmp_path: Path) -> Path:
 
 
 def turncheck(
-    *words: str | Path, folder: Path, most_bytes: int | None = None, stdout: int | None = None, **variables: str
+    *words: str | Path,
+    folder: Path,
+    most_bytes: int | None = None,
+    stdout: int | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the command line in a process of its own, which may write files of so many bytes."""
 
@@ -34,7 +39,7 @@ def turncheck(
         cwd=folder,
         stdout=subprocess.PIPE if stdout is None else stdout,
         stderr=subprocess.PIPE,
-        env={**os.environ, **variables},
+        env={**os.environ, **(variables or {})},
         preexec_fn=limit,
         check=False,
     )
@@ -104,7 +109,9 @@ def test_names_that_are_not_utf_8_in_every_format(odd: Path, output_format: str)
 
 
 def test_a_terminal_that_shows_no_such_character(odd: Path) -> None:
-    done = turncheck("run", "--evaluations", "validate", folder=odd, PYTHONIOENCODING="ascii", LC_ALL="C")
+    done = turncheck(
+        "run", "--evaluations", "validate", folder=odd, variables={"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    )
     assert_words(done, 1)
 
 
@@ -143,3 +150,42 @@ def test_numbers_beyond_reason(bot: Path, words: list[str], code: int, told: str
     if words[0] == "run":
         words = [*words, "--evaluations", "e2e"]
     assert_words(turncheck(*words, folder=bot), code, told)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LOKY_MAX_CPU_COUNT", "abc"),
+        ("JOBLIB_MULTIPROCESSING", "yes"),
+        ("SKLEARN_WORKING_MEMORY", "1.5"),
+        ("SKLEARN_PAIRWISE_DIST_CHUNK_SIZE", ""),
+    ],
+)
+def test_variables_that_libraries_read_as_numbers(bot: Path, name: str, value: str) -> None:
+    done = turncheck("run", "--evaluations", "validate", folder=bot, variables={name: value})
+    assert_words(done, 2, f"{name} is not a whole number: {value!r}")
+
+
+def test_pictures_are_drawn_whatever_the_machine_and_the_folder_say(bot: Path) -> None:
+    (bot / "matplotlibrc").write_text("backend: nonsense\ntext.usetex: True\nsavefig.dpi: 5\n")
+    variables = {"MPLBACKEND": "nonsense", "MPLCONFIGDIR": "/dev/null", "SOURCE_DATE_EPOCH": "abc"}
+    done = turncheck("test", "nlu", "--out", "drawn", folder=bot, variables=variables)
+    assert_words(done, 0)
+    again = turncheck("test", "nlu", "--project", bot, "--out", bot / "again", folder=bot.parent)
+    assert_words(again, 0)
+    pictures = sorted(path.name for path in (bot / "drawn").glob("*.png"))
+    assert pictures
+    for name in pictures:
+        assert (bot / "drawn" / name).read_bytes() == (bot / "again" / name).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["turncheck.yml", "domain.yml", "config.yml", "data/nlu.yml", "data", "endpoints.yml"])
+def test_links_that_lead_round_in_a_circle(bot: Path, name: str) -> None:
+    path = bot / name
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.symlink_to(path.name)
+    done = turncheck("run", "--evaluations", "validate", folder=bot)
+    assert_words(done, done.returncode)
+    assert done.returncode in {1, 2}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.render.figures import figure_class
 from turncheck.render.rasa_files import as_json
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
@@ -61,9 +62,7 @@ CORE_CURVE: Final = CurveTexts(
 
 def draw_curves(curves: Mapping[str, Sequence[CurvePoint]], texts: CurveTexts = NLU_CURVE) -> list[Rendered]:
     """Draw the mean score with its spread over the size of the training data, as PDF (Rasa's name) and PNG."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - imported on drawing alone
-
-    figure = Figure(figsize=(7.5, 5), dpi=110)
+    figure = figure_class()(figsize=(7.5, 5), dpi=110)
     axes = figure.add_subplot()
     for place, (name, points) in enumerate(curves.items()):
         axes.errorbar(

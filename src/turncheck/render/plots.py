@@ -14,6 +14,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.plurals import count
+from turncheck.render.figures import figure_class
 from turncheck.render.rasa_files import active_extractors, file_part
 from turncheck.render.rendered import Rendered
 from turncheck.report.tags import (
@@ -149,15 +150,16 @@ def _how(nlu: Nlu) -> str:
 def _matrix_figure(title: str, matrix: Matrix, how: str, state: str) -> Figure:
     """Rows are what was expected. A cell is the darker the larger its share of the row."""
     import numpy as np  # noqa: PLC0415 - imported on drawing alone
-    from matplotlib.colors import to_rgb  # noqa: PLC0415
-    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    figure_of = figure_class()
+    from matplotlib.colors import to_rgb  # noqa: PLC0415 - not before matplotlib has its settings
 
     count = len(matrix.labels)
     place = {label: index for index, label in enumerate(matrix.labels)}
     totals = {label: sum(matrix.cells.get((label, other), 0) for other in matrix.labels) for label in matrix.labels}
     picture = np.ones((count, count, 3))
     side = max(_SMALLEST_MATRIX_INCHES, count * _CELL_INCHES)
-    figure = Figure(figsize=(side, side), dpi=_DOTS_PER_INCH)
+    figure = figure_of(figsize=(side, side), dpi=_DOTS_PER_INCH)
     axes = figure.add_subplot()
     for (expected, predicted), number in sorted(matrix.cells.items()):
         share = number / totals[expected]
@@ -195,9 +197,7 @@ def _histogram(
     name: str, title: str, right: Sequence[float], wrong: Sequence[float], state: str, *, threshold: float | None = None
 ) -> Rendered:
     """Right above, wrong below, each to its own scale, since the wrong ones are (it is hoped) few."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - imported on drawing alone
-
-    figure = Figure(figsize=(7, 5), dpi=_DOTS_PER_INCH)
+    figure = figure_class()(figsize=(7, 5), dpi=_DOTS_PER_INCH)
     above, below = figure.subplots(2, 1, sharex=True)
     edges = [step / _BINS for step in range(_BINS + 1)]
     for axes, values, colour, word in ((above, right, RIGHT, "right"), (below, wrong, WRONG, "wrong")):

@@ -65,8 +65,8 @@ def _dictionaries(component: Component, path: object, root: Path) -> tuple[str, 
         )
     if path is None:
         return ()
-    folder = (root / str(path)).resolve()
-    if not folder.is_dir() or not folder.is_relative_to(root.resolve()):
+    folder = root / str(path)
+    if not folder.is_dir() or not folder.resolve().is_relative_to(root.resolve()):
         raise UserError(
             f"the dictionary_path {str(path)!r} of JiebaTokenizer is not a folder of the project",
             location=component.location,

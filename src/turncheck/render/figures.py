@@ -1,0 +1,51 @@
+"""matplotlib as we draw with it: as it comes, whatever the machine or the folder one stands in say about it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.figure import Figure
+
+_BACKEND: Final = "MPLBACKEND"
+"""Which window to draw into; an unknown one ends the import."""
+
+
+@cache
+def figure_class() -> type[Figure]:
+    """Return matplotlib's Figure, with matplotlib's own settings.
+
+    Imported elsewhere it reads a ``matplotlibrc`` of the current folder before any other. On a pull request anybody may
+    have written that, and ``text.usetex`` in it has matplotlib run LaTeX on what is drawn.
+    """
+    backend = os.environ.pop(_BACKEND, None)
+    try:
+        with _in_its_own_folder():
+            from matplotlib.figure import Figure  # noqa: PLC0415 - imported on drawing alone
+    finally:
+        if backend is not None:
+            os.environ[_BACKEND] = backend
+    return Figure
+
+
+@contextmanager
+def _in_its_own_folder() -> Iterator[None]:
+    """Stand where matplotlib's own ``matplotlibrc`` lies: it knows no other way to be told to read that."""
+    found = find_spec("matplotlib")
+    if found is None or not found.submodule_search_locations:
+        yield
+        return
+    here = os.open(".", os.O_RDONLY)
+    os.chdir(Path(found.submodule_search_locations[0]) / "mpl-data")
+    try:
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
