@@ -75,7 +75,7 @@ def _try(trial: Trial, name: str) -> list[str]:
     kept = FAILURES / name
     trial.keep(kept)
     (kept / "trouble.txt").write_text(trouble, encoding="utf-8", errors="backslashreplace")
-    return [f"{kept}: {trouble.strip().splitlines()[-1]!a}"]
+    return [f"{kept}: {trouble.strip().splitlines()[-1][:300]!a}"]
 
 
 def _work(task: tuple[str, int, int, float]) -> dict[str, Any]:

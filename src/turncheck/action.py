@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.baseline_search import GATES
 from turncheck.environment import is_private
-from turncheck.errors import EXIT_NOT_DONE, EXIT_OK, UserError
+from turncheck.errors import EXIT_NOT_DONE, EXIT_OK, UserError, trouble_of_system
 from turncheck.files import write_all
 from turncheck.github.comment import NO_RUN, Stamp
 from turncheck.github.context import read_context
@@ -67,6 +67,11 @@ def run_action(environment: MutableMapping[str, str], write: Callable[[str], obj
     except UserError as error:
         # Publishing needs a result; without one the log and the annotation are the only places to speak.
         write(_error(str(error), error.location))
+        return EXIT_NOT_DONE
+    except OSError as error:
+        if (trouble := trouble_of_system(error)) is None:
+            raise
+        write(_error(str(trouble)))
         return EXIT_NOT_DONE
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from turncheck import __version__, interrupts
 from turncheck.commands.parser import Parser
 from turncheck.environment import ensure_numbers
-from turncheck.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError, lack_of_room
+from turncheck.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError, trouble_of_system
 from turncheck.temporary import clear_leftovers
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ def run_command_line(arguments: Sequence[str]) -> int:
 
 
 def _end_with(error: Exception) -> int:
-    """Say that there is no room left; anything else is a fault of ours, shown whole so that it can be reported."""
-    if (lack := lack_of_room(error)) is not None:
-        _say(f"error: {lack}")
+    """Say what the system refuses; anything else is a fault of ours, shown whole so that it can be reported."""
+    if (trouble := trouble_of_system(error)) is not None:
+        _say(f"error: {trouble}")
         return EXIT_NOT_DONE
     from turncheck.fault import fault_report  # noqa: PLC0415 - only here
 

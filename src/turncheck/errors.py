@@ -1,6 +1,7 @@
 """The one error for what a user can mend, and the exit codes of every command."""
 
 import errno
+import os
 from typing import Final
 
 from turncheck.location import Location
@@ -48,11 +49,22 @@ _NO_ROOM: Final = {
     errno.EFBIG: "a file grew larger than this process may write",
     errno.EROFS: "the file system is read-only",
 }
+_MOST_SHOWN: Final = 200
 
 
-def lack_of_room(error: BaseException) -> UserError | None:
-    """Return what to tell where a file could not be written for want of room, ``None`` where that is not the cause."""
-    if not isinstance(error, OSError) or error.errno not in _NO_ROOM:
+def trouble_of_system(error: BaseException) -> UserError | None:
+    """Return what to tell where a file or folder could not be had, ``None`` where the cause is another one.
+
+    Readers and writers tell it themselves; this is for the places where nobody expects it: a disk without room, a name
+    that is too long, a folder above that may not be searched.
+    """
+    if not isinstance(error, OSError):
         return None
-    place = f" ({error.filename})" if error.filename else ""
-    return UserError(f"{_NO_ROOM[error.errno]}{place}", remedy="Make room, or let TMPDIR and --out name another disk.")
+    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+    place = f"{name[:_MOST_SHOWN]}…" if len(name) > _MOST_SHOWN else name
+    if error.errno in _NO_ROOM:
+        what = f"{_NO_ROOM[error.errno]} ({place})" if place else _NO_ROOM[error.errno]
+        return UserError(what, remedy="Make room, or let TMPDIR and --out name another disk.")
+    if place:
+        return UserError(f"{place}: {error.strerror or type(error).__name__}", remedy="Is the path right?")
+    return None

@@ -189,3 +189,13 @@ def test_links_that_lead_round_in_a_circle(bot: Path, name: str) -> None:
     done = turncheck("run", "--evaluations", "validate", folder=bot)
     assert_words(done, done.returncode)
     assert done.returncode in {1, 2}
+
+
+@pytest.mark.parametrize(
+    "flag", ["--config", "--domain", "--data", "--nlu", "--stories", "--e2e", "--baseline", "--out"]
+)
+def test_names_that_are_too_long(bot: Path, flag: str) -> None:
+    done = turncheck("run", "--evaluations", "validate", flag, "a" * 5000, folder=bot)
+    told = assert_words(done, 2)
+    assert "File name too long" in told
+    assert len(told) < 12_000

@@ -12,7 +12,7 @@ from tools.fuzzing.trial import PLANTED, PRIVATE, Trial, as_json
 
 from turncheck.cli import build_parser
 from turncheck.comparison.gate_rules import read_rules
-from turncheck.errors import UserError
+from turncheck.errors import UserError, trouble_of_system
 from turncheck.main_job import prepare
 from turncheck.measure import gate_settings
 from turncheck.secret import redact
@@ -101,6 +101,10 @@ def read(folder: Path, source: str, given: Mapping[str, str]) -> str:
         output.write(repr(prepared.settings))
     except UserError as error:
         output.write(redact(str(error)))
+    except OSError as error:
+        if (trouble := trouble_of_system(error)) is None:
+            raise
+        output.write(redact(str(trouble)))
     return output.getvalue()
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -96,11 +97,31 @@ def running_child(what: str, words: Sequence[str], folder: Path, environment: Ma
         except (OSError, ValueError) as error:
             raise UserError(f"{what}'s command '{shlex.join(words)}' cannot be run: {error}") from error
         seconds = HURRIED_SECONDS
+        with _ended_with_us(process.pid):
+            try:
+                yield Child(what, process, log)
+                seconds = STOP_SECONDS
+            finally:
+                _stop(process, seconds)
+
+
+@contextmanager
+def _ended_with_us(pid: int) -> Iterator[None]:
+    """Have the child ended, too, should we be killed in the block: then nobody else would."""
+    words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("child_watch.py")), str(pid)]
+    with subprocess.Popen(  # noqa: S603 - a program of ours
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env={},
+    ) as watch:
         try:
-            yield Child(what, process, log)
-            seconds = STOP_SECONDS
+            yield
         finally:
-            _stop(process, seconds)
+            with suppress(OSError):  # it may have been killed itself
+                os.write(watch.stdin.fileno(), b".")  # type: ignore[union-attr]  # it is a pipe
 
 
 def _stop(process: subprocess.Popen[bytes], seconds: float) -> None:

@@ -110,7 +110,7 @@ def is_between(client: GitHubClient, repository: str, start: str | None, commit:
 
 
 def _compare(client: GitHubClient, repository: str, base: str, head: str) -> Difference:
-    names = f"{quote(base, safe='')}...{quote(head, safe='')}"
+    names = "...".join(quote(name, safe="", errors="replace") for name in (base, head))
     return client.get(f"/repos/{repository}/compare/{names}", Difference, per_page=1, needs="contents: read")
 
 

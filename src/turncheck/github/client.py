@@ -188,7 +188,8 @@ class GitHubClient:
         self._send(request, read)
 
     def _url(self, path: str, parameters: Mapping[str, Any] | None = None) -> str:
-        query = urlencode({name: value for name, value in (parameters or {}).items() if value is not None})
+        given = {name: value for name, value in (parameters or {}).items() if value is not None}
+        query = urlencode(given, errors="replace")  # a branch's name need not be UTF-8
         return f"{self.api_url}{path}" + (f"?{query}" if query else "")
 
     def _json(self, request: _Request) -> tuple[Any, str | None]:
