@@ -21,7 +21,7 @@ from turncheck.remote_models import fetch_model
 from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import place, text
 from turncheck.temporary import temporary_folder
-from turncheck.trainable import ensure_trainable
+from turncheck.trainable import ensure_assistant, ensure_trainable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,7 +65,7 @@ def read_assistant(options: AssistantOptions) -> Project:
     """Read the project.
 
     Raises:
-        UserError: a path that was given is missing.
+        UserError: a path that was given is missing, or the folder is no assistant that can be read here.
     """
     given = {"domain": options.domain, "config": options.config, "endpoints": options.endpoints}
     for name, path in (*given.items(), *(("data", path) for path in options.data)):
@@ -73,13 +73,15 @@ def read_assistant(options: AssistantOptions) -> Project:
             raise UserError(f"the path '{path}' of --{name} does not exist", remedy="Correct the path.")
     if not options.project.is_dir():
         raise UserError(f"there is no folder '{options.project}'", remedy="Name the assistant's folder.")
-    return read_project(
+    project = read_project(
         options.project,
         domain=options.domain,
         data=options.data or None,
         config=options.config,
         endpoints=options.endpoints,
     )
+    ensure_assistant(project)
+    return project
 
 
 @contextmanager

@@ -124,8 +124,8 @@ def measure_core(
         UserError: nothing to read or to judge, no model, flags that do not fit together.
         TrainingRefusedError: there was no model, and the project cannot be trained.
     """
-    stories = read_test_stories(options)
     project = read_given_project(options.project, options.domain, None, options.config, options.endpoints)
+    stories = read_test_stories(options)
     measured = as_far_as_it_goes(lambda: _measured(options, project, stories, screen))
     finished, stopped = measured.finished, measured.stopped
     core = finished.core if finished is not None else None

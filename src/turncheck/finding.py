@@ -7,6 +7,9 @@ from turncheck.location import Location
 
 Severity = Literal["error", "warning", "info"]
 
+LEGACY_PROJECT: Final = "legacy-project"
+"""The code that explains most of the others."""
+
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 """Worst first."""
 
@@ -34,3 +37,8 @@ class Finding:
     """What to do about it; empty where the message says it."""
     others: tuple[Location, ...] = ()
     """The places that it disagrees with or repeats."""
+
+    @property
+    def order(self) -> tuple[bool, tuple[str, int, int], str, str]:
+        """Orders findings by path, line, column and code; that a project is of an older Rasa comes before all."""
+        return self.code != LEGACY_PROJECT, self.location.sort_key, self.code, self.message

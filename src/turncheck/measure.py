@@ -35,6 +35,7 @@ from turncheck.report.model import (
     Validation,
 )
 from turncheck.secret import redact
+from turncheck.trainable import ensure_assistant_here
 from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def measure(inputs: Inputs, screen: Screen) -> Report:
     read_rules(gate_settings(settings), inputs.rules)  # a gate that cannot be read is said before anything is trained
     with screen.step("reading", "Reading the project"):
         project = read_given(settings)
+        ensure_assistant_here(project, as_argument="turncheck run ")
         tests = read_tests(settings)
     run: _Run | None = None
     try:
@@ -319,7 +321,7 @@ class _Run:
             kept = suppress(
                 checked, self.project, self.inputs.ignored, tests=tests, strict=strict, cases_read=were_read
             )
-        findings = tuple(sorted({*kept.findings}, key=_by_place))
+        findings = tuple(sorted({*kept.findings}, key=lambda finding: finding.order))
         severities = [finding.severity for finding in findings]
         return Validation(
             findings=findings,
@@ -372,6 +374,10 @@ class _Run:
         """It was not asked for, or the engine has given up."""
         if not self._is_asked(evaluation):
             return self._not_asked(evaluation)
+        if self.project.legacy is not None:
+            legacy = self.project.legacy
+            place = legacy.signs[0].location
+            return Skipped(evaluation=evaluation, reason=legacy.short, fault=True, location=place)
         if self.stopped is not None:
             return Skipped(evaluation=evaluation, reason=f"not run: {self.stopped.partition(chr(10))[0]}")
         return None
@@ -440,10 +446,6 @@ def _faulty(faults: Sequence[Finding]) -> Skipped:
 
 def _has_text(story: Story) -> bool:
     return any(isinstance(step, UserStep) and step.text is not None for step in story.steps)
-
-
-def _by_place(finding: Finding) -> tuple[tuple[str, int, int], str, str]:
-    return finding.location.sort_key, finding.code, finding.message
 
 
 def gate_settings(settings: Settings) -> GateSettings:

@@ -29,7 +29,7 @@ from turncheck.render.rendered import Rendered
 from turncheck.report.codec import encode
 from turncheck.report.model import ProjectInfo, Report, Skipped, Source, Tool
 from turncheck.screen import Screen, duration
-from turncheck.trainable import ensure_readable
+from turncheck.trainable import ensure_assistant, ensure_readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -223,6 +223,7 @@ def read_training_and_test(options: NluTestOptions) -> tuple[Project, NluData]:
         if path is not None and not path.exists():
             raise UserError(f"the path '{path}' of {name} does not exist", remedy="Correct the path.")
     project = read_project(options.project, domain=options.domain, config=options.config)
+    ensure_assistant(project)
     is_trained = options.rasa is None and (options.cross_validation or options.model is None)
     ensure_readable(project, _needed_parts(options, is_trained=is_trained))
     if is_trained and not project.config.keys:
@@ -343,6 +344,8 @@ def run_data_split_nlu(
     if not 0 < fraction < 1:
         raise UserError(f"--training-fraction is {fraction:g}, and must lie between 0 and 1")
     path = nlu or project / DEFAULT_DATA
+    if nlu is None:
+        ensure_assistant(read_project(project))
     if not path.exists():
         raise UserError(f"the path '{path}' of --nlu does not exist", remedy="Name NLU data with --nlu.")
     data, findings = read_nlu([path], project)

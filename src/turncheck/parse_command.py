@@ -14,7 +14,7 @@ from turncheck.project.reader import read_project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import text
-from turncheck.trainable import ensure_readable
+from turncheck.trainable import ensure_assistant, ensure_readable
 from turncheck.validation.losses import NLU_PARTS
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine:
     project = read_project(
         options.project, domain=options.domain, config=options.config, data=[options.nlu] if options.nlu else None
     )
+    ensure_assistant(project)
     custom = options.allow_custom_code
     fitting = fitting_model(
         options.project / DEFAULT_MODELS, project, ("nlu",), allow_custom_code=custom, vectors=options.vectors

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.errors import TrainingRefusedError, UserError
+from turncheck.project.assistants_below import told_assistants
+from turncheck.project.legacy import REMEDY
 from turncheck.project.reader import read_project
 from turncheck.validation.losses import DIALOGUE_PARTS, PARTS, first_loss
 
@@ -42,7 +44,33 @@ def read_given_project(
     for name, path in given:
         if path is not None and not path.exists():
             raise UserError(f"the path '{path}' of --{name} does not exist", remedy="Correct the path.")
-    return read_project(root, domain=domain, data=data, config=config, endpoints=endpoints)
+    project = read_project(root, domain=domain, data=data, config=config, endpoints=endpoints)
+    ensure_assistant(project)
+    return project
+
+
+def ensure_assistant(project: Project, *, as_argument: str = "--project ") -> None:
+    """Refuse a folder of several assistants, and an assistant of an older Rasa, before anything else is said of it.
+
+    Raises:
+        UserError: names the assistants that lie below, or what shows that it is of an older Rasa.
+    """
+    ensure_assistant_here(project, as_argument=as_argument)
+    if project.legacy is not None:
+        raise UserError(project.legacy.message, remedy=REMEDY)
+
+
+def ensure_assistant_here(project: Project, *, as_argument: str = "--project ") -> None:
+    """Refuse a folder that is no assistant and has some below.
+
+    Raises:
+        UserError: names them.
+    """
+    if project.below:
+        raise UserError(
+            f"there is no assistant in '{project.root}', but below it: {told_assistants(project.below)}",
+            remedy=f"Name one: {as_argument}{project.below[0].as_posix()}.",
+        )
 
 
 def ensure_trainable(project: Project) -> None:

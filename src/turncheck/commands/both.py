@@ -132,13 +132,18 @@ def _test_both(namespace: argparse.Namespace) -> int:
     from turncheck.nlu_commands import config_files  # noqa: PLC0415
     from turncheck.project.reader import read_project  # noqa: PLC0415
     from turncheck.project.testfiles import find_test_stories  # noqa: PLC0415
+    from turncheck.trainable import ensure_assistant, ensure_readable  # noqa: PLC0415
 
     screen = screen_of(namespace)
     namespace.workers = capped_workers(namespace.workers, screen)
     configs: list[Path] = namespace.config or []
     config = configs[0] if len(configs) == 1 and configs[0].is_file() else None
     has_stories = bool(namespace.stories or namespace.url or find_test_stories(namespace.project))
-    has_nlu = namespace.nlu is not None or bool(read_project(namespace.project, config=config).nlu.examples)
+    project = read_project(namespace.project, config=config)
+    ensure_assistant(project)
+    if namespace.nlu is None:
+        ensure_readable(project, {"nlu"})
+    has_nlu = namespace.nlu is not None or bool(project.nlu.examples)
     if not has_stories and not has_nlu:
         raise UserError(
             "there is nothing to test: neither test stories nor NLU data", remedy="See --stories and --nlu."

@@ -30,11 +30,13 @@ def judge_could_be_run(faults: Sequence[Skipped]) -> GateResult:
 
 
 def told_faults(faults: Sequence[Skipped]) -> str:
-    """``nlu and core could not be run, e2e could not be run whole``."""
+    """``nlu and core could not be run, e2e could not be run whole``; with the reason, where all have one."""
     wholly = _names([skipped.evaluation for skipped in faults if not skipped.part])
     partly = _names([skipped.evaluation for skipped in faults if skipped.part])
     told = [f"{wholly} could not be run"] if wholly else []
-    return ", ".join([*told, *([f"{partly} could not be run whole"] if partly else [])])
+    what = ", ".join([*told, *([f"{partly} could not be run whole"] if partly else [])])
+    reasons = {skipped.reason for skipped in faults}
+    return f"{what}: {reasons.pop()}" if len(reasons) == 1 else what
 
 
 def _names(evaluations: Iterable[str]) -> str:

@@ -26,6 +26,7 @@ from turncheck.comparison.model import FailedBy, GateResult, Verdict
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.summary import reservation, summarize
 from turncheck.comparison.wording import count
+from turncheck.finding import LEGACY_PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -123,7 +124,8 @@ def _no_findings(report: Report, comparison: Comparison | None, severity: str, n
         )
         for finding in found
     )
-    reasons = [f"{count(len(found), severity)} in the data"] if found else []
+    older = [one.message.partition(" (")[0] for one in found if one.code == LEGACY_PROJECT]
+    reasons = [*older, *([f"{count(len(found), severity)} in the data"] if found else [])]
     reasons += [told_faults(unsaid)] if unsaid else []
     return GateResult(
         name=name,

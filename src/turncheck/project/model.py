@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from turncheck.finding import Finding
     from turncheck.project.files import ProjectFile
+    from turncheck.project.legacy import LegacyProject
 
 NOWHERE = Location("")
 """For what is made by a program (a test, a default) and stands in no file."""
@@ -413,6 +414,8 @@ class Project:
     ``findings`` is what the reader could not read (syntax, schema, encoding …), the rest having been read all the same;
     ``unreadable`` names the parts that are incomplete because of it: ``domain``, ``nlu``, ``stories``, ``config``,
     ``endpoints``. ``calm`` is the reason why this is a CALM project, or ``None``; ``flows`` are its flows by name.
+    ``legacy`` is what shows that it is of an older Rasa, or ``None``. ``below``: the folders of assistants below this
+    one, where it is none itself.
     ``files`` are the files that were read, parsed, with the position of every key and value
     (:mod:`turncheck.project.yaml_positions`).
     """
@@ -428,5 +431,7 @@ class Project:
     findings: tuple[Finding, ...] = ()
     unreadable: frozenset[str] = frozenset()
     calm: str | None = None
+    legacy: LegacyProject | None = None
+    below: tuple[Path, ...] = ()
     flows: Mapping[str, Flow] = field(default_factory=dict)
     files: tuple[ProjectFile, ...] = field(default=(), repr=False, compare=False)

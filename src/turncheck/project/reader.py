@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.finding import Finding
 from turncheck.location import Location, shown_path
+from turncheck.project.assistants_below import assistants_below, told_assistants
 from turncheck.project.calm import calm_reason, read_flows
 from turncheck.project.config import config_from_file
 from turncheck.project.domain import domain_from_files
 from turncheck.project.endpoints import endpoints_from_file
 from turncheck.project.files import ProjectFile, data_files, parse_file
 from turncheck.project.folder import ProjectFolder
+from turncheck.project.legacy import recognise
 from turncheck.project.model import Config, NluData, Project, Response, Story
 from turncheck.project.nlu import nlu_from_files
 from turncheck.project.stories import stories_from_files
@@ -85,6 +87,7 @@ def _read_project(
     endpoints_read, endpoint_findings = endpoints_from_file(endpoints_file) if endpoints_file else ({}, ())
     files = [*domain_files, *all_data, *(file for file in (config_file, endpoints_file) if file)]
     findings = (*domain_findings, *nlu_findings, *story_findings, *config_findings, *endpoint_findings)
+    below = _assistants_below(folder, files)
     return Project(
         root=folder.root,
         name=shown_path(folder.root.resolve().name),
@@ -94,12 +97,34 @@ def _read_project(
         rules=tuple(story for story in stories if story.kind == "rule"),
         config=config_read,
         endpoints=endpoints_read,
-        findings=_in_order((*folder.findings, *findings)),
+        findings=_in_order((*_named_below(folder.findings, below), *findings)),
         unreadable=_unreadable(files),
+        legacy=recognise(folder, files, folder.findings),
+        below=below,
         calm=calm_reason(config_read, data_read),
         flows=read_flows(data_read),
         files=tuple(files),
     )
+
+
+_ABSENT: Final = frozenset({"domain-not-found", "config-not-found"})
+
+
+def _assistants_below(folder: ProjectFolder, files: Iterable[ProjectFile]) -> tuple[Path, ...]:
+    """Return the assistants below a folder that has neither domain, configuration nor data."""
+    if not {finding.code for finding in folder.findings} >= _ABSENT or any(file.role == "data" for file in files):
+        return ()
+    return tuple(assistants_below(folder.root))
+
+
+def _named_below(findings: Iterable[Finding], below: Sequence[Path]) -> Iterator[Finding]:
+    """Say of a domain or configuration that is not there which assistants lie below."""
+    for finding in findings:
+        if below and finding.code in _ABSENT:
+            message = f"{finding.message} There are assistants below: {told_assistants(below)}."
+            yield replace(finding, message=message, hint=f"Name one of them: --project {below[0].as_posix()}.")
+        else:
+            yield finding
 
 
 def read_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding, ...]]:

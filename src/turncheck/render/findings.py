@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 
-from turncheck.finding import SEVERITIES, Finding, Severity
+from turncheck.finding import LEGACY_PROJECT, SEVERITIES, Finding, Severity
 from turncheck.location import Location
 from turncheck.plurals import count
 from turncheck.render.links import repository_path
@@ -140,7 +140,7 @@ def _styled(text: str, code: str, *, coloured: bool) -> str:
 
 def findings_commands(findings: Sequence[Finding], root: str) -> str:
     """Return one workflow command a finding, worst first: GitHub shows ten of a kind. ``root``: the project's path."""
-    ordered = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    ordered = sorted(findings, key=lambda one: (one.code != LEGACY_PROJECT, SEVERITIES.index(one.severity)))
     lines = []
     for finding in ordered:
         place = finding.location

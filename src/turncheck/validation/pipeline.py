@@ -96,7 +96,7 @@ def validate(
 
 
 def _sorted(pairs: Iterable[tuple[Finding, Fails]]) -> Validated:
-    ordered = sorted(pairs, key=lambda pair: (pair[0].location.sort_key, pair[0].code, pair[0].message))
+    ordered = sorted(pairs, key=lambda pair: pair[0].order)
     return Validated(tuple(finding for finding, _ in ordered), tuple(fails for _, fails in ordered))
 
 

@@ -27,7 +27,7 @@ What `turncheck data validate` and the `validate` evaluation of `turncheck run` 
 `turncheck.validation.registry`; `turncheck data validate --explain CODE` prints a section of it.
 
 The codes below “Found by Rasa too” answer what `rasa data validate` 3.6 says, with its levels and its effect on the
-exit code. Those below “turncheck's own” are not Rasa's: `data validate` shows them as `info` (one as a warning),
+exit code. Those below “turncheck's own” are not Rasa's: `data validate` shows them as `info` (a few as a warning),
 and with `--strict` at the severity given here; `run` and the action do so for those marked “always” and, with
 `strict: true`, for all.
 

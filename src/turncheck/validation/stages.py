@@ -14,6 +14,7 @@ from turncheck.validation import configuration as config
 from turncheck.validation import conflicts, dialogues, examples, leakage, loading, references, similarity
 from turncheck.validation.annotation_slips import check_annotation_slips
 from turncheck.validation.findings import found
+from turncheck.validation.generation import check_generation
 from turncheck.validation.incomplete import standing
 from turncheck.validation.test_names import check_test_names
 from turncheck.validation.undefined import check_buttons, check_undefined
@@ -122,6 +123,7 @@ OWN_STAGES: Final = (
     Stage(
         _always,
         (
+            check_generation,
             config.check_names,
             config.check_order,
             config.check_token_patterns,

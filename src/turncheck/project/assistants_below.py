@@ -1,0 +1,48 @@
+"""Finds the assistants of a repository that holds several, below a folder that is none itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DEEPEST: Final = 4
+_MOST_FOLDERS: Final = 3_000
+_MOST_FOUND: Final = 20
+_MOST_TOLD: Final = 5
+_FOREIGN: Final = frozenset({"node_modules", "venv", "env", "site-packages", "__pycache__", "models", "results"})
+
+
+def assistants_below(root: Path) -> list[Path]:
+    """Return the folders of assistants below ``root``, sorted: at most 20, four levels deep, links not followed.
+
+    An assistant has a ``config.yml`` or training data beside its domain (``domain.yml`` or a folder ``domain``). What
+    lies below one belongs to it.
+    """
+    found: list[Path] = []
+    for seen, (current, folders, files) in enumerate(os.walk(root)):
+        if seen >= _MOST_FOLDERS or len(found) >= _MOST_FOUND:
+            break
+        folder = Path(current)
+        depth = len(folder.relative_to(root).parts)
+        if depth and _is_assistant(folders, files):
+            found.append(folder)
+            folders.clear()
+        elif depth >= _DEEPEST:
+            folders.clear()
+        folders[:] = sorted(name for name in folders if not (name.startswith(".") or name in _FOREIGN))
+    return sorted(found)
+
+
+def told_assistants(found: Sequence[Path]) -> str:
+    """``bots/a, bots/b and 3 more``."""
+    shown = ", ".join(path.as_posix() for path in found[:_MOST_TOLD])
+    return f"{shown} and {len(found) - _MOST_TOLD} more" if len(found) > _MOST_TOLD else shown
+
+
+def _is_assistant(folders: list[str], files: list[str]) -> bool:
+    has_domain = "domain.yml" in files or "domain" in folders
+    return has_domain and ("config.yml" in files or "data" in folders)

@@ -1,0 +1,190 @@
+"""A folder that is no assistant names those below; a project of an older Rasa is told to be one before all else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from turncheck.cli import run_command_line
+from turncheck.project.assistants_below import assistants_below, told_assistants
+from turncheck.project.reader import read_project
+
+CONFIG = "recipe: default.v1\nassistant_id: bot\nlanguage: en\npipeline: []\npolicies: []\n"
+DOMAIN = 'version: "3.1"\nintents: [greet]\n'
+COMMANDS = [
+    ["test"],
+    ["test", "nlu"],
+    ["test", "core"],
+    ["test", "e2e"],
+    ["train"],
+    ["train", "nlu"],
+    ["parse", "hello"],
+    ["shell"],
+    ["data", "split", "nlu"],
+]
+
+
+def write(name: str, content: str = "") -> Path:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+# --- several assistants ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def monorepo() -> None:
+    for bot in ("a", "b"):
+        write(f"bots/{bot}/config.yml", CONFIG)
+        write(f"bots/{bot}/domain.yml", DOMAIN)
+    write("README.md", "# Bots")
+
+
+@pytest.mark.usefixtures("monorepo")
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_each_command_names_the_assistants_below(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(command) == 2
+    said = capsys.readouterr().err
+    assert "there is no assistant in '.', but below it: bots/a, bots/b" in said
+    assert "Name one: --project bots/a." in said
+
+
+@pytest.mark.usefixtures("monorepo")
+def test_run_names_them_as_one_would_type_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["run"]) == 2
+    assert "Name one: turncheck run bots/a." in capsys.readouterr().err
+    Path("bots").rename("all")
+    Path("repository").mkdir()
+    Path("all").rename("repository/bots")
+    assert run_command_line(["run", "repository"]) == 2
+    assert "Name one: turncheck run repository/bots/a." in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("monorepo")
+def test_validation_ends_as_rasas_and_names_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["data", "validate"]) == 1
+    said = capsys.readouterr().out
+    assert "There are assistants below: bots/a, bots/b." in said
+    assert "--project bots/a" in said
+
+
+def test_the_search_is_bounded_and_leaves_out_what_is_foreign() -> None:
+    write("x/y/bot/config.yml", CONFIG)
+    write("x/y/bot/domain/one.yml", DOMAIN)
+    write("x/y/bot/inner/config.yml", CONFIG)
+    write("x/y/bot/inner/domain.yml", DOMAIN)
+    for foreign in ("node_modules/p", ".git/p", "a/b/c/d/e"):
+        write(f"{foreign}/config.yml", CONFIG)
+        write(f"{foreign}/domain.yml", DOMAIN)
+    write("service/config.yml", "port: 1")
+    assert assistants_below(Path()) == [Path("x/y/bot")]
+    for number in range(30):
+        write(f"many/{number:02}/domain.yml", DOMAIN)
+        write(f"many/{number:02}/data/nlu.yml")
+    assert len(assistants_below(Path())) == 20
+    assert told_assistants([Path(name) for name in "abcdefg"]) == "a, b, c, d, e and 2 more"
+
+
+def test_an_empty_folder_and_a_half_written_assistant_are_not_above_others() -> None:
+    write("bots/a/config.yml", CONFIG)
+    write("bots/a/domain.yml", DOMAIN)
+    write("domain.yml", DOMAIN)
+    assert read_project(Path()).below == ()
+
+
+# --- an older Rasa ---------------------------------------------------------------------------------------------------
+
+SIGNS = {
+    "templates": ("1.x", {"domain.yml": "intents: [greet]\ntemplates:\n  utter_hi:\n  - text: hi\n"}, "domain.yml:2"),
+    "a list of forms": ("1.x", {"domain.yml": "intents: [greet]\nforms:\n- order_form\n"}, "domain.yml:2"),
+    "triggers": ("1.x", {"domain.yml": "intents:\n- bye:\n    triggers: utter_bye\n"}, "domain.yml:3"),
+    "unfeaturized": ("1.x", {"domain.yml": "slots:\n  a:\n    type: unfeaturized\n"}, "domain.yml:3"),
+    "no mappings": ("2.x", {"domain.yml": 'version: "2.0"\nslots:\n  a:\n    type: text\n'}, "domain.yml:2"),
+    "mappings in a form": (
+        "2.x",
+        {"domain.yml": 'version: "2.0"\nforms:\n  f:\n    required_slots:\n      a:\n      - type: from_text\n'},
+        "domain.yml:5",
+    ),
+    "a template of a pipeline": (
+        "1.x",
+        {"config.yml": "language: en\npipeline: supervised_embeddings\n"},
+        "config.yml:2",
+    ),
+    "old policies": (
+        "1.x",
+        {"config.yml": "policies:\n- name: MemoizationPolicy\n- name: KerasPolicy\n"},
+        "config.yml:3",
+    ),
+    "old names": ("0.x", {"config.yml": "pipeline:\n- name: tokenizer_whitespace\n"}, "config.yml:2"),
+    "Markdown": ("1.x", {"data/nlu.md": "<!-- ours -->\n## intent:greet\n- hello\n"}, "data/nlu.md:2"),
+    "Markdown stories": (
+        "1.x",
+        {"data/stories.md": "## greeting\n* greet\n  - utter_hi\n"},
+        "data/stories.md:1",
+    ),
+}
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_each_sign_of_an_older_rasa_is_found_at_its_place(sign: str, capsys: pytest.CaptureFixture[str]) -> None:
+    version, files, place = SIGNS[sign]
+    for name, content in {"config.yml": "language: en\n", "domain.yml": "intents: [greet]\n", **files}.items():
+        write(name, content)
+    assert run_command_line(["run", "--baseline", "none", "-q"]) == 1
+    out = capsys.readouterr().out
+    first = out.splitlines()[1]
+    assert "legacy-project: This is a Rasa " + version + " project (" in first
+    assert place in first
+    assert "This is a Rasa " + version + " project" in out.splitlines()[-1], "the headline says it, too"
+    report = json.loads(Path("results/report.json").read_text())
+    assert report["validation"]["findings"][0]["code"] == "legacy-project"
+    assert all(entry["fault"] and place in entry["reason"] for entry in report["skipped"])
+    run_command_line(["data", "validate"])
+    said = capsys.readouterr().out
+    assert said.index("legacy-project") < min(
+        (said.index(code) for code in ("error[",) if code in said), default=len(said)
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_each_command_says_that_it_is_an_older_project(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    write("config.yml", "language: en\npipeline: supervised_embeddings\n")
+    write("domain.yml", "intents: [greet]\ntemplates:\n  utter_hi:\n  - text: hi\n")
+    write("data/nlu.md", "## intent:greet\n- hello\n")
+    write("data/stories.md", "## s\n* greet\n  - utter_hi\n")
+    assert run_command_line(command) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "turncheck: error: This is a Rasa 1.x project (domain.yml:2:1: 'templates' became 'responses'; "
+    )
+    assert "rasa data convert" in said
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"domain.yml": 'version: "3.1"\nintents: [greet]\ntemplates:\n  utter_hi:\n  - text: hi\n'},
+        {"domain.yml": 'version: "3.1"\nslots:\n  a:\n    type: text\n'},
+        {"config.yml": "recipe: default.v1\npolicies:\n- name: FormPolicy\n"},
+        {"domain.yml": "slots:\n  a:\n    type: text\n  b:\n    type: text\n    mappings: []\n"},
+        {
+            "data/nlu.yml": "nlu:\n- intent: greet\n  examples: |\n    - hi\n",
+            "data/old.md": "## intent:greet\n- hello\n",
+        },
+        {"data/README.md": "## How to write these files\n\n* one intent a file\n"},
+    ],
+    ids=str,
+)
+def test_a_slip_in_a_rasa_3_project_makes_it_no_older_one(files: dict[str, str]) -> None:
+    for name, content in {"config.yml": CONFIG, "domain.yml": DOMAIN, **files}.items():
+        write(name, content)
+    assert read_project(Path()).legacy is None
