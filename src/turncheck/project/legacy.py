@@ -109,13 +109,18 @@ def _written_version(file: ProjectFile) -> str:
     return str(node.value) if isinstance(node, YamlScalar) else ""
 
 
+def _is_of_rasa_3(file: ProjectFile) -> bool:
+    has_recipe = file.role == "config" and file.mapping is not None and "recipe" in file.mapping.items
+    return has_recipe or (file.role == "domain" and _written_version(file).startswith("3"))
+
+
 def _signs_of(file: ProjectFile) -> Iterator[Sign]:
     root = file.mapping
-    if root is None or _written_version(file).startswith("3"):
+    if root is None or _is_of_rasa_3(file):
         return
     if file.role == "domain":
         yield from _domain_signs(root)
-    elif file.role == "config" and "recipe" not in root.items:
+    elif file.role == "config":
         yield from _pipeline_signs(root)
         yield from _policy_signs(root)
 
@@ -212,9 +217,9 @@ def _named(section: YamlNode | None) -> Iterator[tuple[str, Location]]:
 # --- Markdown --------------------------------------------------------------------------------------------------------
 
 
-def _markdown(folder: ProjectFolder, files: Iterable[ProjectFile], findings: Iterable[Finding]) -> Iterator[Sign]:
-    """Training data in Markdown, where there are none in YAML: beside such they are only left over."""
-    if any(file.has_stories or "nlu" in file.kinds for file in files):
+def _markdown(folder: ProjectFolder, files: Sequence[ProjectFile], findings: Iterable[Finding]) -> Iterator[Sign]:
+    """Training data in Markdown, where nothing is of Rasa 3: beside data in YAML they are only left over."""
+    if any(_is_of_rasa_3(file) or file.has_stories or "nlu" in file.kinds for file in files):
         return
     for finding in findings:
         path = finding.location.path

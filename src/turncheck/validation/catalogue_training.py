@@ -7,10 +7,10 @@ EXAMPLES = (
         "legacy-project",
         "error",
         "The project is of an older Rasa",
-        "Rasa 3 reads neither Markdown nor the domains, forms and policies of Rasa 0.x, 1.x and 2.x; most of what else is"
-        " found follows from that, and nothing but validation is run. Convert it: Markdown and policies with `rasa data"
-        " convert` of Rasa 2.8, the domain with `rasa data migrate` of Rasa 3. Where a file says that it is of Rasa 3 (a"
-        ' domain with `version: "3.1"`, a configuration with a `recipe`), what is old in it is a fault of its own.',
+        "Rasa 3 reads no Markdown, and neither the domains, forms and policies of Rasa 0.x, 1.x and 2.x. Most of what"
+        " else is found follows from that. Convert it: Markdown and policies with `rasa data convert` of Rasa 2.8, the"
+        ' domain with `rasa data migrate` of Rasa 3. A file that says it is of Rasa 3 (`version: "3.1"`, `recipe`) is'
+        " believed.",
         "templates:\n  utter_more:\n  - text: More?",
         "responses:\n  utter_more:\n  - text: More?",
         matters_always=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.finding import LEGACY_PROJECT
 from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
@@ -19,4 +18,4 @@ def check_generation(facts: Facts) -> Iterator[Finding]:
     legacy = facts.project.legacy
     if legacy is not None:
         places = [sign.location for sign in legacy.signs]
-        yield found(LEGACY_PROJECT, f"{legacy.message}.", places[0], others=places[1:])
+        yield found("legacy-project", f"{legacy.message}.", places[0], others=places[1:])
