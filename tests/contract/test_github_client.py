@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trouble, refuse
 
+from turncheck.github.baseline import merge_base
 from turncheck.github.client import GitHubClient, Patience
 from turncheck.github.errors import AnswerLostError, GitHubError, MissingPermissionError, NotFoundError, TooLargeError
 from turncheck.secret import Secret
@@ -218,3 +219,12 @@ def test_a_host_that_does_not_answer_is_given_up() -> None:
 
     assert time.monotonic() - begin < 5
     assert 0 < sum(waits.waited) < 300
+
+
+@pytest.mark.parametrize("name", ["\udcff", "a\0b", "é" * 3000])
+def test_a_branch_of_any_name_can_be_asked_for(name: str) -> None:
+    client = GitHubClient("http://127.0.0.1:9", Secret("ghs_x"), Waits().patience())
+    with pytest.raises(GitHubError, match=r"cannot be (reached|sent)"):
+        client.get("/repos/acme/bots/pulls", dict, head=name)
+    with pytest.raises(GitHubError, match=r"cannot be (reached|sent)"):
+        merge_base(client, "acme/bots", name, name)

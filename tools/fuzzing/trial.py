@@ -71,6 +71,8 @@ def without_network() -> Iterator[None]:
         for name, instead in (("socket.socket.connect", refused), ("socket.getaddrinfo", unknown)):
             stack.enter_context(patch(name, instead))
         stack.enter_context(patch("turncheck.github.client.Patience.wait", lambda *_: True))
+        for module in ("client", "results_service"):
+            stack.enter_context(patch(f"turncheck.github.{module}._ATTEMPTS", 2))
         stack.enter_context(patch("turncheck.engines.embedded.actions.server._DYING_SECONDS", 0.0))
         stack.enter_context(patch("turncheck.web.timed._Limit", _NoLimit))
         yield
