@@ -100,3 +100,35 @@ def test_the_readme_has_the_tables_of_inputs_and_outputs() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
 
     assert with_tables(readme) == readme, "run tools/update_readme.py after changing settings or action.yml"
+
+
+def test_the_readme_begins_with_a_whole_workflow_which_is_an_example() -> None:
+    (first, *_) = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    example = (ROOT / "examples" / "workflows" / "one-bot.yml").read_text("utf-8")
+
+    def unpinned(text: str) -> Any:
+        return yaml.safe_load(re.sub(r"(uses: [\w./-]+)@\S+", r"\1", text))
+
+    assert unpinned(first) == unpinned(example)
+    (job,) = unpinned(first)["jobs"].values()
+    assert job["permissions"] == {"contents": "read", "actions": "read", "pull-requests": "write"}
+
+
+def test_every_example_that_compares_leaves_a_report_to_compare_with() -> None:
+    """A run on the default branch, by the action, which uploads its report, or by a step that does."""
+    for path in WORKFLOWS:
+        content = (ROOT / path).read_text("utf-8")
+        triggers = yaml.safe_load(content)[True]  # YAML 1.1 reads `on` as true
+        if path.startswith("examples/") and "pull_request" in triggers:
+            assert "push" in triggers, path
+            assert "turncheck/turncheck@" in content or (
+                "turncheck run" in content and "upload-artifact@" in content
+            ), path
+
+
+def test_users_are_told_of_nothing_that_is_not_there() -> None:
+    pages = {
+        page: page.read_text("utf-8") for page in [ROOT / "README.md", ROOT / "action.yml", *ROOT.glob("docs/*.md")]
+    }
+    for page, text in pages.items():
+        assert not re.search(r"batch (?:suite|case|test)|`batch|test batch", text), page

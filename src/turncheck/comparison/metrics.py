@@ -89,7 +89,7 @@ _PLAIN_NAMES: Final = (
     "nlu.entities.EXTRACTOR.f1", "nlu.entities.EXTRACTOR.spans.f1", "nlu.responses.SELECTOR.f1",
     "core.conversation_accuracy", "core.accuracy", "core.f1", "core.failed", "core.misunderstood",
     "core.as_written.passed", "e2e.passed", "e2e.failed",
-    "batch.failed", "batch.suites[SUITE].f1", *(f"coverage.{kind}" for kind in COVERAGE_KINDS), COVERAGE_OF_CHANGES,
+    *(f"coverage.{kind}" for kind in COVERAGE_KINDS), COVERAGE_OF_CHANGES,
 )  # fmt: skip
 _LARGEST: Final = 10**15
 """Nothing is counted beyond; a report from anywhere may hold infinity, or numbers that fit no float."""
