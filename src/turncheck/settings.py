@@ -201,7 +201,9 @@ class Settings:
     )
     folds: int = _setting(5, _whole(2, MOST_FOLDS), "folds of the cross-validation", metavar="N")
     seed: int = _setting(42, _whole(0, MOST_SEED), "seed of everything random", metavar="N")
-    workers: int = _setting(0, _whole(0, MOST_WORKERS), "parallel workers, 64 at most (0: one per processor)", metavar="N")
+    workers: int = _setting(
+        0, _whole(0, MOST_WORKERS), "parallel workers, 64 at most (0: one per processor)", metavar="N"
+    )
     strict: bool = _setting(False, _switch, "show all of our own findings at their true severity", switch=True)
     fail_on: tuple[str, ...] = _setting(
         ("errors", "test-failures"), _fail_on, "what fails the run", many=True, choices=FAIL_ON

@@ -22,8 +22,13 @@ _MOST: Final = 4
 _MOST_FAILING: Final = 3
 """Failing gates that are told with their reason."""
 _LONGEST: Final = 120
-_ORDER: Final = ("completed", "new-failures", "test-failures", GONE_TESTS, "errors", "something-was-tested", "require")
+_ORDER: Final = (
+    *("completed", "could-be-run", "new-failures", "test-failures", GONE_TESTS, "errors", "something-was-tested"),
+    "require",
+)
 """Which of the failing gates is told first; those about figures come last."""
+_FOLLOW: Final = frozenset({GONE_TESTS, "errors", "something-was-tested", "require", "new-failures"})
+"""Gates that fail as well where something cannot be read: that is told once, by its cause."""
 _TEST_GATES: Final = frozenset({"test-failures", "new-failures"})
 _NO_BASE: Final = {
     "unreachable": "the baseline could not be reached",
@@ -76,10 +81,13 @@ def _told_failing(failing: Sequence[GateResult], report: Report, comparison: Com
     clauses: dict[str, None] = {}
     metrics = set()
     tests_told = False
+    nothing_ran = any(gate.name == "could-be-run" for gate in failing) and not _failed(report)
     for gate in failing:
+        if nothing_ran and gate.name.partition(":")[0] in _FOLLOW:
+            continue
         if gate.name in _TEST_GATES and gate.outcome == "failed":
-            if not tests_told:
-                clauses[_failed_tests(gate, report, comparison, failing)] = None
+            if not tests_told and (told := _failed_tests(gate, report, comparison, failing)):
+                clauses[told] = None
             tests_told = True
         elif gate.metric is not None and gate.metric in metrics:
             continue
@@ -102,6 +110,10 @@ def _told(gate: GateResult, comparison: Comparison | None) -> str:
         return f"{gate.name.partition(':')[0]} not judged ({_short_reason(gate, comparison)})"
     if gate.name == "completed":
         return _cut(f"stopped before the end: {gate.reason.partition(chr(10))[0]}")
+    if gate.name == "could-be-run":
+        places = {str(one.location) for one in gate.failed_by if one.location is not None}
+        what = gate.reason.partition(":")[0]
+        return f"{what}, because of {places.pop()}" if len(places) == 1 else what
     if gate.name == GONE_TESTS and comparison is not None:
         return _gone(comparison) or gate.reason
     if gate.name.startswith("require"):
@@ -147,6 +159,8 @@ def _failed_tests(
     old -= sum(number_of(failing_of(report, cases)) for _, cases in tests_of(comparison))
     data = [f"{in_data} that the base does not have"] if in_data else []
     if not new and not data:
+        if not failed:  # the gate failed by what another clause tells: errors in the data
+            return ""
         return f"{_join(_of(tally) for tally in failed)} failed (on the base too)"
     also = f" ({old:,} {'fails' if old == 1 else 'fail'} on the base too)" if old > 0 else ""
     return f"{_join([*new, *data])}{also}"
