@@ -2,8 +2,8 @@
 
     python benchmarks/nlu.py [--corpora ../shared/corpora] [--rasa] [--scale] [--folds]
 
-Measured in one run, each row in a process of its own on one core: accuracy on the official test part, expected
-calibration error (ten bins), token micro-F1 of entities, CPU time of training (imports aside), sentences understood a
+Measured in one run, each row in a process of its own on one core: accuracy on the official test part, token micro-F1 of
+entities, expected calibration error of both (ten bins), CPU time of training (imports aside), sentences understood a
 second of CPU time in one batch and one by one, and the process's largest memory. Prints Markdown tables.
 
 *scikit-learn* is the bare recipe: two TfidfVectorizers, ``LinearSVC(multi_class="crammer_singer")``, a second one
@@ -59,6 +59,7 @@ class Row:
     accuracy: float
     calibration: float
     entities: float | None
+    entity_calibration: float | None
     fit: float
     batch: float
     single: float
@@ -95,9 +96,15 @@ def measure_engine(corpus: Path, pipeline: Pipeline, vectors: bool = False) -> R
     batch = (len(texts) - some) / (time.process_time() - begin)
     right = [parse.intent.name == example.intent for parse, example in zip(parses, test, strict=True)]
     confidences = [parse.intent.confidence for parse in parses]
-    entities = token_f1(test, parses) if engine.extractors else None
     return Row(
-        sum(right) / len(right), calibration_error(right, confidences), entities, fit, batch, single, megabytes()
+        sum(right) / len(right),
+        calibration_error(right, confidences),
+        token_f1(test, parses) if engine.extractors else None,
+        entity_calibration_error(test, parses) if engine.extractors else None,
+        fit,
+        batch,
+        single,
+        megabytes(),
     )
 
 
@@ -118,7 +125,7 @@ def measure_recipe(corpus: Path) -> Row:
     single = len(texts[:300]) / (time.process_time() - begin)
     right = [answer == example.intent for (answer, _), example in zip(answers, test, strict=True)]
     error = calibration_error(right, [confidence for _, confidence in answers])
-    return Row(sum(right) / len(right), error, None, fit, batch, single, megabytes())
+    return Row(sum(right) / len(right), error, None, None, fit, batch, single, megabytes())
 
 
 def fit_recipe(texts: Sequence[str], labels: Sequence[str]) -> tuple[Any, Any, float]:
@@ -170,6 +177,17 @@ def calibration_error(right: Sequence[bool], confidences: Sequence[float]) -> fl
         bins.setdefault(min(int(confidence * 10), 9), []).append((good, confidence))
     gaps = (abs(sum(good for good, _ in members) - sum(sure for _, sure in members)) for members in bins.values())
     return sum(gaps) / len(right)
+
+
+def entity_calibration_error(examples: Sequence[Example], parses: Sequence[Parse]) -> float:
+    """The same of the entities found; right is one with its type and exact borders."""
+    answers = [
+        ((found.start, found.end, found.entity) in {(one.start, one.end, one.entity) for one in example.entities}, sure)
+        for example, parse in zip(examples, parses, strict=True)
+        for found in parse.entities
+        if (sure := found.confidence) is not None
+    ]
+    return calibration_error([right for right, _ in answers], [sure for _, sure in answers])
 
 
 def token_f1(examples: Sequence[Example], parses: Sequence[Parse]) -> float:
@@ -245,8 +263,11 @@ def in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def corpus_table(corpora: Path, *, with_rasas: bool) -> bool:
-    print("| corpus | engine | accuracy | calibration error | entities F1 | fit, CPU s | batch/s | single/s | MB |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print(
+        "| corpus | engine | accuracy | calibration error | entities F1 | their calibration error "
+        "| fit, CPU s | batch/s | single/s | MB |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
     good = True
     for name in CORPORA:
         runs: list[tuple[str, Callable[..., Row], tuple[Any, ...]]] = [
@@ -263,9 +284,10 @@ def corpus_table(corpora: Path, *, with_rasas: bool) -> bool:
         for engine, function, arguments in runs:
             row = in_own_process(function, corpora / name, *arguments)
             f1 = "–" if row.entities is None else f"{100 * row.entities:.1f}"
+            error = "–" if row.entity_calibration is None else f"{row.entity_calibration:.3f}"
             print(
-                f"| {name} | {engine} | {100 * row.accuracy:.2f} | {row.calibration:.3f} | {f1} | {row.fit:.2f} "
-                f"| {row.batch:,.0f} | {row.single:,.0f} | {row.megabytes:.0f} |",
+                f"| {name} | {engine} | {100 * row.accuracy:.2f} | {row.calibration:.3f} | {f1} | {error} "
+                f"| {row.fit:.2f} | {row.batch:,.0f} | {row.single:,.0f} | {row.megabytes:.0f} |",
                 flush=True,
             )
             if engine in {"turncheck", "turncheck, multi-intents"} and (name, engine) != (

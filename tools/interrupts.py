@@ -80,6 +80,7 @@ def project_of(case: Case, folder: Path) -> Path:
 
 def kill(project: Path, case: Case, number: signal.Signals, delay: float) -> Kill:
     """Start a run and interrupt it ``delay`` seconds after it has begun to listen to signals."""
+    heed_interrupts()
     with tempfile.TemporaryDirectory(prefix="interrupts-") as scratch:
         out, temporary, log = Path(scratch, "out"), Path(scratch, "tmp"), Path(scratch, "log")
         temporary.mkdir()
@@ -106,6 +107,12 @@ def kill(project: Path, case: Case, number: signal.Signals, delay: float) -> Kil
             return Kill(0, PATIENCE, f"still running after {PATIENCE:.0f} s\n{log.read_text(errors='replace')}")
         finally:
             _end_session(process)
+
+
+def heed_interrupts() -> None:
+    """What a shell starts in the background ignores SIGINT, and so does all that it starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _wait_until_it_listens(process: subprocess.Popen[bytes]) -> None:

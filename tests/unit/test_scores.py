@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, classification_report
 
 from turncheck.evaluation import scores, understood
+from turncheck.evaluation.calibration import expected_calibration_error
 from turncheck.evaluation.entities import EntityCase, score_spans
 from turncheck.evaluation.scores import score_pairs, spread
-from turncheck.evaluation.understood import Judgement, calibration_error, score_understood
+from turncheck.evaluation.understood import Judgement, score_understood
 from turncheck.report import tags
 from turncheck.report.model import EntitySpan
 from turncheck.report.tags import overlapping
@@ -138,10 +139,10 @@ def test_two_near_intents_fall_back_whatever_the_threshold() -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=1, max_size=50))
 def test_the_calibration_error_lies_between_zero_and_one(rows: list[tuple[bool, float]]) -> None:
-    error = calibration_error(judgements(rows))
+    error = expected_calibration_error([(sure, right) for right, sure in rows])
     assert error is not None
     assert -1e-9 <= error <= 1 + 1e-9
 
 
 def test_without_sentences_there_is_no_calibration_error() -> None:
-    assert calibration_error([]) is None
+    assert expected_calibration_error([]) is None

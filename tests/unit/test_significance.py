@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 from turncheck.comparison.significance import Judged, mcnemar_exact, paired_calibration, paired_scores
-from turncheck.evaluation.understood import Judgement, calibration_error
+from turncheck.evaluation.calibration import expected_calibration_error
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
@@ -156,7 +156,7 @@ def test_the_calibration_error_of_both_sides_is_the_one_of_the_report() -> None:
     compared = paired_calibration(before, after, seed=1)
 
     for side, error in ((before, compared.before), (after, compared.after)):
-        assert error == pytest.approx(calibration_error([Judgement(right, sure, None, False) for sure, right in side]))
+        assert error == pytest.approx(expected_calibration_error(side))
     assert compared.low < compared.after - compared.before < compared.high
     assert compared.real
     assert paired_calibration(before, before, seed=1).real is False

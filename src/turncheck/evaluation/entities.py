@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from turncheck.evaluation.calibration import expected_calibration_error
 from turncheck.evaluation.scores import LabelScores, Pairs, harmonic_mean, ratio, score_pairs, spreads
 from turncheck.report.model import EntityScores, EntitySpan, SpanScores
 from turncheck.report.tags import NO_ENTITY, Tokens, label_of, token_labels
@@ -56,7 +57,24 @@ def _score_extractor(cases: Sequence[EntityCase], extractor: str) -> EntityScore
         tokens=sum(len(case.tokens) for case in cases),
         confusions=pooled.confusions,
         folds=spreads(folds),
+        calibration_error=expected_calibration_error(_answers(cases, extractor)),
     )
+
+
+def _answers(cases: Sequence[EntityCase], extractor: str) -> list[tuple[float, bool]]:
+    """The confidence of each entity found, and whether there is one of its type with its borders.
+
+    Role and group do not matter: they have confidences of their own.
+    """
+    answers = []
+    for case in cases:
+        expected = {(entity.start, entity.end, entity.entity) for entity in case.expected}
+        answers += [
+            (entity.confidence, (entity.start, entity.end, entity.entity) in expected)
+            for entity in case.predicted_by(extractor)
+            if entity.confidence is not None
+        ]
+    return answers
 
 
 def score_spans(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from turncheck.engines.base import CutShortError
+from turncheck.evaluation.calibration import expected_calibration_error
 from turncheck.evaluation.entities import PRETRAINED_EXTRACTORS, EntityCase, score_extractors, score_spans
 from turncheck.evaluation.fold_runs import FoldRun, run_folds
 from turncheck.evaluation.insights import find_insights
@@ -18,7 +19,7 @@ from turncheck.evaluation.overlap import Overlap, overlap_of_folds, overlap_with
 from turncheck.evaluation.predictions import Judged, judge, judgement_of
 from turncheck.evaluation.responses import judged_selector, score_selectors
 from turncheck.evaluation.splits import Folds, stable_folds
-from turncheck.evaluation.understood import calibration_error, score_understood
+from turncheck.evaluation.understood import score_understood
 from turncheck.plurals import count
 from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
 
@@ -245,7 +246,7 @@ def _measure(
             for example in project.nlu.examples
         ),
         predictions=predictions,
-        calibration_error=calibration_error(judgements),
+        calibration_error=expected_calibration_error((one.confidence, one.correct) for one in judgements),
         insights=find_insights(predictions, seen=overlap.all),
         remarks=tuple(
             _remarks(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import fsum
 from typing import TYPE_CHECKING, Final
 
-from turncheck.report.calibration import calibration_bin
 from turncheck.report.model import ThresholdPoint, Understood
 
 if TYPE_CHECKING:
@@ -91,24 +89,3 @@ def _answers(point: ThresholdPoint, sentences: int) -> tuple[int, int]:
     answered = round(point.coverage * sentences)
     right = round(point.precision * answered)
     return right, answered - right
-
-
-def calibration_error(judgements: Sequence[Judgement]) -> float | None:
-    """Return the expected calibration error: how far confidence and share of right ones lie apart, 0 to 1.
-
-    ECE over 15 bins of equal width (Guo et al., *On Calibration of Modern Neural Networks*, 2017): the mean over the
-    bins of ``|share right - mean confidence|``, weighted by the sentences in the bin. ``None`` without sentences.
-
-    >>> calibration_error([Judgement(True, 0.75, None, False), Judgement(False, 0.75, None, False)])
-    0.25
-    """
-    if not judgements:
-        return None
-    bins: dict[int, list[Judgement]] = {}
-    for judgement in judgements:
-        bins.setdefault(calibration_bin(judgement.confidence), []).append(judgement)
-    gaps = (
-        abs(sum(entry.correct for entry in members) - fsum(entry.confidence for entry in members))
-        for _, members in sorted(bins.items())
-    )
-    return fsum(gaps) / len(judgements)

@@ -103,6 +103,11 @@ class EntityScores(Part, frozen=True, kw_only=True):
     """The labels of tokens that were taken for others, ``no_entity`` among them."""
     folds: dict[str, Spread] = {}
     """Mean and standard deviation over the folds, by the figure's name; empty for held-out sentences."""
+    calibration_error: float | None = None
+    """How far confidences and the share of right entities (exact borders and type) lie apart, as for intents.
+
+    Of the entities that were found with a confidence; ``None`` without any.
+    """
 
 
 class ResponseScores(Part, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ import numpy as np
 from turncheck.engines.embedded.nlu.classifiers import softmax
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,6 +23,9 @@ _PRIOR: Final = 10.0
 
 _RIDGE: Final = 3.0
 """What a squared weight of the logistic model costs, its inputs scaled to variance 1."""
+
+_JUDGED: Final = 300
+"""How many sentences a calibration is fitted to."""
 
 _FEWEST: Final = 100
 """The logistic model is fitted to so many judged sentences or more; of fewer it would only learn their average."""
@@ -77,26 +80,11 @@ class BestAnswer:
 
     @classmethod
     def fit(cls, scores: NDArray[np.float64], right: NDArray[np.bool_]) -> Self | None:
-        """Fit to judged sentences as :func:`fit_factor` does; ``None`` where they are too few or all alike.
-
-        The targets are those of Platt 1999 ("Probabilistic Outputs for Support Vector Machines"), found by Newton's
-        method.
-        """
-        count, hits = len(right), int(right.sum())
-        if count < _FEWEST or hits in {0, count}:
+        """Fit to judged sentences as :func:`fit_factor` does; ``None`` where they are too few or all alike."""
+        if len(right) < _FEWEST or right.all() or not right.any():
             return None
-        inputs = _score_and_lead(scores)
-        mean, spread = inputs.mean(axis=0), inputs.std(axis=0) + 1e-9
-        rows = np.column_stack([np.ones(count), (inputs - mean) / spread])
-        targets = np.where(right, (hits + 1) / (hits + 2), 1 / (count - hits + 2))
-        cost = np.diag([0.0, _RIDGE, _RIDGE])
-        weights = np.zeros(3)
-        for _ in range(30):
-            stated = _logistic(rows @ weights)
-            slope = rows.T @ (stated - targets) + cost @ weights
-            weights = weights - np.linalg.solve((rows.T * (stated * (1 - stated))) @ rows + cost, slope)
-        of_score, of_lead = (weights[1:] / spread).tolist()
-        return cls(float(weights[0] - (weights[1:] / spread) @ mean), of_score, of_lead)
+        intercept, (of_score, of_lead) = _fit_logistic(_score_and_lead(scores), right)
+        return cls(intercept, of_score, of_lead)
 
     def applied(self, confidences: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give each row's highest confidence its value, both of shape (texts, labels); no rank changes.
@@ -109,6 +97,69 @@ class BestAnswer:
         best = confidences.max(axis=1, keepdims=True)
         others = np.minimum(stated / best, (1 - stated) / np.maximum(1 - best, 1e-12))
         return np.where(confidences == best, stated, confidences * others)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityConfidence:
+    """How probable it is that an entity is right, by what its tagger says: logistic in the logarithm of its odds.
+
+    What a passive-aggressively trained CRF gives for a probability knows no scale: for right answers it may be 0.06.
+    """
+
+    intercept: float = 0.0
+    slope: float = 0.0
+    """Never negative: what the tagger is surer of stays so."""
+
+    @classmethod
+    def fit(cls, marginals: Sequence[float], right: Sequence[bool]) -> Self:
+        """Fit to entities found in sentences that their tagger had not seen. Of none nothing is known: one half."""
+        if not right:
+            return cls()
+        inputs, was_right = _log_odds(np.array(marginals))[:, None], np.array(right)
+        intercept, (slope,) = _fit_logistic(inputs, was_right)
+        if slope < 0:
+            intercept, (slope,) = _fit_logistic(np.zeros_like(inputs), was_right)
+        return cls(intercept, slope)
+
+    def applied(self, marginal: float) -> float:
+        """Return the confidence of an entity from the marginal probability of its tags."""
+        return float(_logistic(self.intercept + self.slope * _log_odds(np.array(marginal))))
+
+
+def _log_odds(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    inner = np.clip(probabilities, 1e-9, 1 - 1e-9)
+    return np.asarray(np.log(inner / (1 - inner)))
+
+
+def _fit_logistic(inputs: NDArray[np.float64], right: NDArray[np.bool_]) -> tuple[float, list[float]]:
+    """Fit intercept and weights of ``inputs``, shape (answers, inputs), to whether each answer is right.
+
+    The targets are those of Platt 1999 ("Probabilistic Outputs for Support Vector Machines"), found by Newton's method.
+    """
+    count, hits = len(right), int(right.sum())
+    mean, spread = inputs.mean(axis=0), inputs.std(axis=0) + 1e-9
+    rows = np.column_stack([np.ones(count), (inputs - mean) / spread])
+    targets = np.where(right, (hits + 1) / (hits + 2), 1 / (count - hits + 2))
+    cost = np.diag([0.0, *[_RIDGE] * inputs.shape[1]])
+    weights = np.zeros(1 + inputs.shape[1])
+    for _ in range(30):
+        stated = _logistic(rows @ weights)
+        slope = rows.T @ (stated - targets) + cost @ weights
+        weights = weights - np.linalg.solve((rows.T * (stated * (1 - stated))) @ rows + cost, slope)
+    of_inputs = weights[1:] / spread
+    return float(weights[0] - of_inputs @ mean), of_inputs.tolist()
+
+
+def held_out(count: int, seed: int) -> list[NDArray[np.int64]]:
+    """Choose, of so many sentences, those that models are judged on: each piece by a model that has not seen it.
+
+    :data:`_JUDGED` of them, of fewer than three times as many a third, of very many a tenth; where there are not even
+    so many, each third in turn.
+    """
+    shuffled = np.random.default_rng(seed).permutation(count)
+    if count <= _JUDGED:
+        return np.array_split(shuffled, 3)
+    return [shuffled[: max(count // 10, min(count // 3, _JUDGED))]]
 
 
 def _score_and_lead(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from turncheck.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
 ItemFeatures = "Sequence[str] | Mapping[str, float]"
 
@@ -74,12 +75,32 @@ def train_tagger(
     Raises:
         UserError: there is no room for what was learned.
     """
-    from turncheck.engines.embedded.nlu.crf_training import StoppableTrainer
+    return train_taggers(sequences, algorithm, parameters)[0]
 
+
+def train_taggers(
+    sequences: Iterable[tuple[Any, Sequence[str]]],
+    algorithm: str,
+    parameters: Mapping[str, float | int | bool],
+    pieces: Sequence[AbstractSet[int]] = (),
+) -> list[SequenceTagger]:
+    """Train a CRF as :func:`train_tagger` does, and then one without each of the pieces: numbers of sequences.
+
+    No sequence is in two pieces.
+
+    Raises:
+        UserError: as there.
+    """
+    from turncheck.engines.embedded.nlu.crf_training import NO_GROUP, StoppableTrainer
+
+    group_of = {number: group for group, piece in enumerate(pieces, start=1) for number in piece}
     trainer = StoppableTrainer(algorithm, parameters)
-    for features, tags in sequences:
-        trainer.append(features, [encodable(tag) for tag in tags])
-    content = trainer.trained()
+    for number, (features, tags) in enumerate(sequences):
+        trainer.append(features, [encodable(tag) for tag in tags], group_of.get(number, 0))
+    return [_opened(trainer.trained(group)) for group in (NO_GROUP, *range(1, len(pieces) + 1))]
+
+
+def _opened(content: bytes) -> SequenceTagger:
     try:
         return SequenceTagger.of(content)
     except ValueError:  # CRFsuite does not tell what it could not write

@@ -14,6 +14,9 @@ import pycrfsuite
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+NO_GROUP: Final = -1
+"""What CRFsuite takes for the number of a group where all are meant."""
+
 _TRAINING: Final = Lock()
 """One training at a time in a process: they would draw from the same random numbers."""
 
@@ -37,17 +40,21 @@ class StoppableTrainer(pycrfsuite.BaseTrainer):  # type: ignore[misc]  # it has 
             self._still.set()
             Event().wait()
 
-    def trained(self) -> bytes:
-        """Train on what was appended and return CRFsuite's file.
+    def trained(self, without: int = NO_GROUP) -> bytes:
+        """Train on what was appended, but for the group ``without``, and return CRFsuite's file.
 
-        CRFsuite's online algorithms shuffle by the C library's ``rand()``, which is therefore set back before.
+        It can be called again, for another group. CRFsuite's online algorithms shuffle by the C library's ``rand()``,
+        which is therefore set back before.
 
         Raises:
             CRFSuiteError: CRFsuite failed.
         """
         with _TRAINING, _file_without_a_name() as file:
+            self._begun.clear()
+            self._still.clear()
+            path = f"/dev/fd/{file.fileno()}"
             try:
-                Thread(target=self._train, args=(f"/dev/fd/{file.fileno()}",), name="crfsuite", daemon=True).start()
+                Thread(target=self._train, args=(path, without), name="crfsuite", daemon=True).start()
                 self._still.wait()
             except BaseException:
                 self._halt()
@@ -56,12 +63,12 @@ class StoppableTrainer(pycrfsuite.BaseTrainer):  # type: ignore[misc]  # it has 
                 raise self._error
             return file.read()
 
-    def _train(self, path: str) -> None:
+    def _train(self, path: str, without: int) -> None:
         self._begun.set()
         try:
             if not self._abandoned.is_set():
                 ctypes.CDLL(None).srand(1)
-                self.train(path)
+                self.train(path, without)
         except Exception as error:  # noqa: BLE001 - raised where it is waited for
             self._error = error
         finally:

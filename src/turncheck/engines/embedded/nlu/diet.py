@@ -53,7 +53,7 @@ class DietStandIn:
                     strict=True,
                 ):
                     guessed[row] = label
-            entities = EntityModel.train(training.examples, training.batch.tokens, guessed)
+            entities = EntityModel.train(training.examples, training.batch.tokens, guessed, training.seed)
         return cls(
             name,
             intents,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from turncheck.engines.embedded.nlu.crf import SequenceTagger, encodable, train_tagger
+from turncheck.engines.embedded.nlu.calibration import EntityConfidence, held_out
+from turncheck.engines.embedded.nlu.crf import SequenceTagger, encodable, train_taggers
 from turncheck.engines.embedded.nlu.tagging import (
     ATTRIBUTES,
     OUTSIDE,
@@ -121,11 +123,18 @@ class EntityModel:
     """
 
     taggers: Mapping[Attribute, SequenceTagger]
+    confidences: Mapping[Attribute, EntityConfidence]
+    """What the taggers' marginals mean."""
     _words: WordFeatures = field(default_factory=WordFeatures, repr=False, compare=False)
 
     @classmethod
-    def train(cls, examples: Sequence[Example], tokens: Sequence[Tokens], intents: Sequence[str | None]) -> Self | None:
+    def train(
+        cls, examples: Sequence[Example], tokens: Sequence[Tokens], intents: Sequence[str | None], seed: int
+    ) -> Self | None:
         """Train; ``intents`` are those predicted for the examples by models that had not seen them.
+
+        Taggers of the same kind that have not seen some of the examples are trained beside: what they find there tells
+        what confidence an entity deserves.
 
         Returns ``None`` if no entity is annotated along token borders.
         """
@@ -136,22 +145,47 @@ class EntityModel:
                 tags[attribute] = of_all
         if "entity" not in tags:
             return None
+        pieces = _held_out(tags["entity"], seed)
         words = WordFeatures()
         parameters = {"max_iterations": _ITERATIONS if len(examples) > _SMALL else 3 * _ITERATIONS}
-        taggers: dict[Attribute, SequenceTagger] = {}
+        trained: dict[Attribute, list[SequenceTagger]] = {}
         for attribute, of_all in tags.items():
             sequences = (
                 (
-                    words.sequence(tokens[row].words, intents[row], tags["entity"][row] if taggers else None),
+                    words.sequence(tokens[row].words, intents[row], tags["entity"][row] if trained else None),
                     of_all[row],
                 )
                 for row in range(len(examples))
             )
-            taggers[attribute] = train_tagger(sequences, "pa", parameters)
-        return cls(taggers, words)
+            trained[attribute] = train_taggers(sequences, "pa", parameters, pieces)
+        judged = _Judged()
+        for number, piece in enumerate(pieces, start=1):
+            judge = cls({attribute: taggers[number] for attribute, taggers in trained.items()}, {}, words)
+            for row in sorted(piece):
+                judged.add(examples[row], judge.marked(tokens[row], intents[row], split_by_comma=True))
+        return cls({attribute: taggers[0] for attribute, taggers in trained.items()}, judged.confidences(), words)
 
     def find(self, tokens: Tokens, intent: str | None, split_by_comma: bool | Mapping[str, bool]) -> list[TaggedEntity]:
         """Find the entities of one sentence."""
+        found = self.marked(tokens, intent, split_by_comma)
+        for entity in found:
+            entity.confidence = self._confidence("entity", entity.confidence)
+            if entity.role_confidence is not None:
+                entity.role_confidence = self._confidence("role", entity.role_confidence)
+            if entity.group_confidence is not None:
+                entity.group_confidence = self._confidence("group", entity.group_confidence)
+        return found
+
+    def _confidence(self, attribute: Attribute, marginal: float) -> float:
+        return self.confidences[attribute].applied(marginal)
+
+    def marked(
+        self, tokens: Tokens, intent: str | None, split_by_comma: bool | Mapping[str, bool]
+    ) -> list[TaggedEntity]:
+        """Find the entities of one sentence; confidences are the means of their tokens' marginal probabilities.
+
+        Rasa takes the lowest one, which says less: that of a long entity is low, right or wrong.
+        """
         columns: dict[Attribute, TagColumn] = {}
         entity_tags: list[str] | None = None
         for attribute, tagger in self.taggers.items():
@@ -161,22 +195,75 @@ class EntityModel:
                     return []
                 entity_tags = tags
             columns[attribute] = TagColumn(_with_beginnings(tags), confidences)
-        return read_entities(tokens, columns, split_by_comma)
+        found = read_entities(tokens, columns, split_by_comma)
+        for entity in found:
+            covered = [
+                index for index, (start, end) in enumerate(tokens.spans) if entity.start <= start and end <= entity.end
+            ]
+            marginals = {
+                name: fmean(column.confidences[index] for index in covered) for name, column in columns.items()
+            }
+            entity.confidence = marginals["entity"]
+            if entity.role is not None:
+                entity.role_confidence = marginals["role"]
+            if entity.group is not None:
+                entity.group_confidence = marginals["group"]
+        return found
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """Travel to a worker process without the words kept here."""
-        return EntityModel, (self.taggers,)
+        return EntityModel, (self.taggers, self.confidences)
 
     def save(self, members: MemberWriter) -> None:
-        """Write CRFsuite's files."""
+        """Write CRFsuite's files, and what their marginals mean."""
         members.json("taggers", list(self.taggers))
+        confidences = {name: [made.intercept, made.slope] for name, made in self.confidences.items()}
+        members.json("confidences", confidences)
         for attribute, tagger in self.taggers.items():
             members.content(f"{attribute}.crfsuite", tagger.content)
 
     @classmethod
     def load(cls, members: MemberReader) -> Self:
         """Inverse of :meth:`save`."""
-        return cls({name: SequenceTagger.of(members.content(f"{name}.crfsuite")) for name in members.json("taggers")})
+        return cls(
+            {name: SequenceTagger.of(members.content(f"{name}.crfsuite")) for name in members.json("taggers")},
+            {name: EntityConfidence(*numbers) for name, numbers in members.json("confidences").items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What taggers found in sentences that they had not seen: the marginal of each answer, and whether it is right."""
+
+    marginals: dict[Attribute, list[float]] = field(default_factory=lambda: {name: [] for name in ATTRIBUTES})
+    right: dict[Attribute, list[bool]] = field(default_factory=lambda: {name: [] for name in ATTRIBUTES})
+
+    def add(self, example: Example, found: Sequence[TaggedEntity]) -> None:
+        """Judge entities by their exact borders and name, roles and groups by those of the entity there."""
+        expected = {(entity.start, entity.end): entity for entity in example.entities}
+        for entity in found:
+            true = expected.get((entity.start, entity.end))
+            marginals = entity.confidence, entity.role_confidence, entity.group_confidence
+            for attribute, marginal in zip(ATTRIBUTES, marginals, strict=True):
+                if marginal is not None:
+                    right = true is not None and getattr(entity, attribute) == getattr(true, attribute)
+                    self.marginals[attribute].append(marginal)
+                    self.right[attribute].append(right)
+
+    def confidences(self) -> dict[Attribute, EntityConfidence]:
+        """Fit what marginals mean."""
+        return {name: EntityConfidence.fit(self.marginals[name], self.right[name]) for name in ATTRIBUTES}
+
+
+def _held_out(tags: Sequence[Sequence[str]], seed: int) -> list[frozenset[int]]:
+    """Choose sentences to judge, among those with entities and among the others; some with entities are left."""
+    with_entities = [row for row, of_text in enumerate(tags) if any(tag != OUTSIDE for tag in of_text)]
+    others = sorted(set(range(len(tags))) - set(with_entities))
+    return [
+        frozenset({*(with_entities[row] for row in piece), *(others[row] for row in more)})
+        for piece, more in zip(held_out(len(with_entities), seed), held_out(len(others), seed), strict=False)
+        if 0 < len(piece) < len(with_entities)
+    ]
 
 
 def _few_tags(example: Example, tokens: Tokens, attribute: Attribute) -> tuple[str, ...]:

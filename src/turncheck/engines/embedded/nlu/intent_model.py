@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, Judged, fit_factor
+from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, Judged, fit_factor, held_out
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.linear import LinearModel
 from turncheck.engines.embedded.nlu.second_opinion import MOST_SENTENCES, SecondOpinion, count, fit_linear
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.linear import LabelSplit
     from turncheck.engines.embedded.nlu.ngrams import SparseRows
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
-
-
-_JUDGED: Final = 300
-"""How many sentences the temperature is fitted to. Of fewer than three times as many it is a third, of very many a
-tenth; where there are not even so many, each third in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,21 +121,16 @@ class IntentModel:
 def _judged(
     rows: SparseRows, labels: Sequence[str], seed: int, fit: Callable[[SparseRows, Sequence[str]], LinearModel]
 ) -> Judged | None:
-    """Judge models on sentences they have not seen, :data:`_JUDGED` of them where there are so many.
+    """Judge models on sentences they have not seen.
 
     The same sentences for the same labels and seed; ``None`` where no model can be fitted.
     """
     count = len(labels)
-    shuffled = np.random.default_rng(seed).permutation(count)
-    if count <= _JUDGED:
-        pieces = np.array_split(shuffled, 3)
-    else:
-        pieces = [shuffled[: max(count // 10, min(count // 3, _JUDGED))]]
     names = sorted(set(labels))
     column = {name: index for index, name in enumerate(names)}
     scores: list[NDArray[np.float64]] = []
     truth: list[int] = []
-    for piece in pieces:
+    for piece in held_out(count, seed):
         kept = np.setdiff1d(np.arange(count), piece)
         kept_labels = [labels[int(row)] for row in kept]
         if len(set(kept_labels)) < 2 or not len(piece):
