@@ -109,6 +109,10 @@ def core_exit_code(report: Report, options: CoreTestOptions) -> int:
     return EXIT_FAILED if failed and options.fail_on_prediction_errors else EXIT_OK
 
 
+def _nothing_to_test() -> UserError:
+    return UserError("there is nothing to test: the files hold no test stories", remedy="Name some with --stories.")
+
+
 @dataclass(frozen=True, slots=True)
 class _CoreMeasurement:
     core: Core
@@ -126,11 +130,13 @@ def measure_core(
     """
     project = read_given_project(options.project, options.domain, None, options.config, options.endpoints)
     stories = read_test_stories(options)
+    if not stories:
+        raise _nothing_to_test()
     measured = as_far_as_it_goes(lambda: _measured(options, project, stories, screen))
     finished, stopped = measured.finished, measured.stopped
     core = finished.core if finished is not None else None
     if core is not None and not core.stories:
-        raise UserError("there is nothing to test: the files hold no test stories", remedy="Name some with --stories.")
+        raise _nothing_to_test()
     skipped = Skipped(evaluation="core", reason=not_run(stopped)) if stopped is not None and core is None else None
     reached = reached_by_stories(_run(stories, core)) if core is not None else None
     report = Report(

@@ -115,8 +115,10 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
     Raises:
         UserError: nothing could be posted, and why.
     """
-    if "/" not in request.repository:
+    if not request.repository:
         raise UserError("which repository?", remedy="Give --repository OWNER/NAME, or set GITHUB_REPOSITORY.")
+    if "/" not in request.repository:
+        raise UserError(f"'{request.repository}' is not a repository", remedy="Write it as OWNER/NAME.")
     if request.token is None:
         raise UserError("publishing needs a token", remedy="Give --token, or set GITHUB_TOKEN or GH_TOKEN.")
     context = read_context({**environment, "GITHUB_REPOSITORY": request.repository})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from turncheck.assistants import AssistantOptions, read_assistant, running_assistant
+from turncheck.dialogue.domain import DialogueDomain
 from turncheck.errors import EXIT_OK, UserError
 from turncheck.render.sinks import terminal
 
@@ -60,6 +61,8 @@ def run_shell(
         UserError: a fixture or a path that cannot be read, nothing to learn from, an action server that does not start.
     """
     project = read_assistant(options)
+    if options.model is None:  # what is wrong shows before anything is trained
+        read_fixtures(shell.fixtures, DialogueDomain.of(project).slots)
     with running_assistant(options, project, environment, screen) as engine:
         fixtures = read_fixtures(shell.fixtures, engine.domain.slots)
         return talk(engine.conversation(channel=shell.channel, fixtures=fixtures), shell, ends)
@@ -85,7 +88,7 @@ def read_fixtures(written: Sequence[str], slots: Iterable[str]) -> dict[str, Any
     for pair in written:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise UserError(f"'{pair}' is no fixture", remedy="Write it as slot=value.")
+            raise UserError(f"'{pair}' is not a fixture", remedy="Write it as slot=value.")
         if name not in known:
             raise UserError(f"the domain has no slot '{name}'", remedy=f"It has: {', '.join(sorted(known)) or 'none'}.")
         try:

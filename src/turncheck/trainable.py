@@ -39,7 +39,7 @@ def read_given_project(
         ("domain", domain),
         ("config", config),
         ("endpoints", endpoints),
-        *(("stories", path) for path in data or ()),
+        *(("data", path) for path in data or ()),
     ]
     for name, path in given:
         if path is not None and not path.exists():

@@ -112,3 +112,22 @@ def test_a_project_that_is_not_there_is_told_by_every_command(
     monkeypatch.chdir(tmp_path)
     assert run_command_line([*command.split(), "--project", "nowhere"]) == 2
     assert "--project: no such folder: nowhere" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("shell --fixture size", "'size' is not a fixture"),
+        ("shell --fixture colour=red", "the domain has no slot 'colour'"),
+        ("test core --stories empty.yml", "the files hold no test stories"),
+    ],
+)
+def test_what_is_wrong_shows_before_anything_is_trained(
+    command: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.yml").write_text('version: "3.1"\nstories: []\n', encoding="utf-8")
+    assert run_command_line([*command.split(), "--project", str(ROOT / "examples" / "pizzeria")]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert "raining" not in error

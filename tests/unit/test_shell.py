@@ -97,7 +97,7 @@ def test_fixtures_are_json_or_text() -> None:
     assert read == {"a": 1, "b": True, "c": "some words", "d": {"k": None}, "e": "", "f": "x=y"}
 
 
-@pytest.mark.parametrize(("written", "what"), [("a", "is no fixture"), ("b=1", "no slot 'b'")])
+@pytest.mark.parametrize(("written", "what"), [("a", "is not a fixture"), ("b=1", "no slot 'b'")])
 def test_a_fixture_that_cannot_be_is_an_error(written: str, what: str) -> None:
     with pytest.raises(UserError, match=what):
         read_fixtures([written], ["a"])

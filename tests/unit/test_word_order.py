@@ -149,8 +149,13 @@ def test_test_cases_are_never_taken_for_something_to_write(capsys: pytest.Captur
         ("run --seed", "turncheck run: error: --seed: expected a value\n"),
         ("run --plots=3", "--plots: takes no value, not '3'\n"),
         ("run bots/x more", "unexpected argument: more"),
-        ("train --seed x", "--seed: expected a whole number, not 'x'\n"),
-        ("test nlu --folds 1", "-f/--folds: expected a whole number, at least 2, not '1'\n"),
+        (
+            "report publish a.json --repository mine --pull-request 1",
+            "'mine' is not a repository\nWrite it as OWNER/NAME.",
+        ),
+        ("train --data nowhere", "the path 'nowhere' of --data does not exist"),
+        ("train --seed x", "--seed: expected a whole number, at least 0"),
+        ("test nlu --folds 1", "-f/--folds: expected a whole number, at least 2"),
         ("data split nlu --training-fraction half", "expected a number between 0 and 1, not 'half'\n"),
     ],
 )
