@@ -74,6 +74,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
     substitutions: list[Substitution] = []
     try:
         _ensure_accepted(project, wanted, options, screen)
+        _ensure_whole(project, wanted)
         with screen.step("train", f"Training {' and '.join(wanted)}"):
             for part in wanted:
                 if part == "nlu":
@@ -108,11 +109,15 @@ def _possible(project: Project, parts: Sequence[Part], screen: Screen) -> list[P
     for part in parts:
         if part in missing:
             screen.note(f"Only {' and '.join(wanted)} is trained: {missing[part]}.")
-    if "core" in wanted:
-        ensure_trainable(project)
-    if "nlu" in wanted:
-        ensure_readable(project, NLU_PARTS)
     return wanted
+
+
+def _ensure_whole(project: Project, parts: Sequence[Part]) -> None:
+    """Refuse what Rasa would train on, and of which a part was lost in reading."""
+    if "core" in parts:
+        ensure_trainable(project)
+    if "nlu" in parts:
+        ensure_readable(project, NLU_PARTS)
 
 
 def _ensure_accepted(project: Project, parts: Sequence[Part], options: TrainOptions, screen: Screen) -> None:
