@@ -156,7 +156,7 @@ def test_a_damaged_model_and_a_foreign_one_are_told_apart(project: Path, capsys:
         (["--stories", "data/rules.yml"], "no test stories"),
         (["--stories", "data", "--e2e"], "no test stories"),
         (["--url", "http://example.com/stories.yml"], "no https"),
-        (["--max-stories", "0"], "less than 1"),
+        (["--max-stories", "0"], "at least 1, not '0'"),
     ],
 )
 def test_what_cannot_be_done_says_why_and_ends_with_2(
