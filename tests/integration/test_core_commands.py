@@ -155,7 +155,7 @@ def test_a_damaged_model_and_a_foreign_one_are_told_apart(project: Path, capsys:
         (["--config", "nowhere.yml"], "does not exist"),
         (["--stories", "data/rules.yml"], "no test stories"),
         (["--stories", "data", "--e2e"], "no test stories"),
-        (["--url", "http://example.com/stories.yml"], "no https"),
+        (["--url", "http://example.com/stories.yml"], "is not an https address"),
         (["--max-stories", "0"], "at least 1, not '0'"),
     ],
 )
@@ -221,7 +221,7 @@ def test_a_comparison_that_makes_no_sense_is_refused(project: Path, arguments: l
 
 
 def test_stories_that_were_downloaded_are_judged(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core_commands, "download", lambda _: TESTS.encode())
+    monkeypatch.setattr(core_commands, "download", lambda *_: TESTS.encode())
     assert run_command_line(["test", "core", "--no-plot", "-q", "--url", "https://example.com/t.yml"]) == EXIT_OK
     assert "wrong" in (project / "results" / "failed_test_stories.yml").read_text()
 
