@@ -198,7 +198,7 @@ def test_interrupted_between_its_repetitions_a_case_is_not_run_to_its_end(bot: P
     begin = time.monotonic()
     with serving(FakeRasa()) as rasa:
         process = subprocess.Popen(
-            [sys.executable, "-m", "turncheck", *E2E, "--workers", "1", "--repeat", "100000", *of_server(rasa.url)],
+            [sys.executable, "-m", "turncheck", *E2E, "--workers", "1", "--repeat", "10000", *of_server(rasa.url)],
             cwd=bot,
             stdout=subprocess.DEVNULL,
         )

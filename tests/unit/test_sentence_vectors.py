@@ -130,7 +130,9 @@ def test_a_text_is_encoded_once_also_after_a_journey(vectors: SentenceVectors, m
 
 def test_of_very_many_texts_not_all_are_kept(vectors: SentenceVectors, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentence_vectors, "_KEPT", 2)
-    assert (vectors.of(TEXTS) == vectors.of(TEXTS)).all()
+    first, second = vectors.of(TEXTS), vectors.of(TEXTS)
+    # Not bit for bit: BLAS may sum a batch of another size in another order, by processor.
+    np.testing.assert_allclose(first, second, rtol=0, atol=1e-6)
     assert len(vectors._known) == 2
 
 
