@@ -577,6 +577,11 @@ def second_workflow(job: Job, run: dict[str, Any], **more: str) -> int:
 @pytest.fixture
 def forks_run(job: Job) -> dict[str, Any]:
     """A fork's pull request has been measured; its artifact waits."""
+    return measured_by_fork(job)
+
+
+def measured_by_fork(job: Job) -> dict[str, Any]:
+    """What the first workflow leaves behind: its run, its artifact and the history that both commits share."""
     job.github.add_pull(7, head=job.head, base=job.base, owner="mallory")
     job.pull_request(fork=True, token=READ_ONLY_TOKEN)
     run = job.github.add_run(job.head, event="pull_request", branch="feature", fork=True, conclusion="failure")
@@ -703,14 +708,29 @@ def test_an_artifact_that_cannot_be_used_is_said(job: Job, forks_run: dict[str, 
     assert "left no report" in job.text
 
 
-def test_the_run_may_be_named_and_gates_given(job: Job, forks_run: dict[str, Any]) -> None:
-    code = job.run(
-        "workflow_dispatch", {}, ref="refs/heads/main", sha=job.base, run_id=str(forks_run["id"]), fail_on="none"
-    )
+def named_run(job: Job, run_id: object, **more: str) -> int:
+    return job.run("workflow_dispatch", {}, ref="refs/heads/main", sha=job.base, run_id=str(run_id), **more)
 
-    assert code == 0
+
+def test_the_run_may_be_named_and_gates_given(job: Job) -> None:
+    bot = job.folder / "repository" / "bot"
+    (bot / "data" / "rules.yml").write_text(RULES)
+    (bot / "tests" / "test_stories.yml").write_text(STORIES.replace("utter_greet", "action_restart"))
+    run = measured_by_fork(job)
+    assert job.code == 1
+
+    assert named_run(job, run["id"]) == 0
+    assert job.outputs["verdict"] == "failed"
+    assert named_run(job, run["id"], fail_on="none") == 0
     assert job.outputs["verdict"] == "passed"
-    assert job.run("workflow_dispatch", {}, ref="refs/heads/main", sha=job.base, run_id="../5") == 2
+    assert named_run(job, "../5") == 2
+
+
+def test_no_gates_given_let_pass_what_could_not_be_tested(job: Job, forks_run: dict[str, Any]) -> None:
+    named_run(job, forks_run["id"], fail_on="none")
+
+    assert job.outputs["verdict"] == "failed"
+    assert "rules.yml:7" in job.outputs["summary"]
 
 
 def test_the_pictures_come_last_in_an_artifact_of_their_own(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,10 @@ def slot(name: str, kind: str) -> Edit:
     return (D, "slots:\n", f"slots:\n  {name}:\n    type: {kind}\n    mappings:\n    - type: custom\n")
 
 
+def response(name: str) -> Edit:
+    return (D, "responses:\n", f"responses:\n  {name}:\n  - text: From nine to five.\n")
+
+
 ROLES: Edit = (D, "    - to\n", "    - to\n    - destination\n    - departure\n")
 IN_BLOCK: Edit = (N, "    - I want", f"    {HERE}\n    - I want")
 AT_END: Edit = (N, "", f"{HERE}\n")
@@ -47,6 +51,7 @@ IN_SLOT: Edit = (D, "forms:\n", f"  more:\n    type: text\n    {HERE}\nforms:\n"
 IN_BUTTON: Edit = (D, "  utter_goodbye:", f"    - title: more\n      {HERE}\n  utter_goodbye:")
 IN_RESPONSES: Edit = (D, "  utter_goodbye:", f"  {HERE}\n  utter_goodbye:")
 IN_STEPS: Edit = (S, "  - action: utter_done\n", f"  - action: utter_done\n  {HERE}\n")
+IN_TEST: Edit = (TESTS, "", f"stories:\n- story: t\n  steps:\n  {HERE}\n")
 IN_STORIES: Edit = (S, "", f"{HERE}\n")
 
 SIZE = "  size:\n    type: categorical\n    values:\n    - small\n    - large\n"
@@ -121,6 +126,9 @@ PLACES: dict[str, list[Edit]] = {
     "story-unreachable": [IN_STORIES, intent("thank")],
     "test-sentence-in-training": [(TESTS, "", f"stories:\n- story: t\n  steps:\n  {HERE}\n    intent: greet\n")],
     "test-entity-not-extractable": [(TESTS, "", f"stories:\n- story: t\n  steps:\n  {HERE}\n    intent: greet\n")],
+    "test-action-undefined": [(TESTS, "", f"stories:\n{HERE}\n"), response("utter_opening_hours")],
+    "test-intent-undefined": [IN_TEST, intent("opening_hours")],
+    "test-name-undefined": [IN_TEST],
 }
 """By code: where in the project its examples stand."""
 
