@@ -214,7 +214,7 @@ def chosen_engines(
 
 
 def skipped_for_loss(evaluation: Evaluation, part: str, finding: Finding) -> Skipped:
-    """Say that an evaluation needs a part of the project that cannot be read whole."""
+    """Say that an evaluation needs a part of the project that cannot be read completely."""
     return Skipped(evaluation=evaluation, reason=reason_of_loss(part, finding), fault=True, location=finding.location)
 
 

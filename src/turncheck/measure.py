@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 
 from msgspec import structs
 
@@ -57,6 +57,13 @@ if TYPE_CHECKING:
 
 
 Section = TypeVar("Section")
+
+_TESTS_OF: Final[Mapping[Evaluation, str]] = {"nlu": "the test sentences", "core": "the test stories"}
+_REFUSED: Final[Mapping[Evaluation, str]] = {
+    "nlu": "the NLU pipeline cannot be trained",
+    "core": "the policies cannot be trained",
+    "e2e": "the end-to-end cases cannot be run",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,7 +429,7 @@ def _unreadable(evaluation: Evaluation, findings: Iterable[Finding]) -> Skipped 
     fault = next((finding for finding in findings if finding.severity == "error"), None)
     if fault is None:
         return None
-    reason = f"its tests cannot be read whole: {fault.location}: {fault.message.rstrip('.')}"
+    reason = f"{_TESTS_OF[evaluation]} cannot be read completely: {fault.location}: {fault.message.rstrip('.')}"
     return Skipped(evaluation=evaluation, reason=reason, fault=True, location=fault.location)
 
 
@@ -433,7 +440,7 @@ def _refused(error: UserError, evaluation: Evaluation, config: Config) -> Skippe
         location = config.keys.get("pipeline" if evaluation == "nlu" else "policies", config.location)
         location = None if location == NOWHERE else location
     place = f" ({error.location})" if error.location else ""
-    reason = f"it cannot be {'run' if evaluation == 'e2e' else 'trained'}: {error.what}{place}"
+    reason = f"{_REFUSED[evaluation]}: {error.what}{place}"
     return Skipped(evaluation=evaluation, reason=reason, fault=True, location=location)
 
 

@@ -236,7 +236,7 @@ def read_training_and_test(options: NluTestOptions) -> tuple[Project, NluData]:
         data, findings = read_checked_nlu([options.nlu], options.project)
         fault = next((finding for finding in findings if finding.severity == "error"), None)
         if fault is not None:
-            what = f"the NLU data at '{options.nlu}' cannot be read whole: {fault.message.rstrip('.')}"
+            what = f"the NLU data at '{options.nlu}' cannot be read completely: {fault.message.rstrip('.')}"
             raise UserError(what, location=fault.location, remedy=fault.hint or None)
     if not data.examples:
         raise UserError(

@@ -74,7 +74,7 @@ def ensure_assistant_here(project: Project, *, as_argument: str = "--project ") 
 
 
 def ensure_trainable(project: Project) -> None:
-    """Refuse a project of which a part cannot be read whole, or that has no dialogues to learn from.
+    """Refuse a project of which a part cannot be read completely, or that has no dialogues to learn from.
 
     Raises:
         UserError: says which file is at fault.
@@ -89,18 +89,23 @@ def ensure_trainable(project: Project) -> None:
 
 
 def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
-    """Refuse a project of which one of these parts cannot be read whole: nothing is trained on half of it.
+    """Refuse a project of which one of these parts cannot be read completely: nothing is trained on half of it.
 
     Raises:
         UserError: says what cannot be read, and where.
     """
     lost = first_loss(project, parts)
+    if lost is not None and not project.files:
+        raise UserError(
+            f"there is no assistant in '{project.root}': no configuration, no domain, no training data",
+            remedy="Name its folder with --project.",
+        )
     if lost is not None:
         part, finding = lost
         place = None if finding.code.endswith("-not-found") else finding.location
         what = finding.message.rstrip(".")
         raise UserError(
-            what if place is None else f"{PARTS[part]} cannot be read whole: {what}",
+            what if place is None else f"{PARTS[part]} cannot be read completely: {what}",
             location=place,
             remedy=finding.hint or "`turncheck data validate` lists all faults.",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.model import FailedBy, GateResult
+from turncheck.plurals import count
 from turncheck.report.model import EVALUATIONS
 
 if TYPE_CHECKING:
@@ -30,13 +31,37 @@ def judge_could_be_run(faults: Sequence[Skipped]) -> GateResult:
 
 
 def told_faults(faults: Sequence[Skipped]) -> str:
-    """``nlu and core could not be run, e2e could not be run whole``; with the reason, where all have one."""
+    """``nlu and core could not be run, e2e could not be run completely``; with the reason, where all have one."""
     wholly = _names([skipped.evaluation for skipped in faults if not skipped.part])
     partly = _names([skipped.evaluation for skipped in faults if skipped.part])
     told = [f"{wholly} could not be run"] if wholly else []
-    what = ", ".join([*told, *([f"{partly} could not be run whole"] if partly else [])])
+    what = ", ".join([*told, *([f"{partly} could not be run completely"] if partly else [])])
     reasons = {skipped.reason for skipped in faults}
     return f"{what}: {reasons.pop()}" if len(reasons) == 1 else what
+
+
+def cause_first(faults: Sequence[Skipped]) -> str:
+    """``The NLU data cannot be read completely (data/nlu.yml:181:5), so nlu and core could not be run``.
+
+    Of several causes it tells the first, and how many more there are.
+    """
+    by_cause: dict[str, list[Skipped]] = {}
+    for skipped in faults:
+        by_cause.setdefault(_cause(skipped), []).append(skipped)
+    (cause, because), *others = by_cause.items()
+    wholly = "" if not all(one.part for one in because) else " completely"
+    told = f"{cause[:1].upper()}{cause[1:]}, so {_names([one.evaluation for one in because])} could not be run{wholly}"
+    more = len({one.evaluation for _, group in others for one in group})
+    return f"{told} ({count(more, 'other evaluation')} neither)" if more else told
+
+
+def _cause(skipped: Skipped) -> str:
+    """What must be mended, in short, and where."""
+    if skipped.location is None:
+        return skipped.reason.rstrip(".")
+    place = str(skipped.location)
+    short, found, _ = skipped.reason.partition(place)
+    return f"{short.rstrip(' :(') if found else skipped.reason.rstrip('.')} ({place})"
 
 
 def _names(evaluations: Iterable[str]) -> str:
@@ -46,5 +71,5 @@ def _names(evaluations: Iterable[str]) -> str:
 
 def failed_by_fault(skipped: Skipped) -> FailedBy:
     """Say why it was not run, and where that can be mended."""
-    how = "not run whole" if skipped.part else "not run"
+    how = "not run completely" if skipped.part else "not run"
     return FailedBy(what=f"{skipped.evaluation} was {how}: {skipped.reason}", location=skipped.location)

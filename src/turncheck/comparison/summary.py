@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.faults import cause_first, faults_of
 from turncheck.comparison.gates_on_tests import failing_of, newly_misunderstood, tests_of
 from turncheck.comparison.gone_tests import GONE_TESTS, LOST
 from turncheck.comparison.model import number_of
@@ -92,7 +93,7 @@ def _told_failing(failing: Sequence[GateResult], report: Report, comparison: Com
         elif gate.metric is not None and gate.metric in metrics:
             continue
         else:
-            clauses[_told(gate, comparison)] = None
+            clauses[_told(gate, report, comparison)] = None
         metrics.add(gate.metric)
     return list(clauses)
 
@@ -104,16 +105,14 @@ def _and_more(clauses: list[str]) -> list[str]:
     return [*clauses[: _MOST_FAILING - 1], f"{clauses[_MOST_FAILING - 1]}, and {count(more, 'more gate')} failed"]
 
 
-def _told(gate: GateResult, comparison: Comparison | None) -> str:
+def _told(gate: GateResult, report: Report, comparison: Comparison | None) -> str:
     """A failing gate, without what only its own line needs to say."""
     if gate.outcome == "not judged":
         return f"{gate.name.partition(':')[0]} not judged ({_short_reason(gate, comparison)})"
     if gate.name == "completed":
         return _cut(f"stopped before the end: {gate.reason.partition(chr(10))[0]}")
     if gate.name == "could-be-run":
-        places = {str(one.location) for one in gate.failed_by if one.location is not None}
-        what = gate.reason.partition(":")[0]
-        return f"{what}, because of {places.pop()}" if len(places) == 1 else what
+        return cause_first(faults_of(report))
     if gate.name == GONE_TESTS and comparison is not None:
         return _gone(comparison) or gate.reason
     if gate.name.startswith("require"):

@@ -23,6 +23,7 @@ from turncheck.render.causes import findings_by_cause, number_of_tests, tests_by
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.rendered import Rendered
+from turncheck.render.rooted import Rooted
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.unjudged_text import unjudged_remark
 from turncheck.render.wrong_cases import misunderstood_stories, wrong_sentences, wrong_tests
@@ -75,11 +76,12 @@ def render_console(
         legacy_windows=False,
     )
     compared = comparison if comparison and comparison.judged else None
+    rooted = Rooted(report, links.folder)
     _failures(console, report, compared, links.folder)
     _figures(console, main_metrics(report, comparison), compared=compared is not None)
     for line in _remarks(report, comparison):
-        console.print(line)
-    _gates(console, verdict, links.folder)
+        console.print(rooted.text(line))
+    _gates(console, rooted.verdict(verdict), links.folder)
     content = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
     return Rendered("summary.txt", "text/plain", content + "\n")
 

@@ -5,20 +5,28 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from turncheck.location import Location
 from turncheck.render.links import repository_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from turncheck.comparison.model import Verdict
     from turncheck.report.model import Report
 
 
 class Rooted:
-    """Puts the project's path in its repository before the paths of a report, so that they open from the top."""
+    """Puts the project's path before the paths of a report, so that they open from where the reader stands.
 
-    def __init__(self, report: Report) -> None:
-        self._root = report.project.root
+    Args:
+        report: whose paths these are.
+        root: the project's path from there; by default that in its repository.
+    """
+
+    def __init__(self, report: Report, root: str | None = None) -> None:
+        self._root = report.project.root if root is None else "" if root == "." else root
         paths = sorted({location.path for location in places(report)} - {""}, key=len, reverse=True)
         # Not within a longer path; behind it may come a line number, a bracket, the end of a sentence.
         known = "|".join(map(re.escape, paths))
@@ -29,11 +37,23 @@ class Rooted:
         path = repository_path(self._root, location)
         return location if path is None else Location(path, location.line, location.column)
 
+    def verdict(self, verdict: Verdict) -> Verdict:
+        """Return a verdict with its sentences written from the repository's top; its places stay as they are."""
+        gates = (
+            replace(
+                gate,
+                reason=self.text(gate.reason),
+                failed_by=tuple(replace(cause, what=self.text(cause.what)) for cause in gate.failed_by),
+            )
+            for gate in verdict.gates
+        )
+        return replace(verdict, summary=self.text(verdict.summary), gates=tuple(gates))
+
     def text(self, text: str) -> str:
         """Return a sentence with those of the report's paths that it names written from the repository's top."""
         if self._known is None:
             return text
-        return self._known.sub(lambda match: self.location(Location(match[0])).path, text)
+        return self._known.sub(lambda match: Location(match[0]).below(self._root).path, text)
 
 
 def places(report: Report) -> Iterator[Location]:
@@ -51,3 +71,6 @@ def places(report: Report) -> Iterator[Location]:
     for finding in report.validation.findings if report.validation else ():
         yield finding.location
         yield from finding.others
+    for entry in report.skipped:
+        if entry.location is not None:
+            yield entry.location

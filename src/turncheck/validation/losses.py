@@ -58,7 +58,7 @@ def reason_of_loss(part: str, finding: Finding) -> str:
     """Say why what needs this part is not judged: what cannot be read, and where."""
     if finding.code.endswith("-not-found"):
         return finding.message.rstrip(".")
-    return f"{PARTS[part]} cannot be read whole: {finding.location}: {finding.message.rstrip('.')}"
+    return f"{PARTS[part]} cannot be read completely: {finding.location}: {finding.message.rstrip('.')}"
 
 
 def losses_of_tests(findings: Iterable[Finding], files: Iterable[ProjectFile]) -> tuple[Finding, ...]:
