@@ -254,6 +254,7 @@ class _Run:
         def all_stories() -> Core:
             nlu = engines.nlu if any(map(_has_text, stories)) else None
             training = with_story_sentences(self.project).nlu.examples
+            domain, generated = engines.ensemble.domain, "nlg" in self.project.endpoints
             return evaluate_stories(
                 engines.ensemble,
                 stories,
@@ -261,6 +262,7 @@ class _Run:
                 end_to_end=True,
                 training=training,
                 at_once=engines.at_once,
+                shows=lambda action: domain.shows_something(action, generated=generated),
                 timed=self.screen.timer("core"),
             )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dialogues import DIALOGUE, DOMAIN, story
+from dialogues import DIALOGUE, DOMAIN, HERE, story
 from nlu_fakes import ScriptedEngine
 
 from turncheck.dialogue.domain import DialogueDomain
@@ -12,7 +13,15 @@ from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, Sele
 from turncheck.engines.embedded.policies.decision import Decision
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.location import Location
-from turncheck.project.model import EntityAnnotation, Example, StoryEntity, UserStep
+from turncheck.project.model import (
+    Action,
+    EntityAnnotation,
+    Example,
+    Response,
+    ResponseVariation,
+    StoryEntity,
+    UserStep,
+)
 from turncheck.report.model import StoriesAsWritten
 
 if TYPE_CHECKING:
@@ -188,3 +197,43 @@ def test_without_texts_both_judgements_are_one() -> None:
 def test_where_nothing_understands_nothing_is_misunderstood() -> None:
     core = evaluate_stories(ByIntent(ANSWERS), [story("a", said("hi", "greet"), "utter_hi")], end_to_end=True)
     assert [(one.as_written, one.outcome, one.misunderstood) for one in core.stories] == [(False, "failed", ())]
+
+
+# --- actions of which nothing is seen ---------------------------------------------------------------------------------
+
+
+def test_a_right_prediction_of_an_action_that_shows_nothing_fails_where_that_counts() -> None:
+    told = story("hello", said("hello", "greet"), "utter_hi")
+    engine = ScriptedEngine({"hello": taken_for("hello", "bye")})
+
+    as_rasa = evaluate_stories(ByIntent(ANSWERS), [story("hello", "greet", "utter_hi")])
+    seen = evaluate_stories(
+        ByIntent(ANSWERS), [told], nlu=engine, end_to_end=True, shows=lambda name: name != "utter_hi"
+    )
+
+    assert [one.outcome for one in as_rasa.stories] == ["passed"]
+    (result,) = seen.stories
+    assert result.outcome == "failed", "the dialogue shows nothing as written either: it is not only misunderstood"
+    assert [(step.expected, step.got, step.passed) for step in result.steps if step.kind == "action"] == [
+        ("utter_hi", "nothing, since it is not defined", False),
+        ("action_listen", "action_listen", True),
+    ]
+    assert seen.conversation_accuracy == 0.0
+
+
+def test_which_actions_show_something() -> None:
+    answer = ResponseVariation({"text": "hi"}, HERE)
+    responses = {
+        "utter_hi": Response("utter_hi", (answer,), HERE),
+        "utter_empty": Response("utter_empty", (), HERE),
+        "utter_faq/hours": Response("utter_faq/hours", (answer,), HERE),
+    }
+    actions = {name: Action(name, HERE) for name in ("action_own", "utter_listed")}
+    bare = replace(DOMAIN, responses=responses, actions=actions)
+    domain = DialogueDomain.from_domain(bare, retrieval_intents=["faq", "chat"], bot_texts=["utter_ly said"])
+
+    seen = ("utter_hi", "utter_faq", "utter_faq/hours", "action_own", "action_listen", "form", "utter_ly said")
+    unseen = ("utter_gone", "utter_empty", "utter_listed", "utter_faq/gone", "utter_chat", "action_gone", "gone_form")
+    assert {name for name in (*seen, *unseen) if domain.shows_something(name)} == set(seen)
+    generated = {name for name in unseen if domain.shows_something(name, generated=True)}
+    assert generated == {"utter_empty", "utter_listed", "utter_faq/gone", "utter_chat"}

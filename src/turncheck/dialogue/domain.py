@@ -78,6 +78,22 @@ class DialogueDomain:
         except ValueError:
             return len(self.actions)
 
+    def shows_something(self, action: str, *, generated: bool = False) -> bool:
+        """Whether an action can be done, and, if it is a response, has something to say.
+
+        Rasa raises on an action that the domain does not know, and says nothing for a response without variations. With
+        ``generated`` a server makes the texts of the responses, so that they need none here.
+        """
+        if not action.startswith("utter_") or action in self.bot_texts:
+            return action in self.actions
+        name, slash, _ = action.partition("/")
+        if generated:
+            return name in self.actions
+        if name.removeprefix("utter_") in self.retrieval_intents and not slash:
+            return any(one.variations for key, one in self.domain.responses.items() if key.startswith(f"{name}/"))
+        response = self.domain.responses.get(action)
+        return response is not None and bool(response.variations)
+
     def slots_for_entities(self, entities: Sequence[Mapping[str, Any]]) -> list[SlotSet]:
         """Return the slots that these entities fill by themselves in a story: ``from_entity``, tied to no loop."""
         events = []

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from turncheck.engines.base import NluEngine, Policies
     from turncheck.engines.embedded.policies.decision import Decision
     from turncheck.evaluation.policy_entities import AnnotatedText
-    from turncheck.evaluation.story_run import Entity
+    from turncheck.evaluation.story_run import Entity, Shows
     from turncheck.project.model import Example, Story
     from turncheck.report.model import Misunderstanding
     from turncheck.report.tags import Tokens
@@ -50,6 +50,7 @@ def evaluate_stories(
     training: Sequence[Example] = (),
     max_stories: int | None = None,
     at_once: int = 1,
+    shows: Shows | None = None,
     progress: Callable[[int, int], None] | None = None,
     timed: Callable[[int, float], None] | None = None,
 ) -> Core:
@@ -67,6 +68,8 @@ def evaluate_stories(
         max_stories: judge only so many, the first ones.
         at_once: stories to judge at the same time, where the policies are those of a server. The result does not
             depend on it.
+        shows: tells of which actions the user sees something; a story that comes to another one fails. ``None``:
+            predictions alone are judged, as ``rasa test core`` does.
         progress: told after each story how many of how many are judged.
         timed: told at the end, for each story that was judged, its index in the result and its seconds.
 
@@ -97,10 +100,11 @@ def evaluate_stories(
     def judge(tracker: StoryTracker) -> _Judged:
         begin = time.perf_counter()
         decisions = known.get(tracker.fingerprint) if can_repeat else None
-        run = run_story(tracker, ensemble if decisions is None else _Remembering(ensemble, decisions), understood)
+        asked = ensemble if decisions is None else _Remembering(ensemble, decisions)
+        run = run_story(tracker, asked, understood, shows)
         as_written = run.passed
         if nlu is not None and understood is not None and run.misheard and not run.passed:
-            as_written = passes_as_written(tracker, ensemble, understood)
+            as_written = passes_as_written(tracker, ensemble, understood, shows)
         seconds = time.perf_counter() - begin
         done.one_more()
         return _Judged(tracker, run, as_written, seconds)

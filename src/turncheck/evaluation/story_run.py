@@ -7,6 +7,7 @@ their events are those of the story.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
 ACTION_LIMIT: Final = 10
 """Actions in a turn before Rasa's circuit breaker ends it."""
 CIRCUIT_BREAKER: Final = "circuit breaker tripped"
+NOTHING_SHOWN: Final = "nothing, since it is not defined"
+"""What the user gets of an action that the policies know from stories and rules alone."""
+
+Shows = Callable[[str], bool]
+"""Whether the assistant can do an action, so that the user sees something of it."""
 
 Entity = dict[str, Any]
 
@@ -74,13 +80,16 @@ class StoryRun:
         ) == _as_set(self.predicted_entities)
 
 
-def run_story(story: StoryTracker, ensemble: Policies, understood: Mapping[str, Parse] | None) -> StoryRun:
+def run_story(
+    story: StoryTracker, ensemble: Policies, understood: Mapping[str, Parse] | None, shows: Shows | None = None
+) -> StoryRun:
     """Hold a test story against the policies.
 
     ``understood``: how the texts of the messages were understood, to judge that, too (end to end); ``None``: messages
     are taken as the story gives them. A message without a text always is.
+    ``shows``: a right prediction of an action that shows nothing is wrong; ``None``: predictions alone are judged.
     """
-    runner = _Runner(story, ensemble, understood or {})
+    runner = _Runner(story, ensemble, understood or {}, shows)
     for number, event in enumerate(story.events):
         if number == 0 or not isinstance(event, (ActionExecuted, UserUttered)):
             runner.told(event)
@@ -93,13 +102,15 @@ def run_story(story: StoryTracker, ensemble: Policies, understood: Mapping[str, 
     return runner.run
 
 
-def passes_as_written(story: StoryTracker, ensemble: Policies, understood: Mapping[str, Parse]) -> bool:
+def passes_as_written(
+    story: StoryTracker, ensemble: Policies, understood: Mapping[str, Parse], shows: Shows | None = None
+) -> bool:
     """Hold the story against the policies once more, each message with the intent and entities that the story gives.
 
     A retrieval action answers with the response that the story names, if anything in the pipeline selects responses
     (that ``understood`` tells): which one it is belongs to the understanding of the message.
     """
-    runner = _Runner(story, ensemble, {})
+    runner = _Runner(story, ensemble, {}, shows)
     for number, event in enumerate(story.events):
         if number == 0 or not isinstance(event, ActionExecuted):
             runner.told(event)
@@ -137,12 +148,15 @@ def _as_written(event: UserUttered, response: str | None) -> Parse:
 
 
 class _Runner:
-    def __init__(self, story: StoryTracker, ensemble: Policies, understood: Mapping[str, Parse]) -> None:
+    def __init__(
+        self, story: StoryTracker, ensemble: Policies, understood: Mapping[str, Parse], shows: Shows | None
+    ) -> None:
         self.run = StoryRun()
         self.tracker = Tracker(ensemble.domain, story.name)
         self.ensemble = ensemble
         self.domain: DialogueDomain = ensemble.domain
         self.understood = understood
+        self.shows = shows
         self.heard: Parse | None = None
         self.slots: Mapping[str, Any] = {}
         self.filled: dict[str, Any] = {}
@@ -252,6 +266,8 @@ class _Runner:
             predicted, decision = self._predict(expected)
         elif heard is not None:
             self.run.before_actions.append(heard)
+        if predicted == expected and self.shows is not None and not self.shows(expected):
+            predicted = NOTHING_SHOWN
         right = predicted == expected
         run = self.run
         run.actions.append((expected, predicted))
