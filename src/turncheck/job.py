@@ -12,6 +12,7 @@ from msgspec import structs
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.comparison.leftovers import told_against
 from turncheck.engines.base import INTERRUPTED
 from turncheck.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.github.artifacts import BASELINE_NAME
@@ -35,9 +36,13 @@ FindBaseline = Callable[["Report"], "Baseline"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the main job made. Nothing of it has been written or published yet."""
+    """What the main job made. Nothing of it has been written or published yet.
+
+    ``report`` is as it is told beside the base, ``measured`` as it is kept: nothing in it depends on a base.
+    """
 
     report: Report
+    measured: Report
     baseline: Baseline
     comparison: Comparison
     verdict: Verdict
@@ -85,14 +90,15 @@ def conclude(
     flavour: JunitFlavour = "common",
 ) -> Outcome:
     """Compare, judge and render: everything that follows from reports alone; ``places`` as in :func:`judge`."""
+    measured, report = report, told_against(report, baseline)
     comparison = compare(report, baseline)
     verdict = judge(report, comparison, report.settings, places)
     links = replace(links, base_commit=_commit_found(baseline))
-    renderings = render_outputs(report, comparison, verdict, links, flavour)
+    renderings = render_outputs(report, comparison, verdict, links, flavour, measured=measured)
     if isinstance(baseline, Present):
         # So that whoever publishes later, with a token that may write, can compare the same two again.
         renderings += (Rendered(BASELINE_NAME, "application/json", encode(baseline.report)),)
-    return Outcome(report, baseline, comparison, verdict, links, renderings)
+    return Outcome(report, measured, baseline, comparison, verdict, links, renderings)
 
 
 def _commit_found(baseline: Baseline) -> str | None:

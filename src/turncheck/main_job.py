@@ -112,7 +112,7 @@ def run_from_flags(
     folder = Path(prepared.settings.out)
     written = write_all(folder, outcome.renderings)
     if json:
-        write_file(Path(json), encode(outcome.report))
+        write_file(Path(json), encode(outcome.measured))
         written.append(Path(json))
     if plots:
         written += draw_plots(outcome, folder, screen)

@@ -23,11 +23,20 @@ RASA_FOLDER = "rasa"
 
 
 def render_outputs(
-    report: Report, comparison: Comparison, verdict: Verdict, links: Links, flavour: JunitFlavour = "common"
+    report: Report,
+    comparison: Comparison,
+    verdict: Verdict,
+    links: Links,
+    flavour: JunitFlavour = "common",
+    *,
+    measured: Report | None = None,
 ) -> tuple[Rendered, ...]:
-    """Render the documents, JUnit, comment and summary, and Rasa's own files under ``rasa/``."""
+    """Render the documents, JUnit, comment and summary, and Rasa's own files under ``rasa/``.
+
+    ``measured``: the report to keep, where it differs from what is told beside a base.
+    """
     return (
-        Rendered("report.json", "application/json", encode_report(report)),
+        Rendered("report.json", "application/json", encode_report(measured or report)),
         Rendered("comparison.json", "application/json", encode_document(comparison)),
         Rendered("verdict.json", "application/json", encode_document(verdict)),
         render_junit(report, comparison, verdict, links, flavour),

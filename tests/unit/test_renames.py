@@ -99,23 +99,6 @@ def test_the_entry_of_the_finding_says_so_wherever_it_stands(base: tuple[Path, R
     assert "Did you mean" not in terminal
 
 
-def test_a_story_that_waits_for_a_response_that_is_defined_no_more_fails(
-    base: tuple[Path, Report], tmp_path: Path
-) -> None:
-    """The policies still predict it, since rules and stories name it; the user gets nothing."""
-    project, before = base
-    shutil.copytree(project, tmp_path / "bot")
-    domain = tmp_path / "bot" / "domain.yml"
-    domain.write_text(domain.read_text("utf-8").replace("utter_greet", "utter_welcome"), encoding="utf-8")
-    report = measured(tmp_path / "bot")
-    assert before.core is not None
-    assert report.core is not None
-    assert [one.outcome for one in before.core.stories] == ["passed"]
-    assert [one.outcome for one in report.core.stories] == ["failed"]
-    (wrong,) = [step for step in report.core.stories[0].steps if not step.passed]
-    assert (wrong.expected, wrong.predicted) == ("utter_greet", "nothing, since it is not defined")
-
-
 def test_without_a_base_nothing_is_called_renamed(base: tuple[Path, Report], tmp_path: Path) -> None:
     report = changed(base[0], tmp_path / "bot", [("utter_greet", "utter_greet_user")])
     shown = str(render_console(report, None, judge(report, None, report.settings), Links()).content)

@@ -337,6 +337,7 @@ def _finding_change(finding: Finding) -> FindingChange:
         message=finding.message,
         location=finding.location,
         hint=finding.hint,
+        others=finding.others,
     )
 
 

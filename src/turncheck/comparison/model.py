@@ -282,6 +282,8 @@ class FindingChange(_Part, frozen=True, kw_only=True):
     """Where it is, or was."""
     hint: str = ""
     """What to do about it."""
+    others: tuple[Location, ...] = ()
+    """The places that it disagrees with or repeats."""
     told: str = ""
     """The message, and what a name in it that this change replaced is called now; empty where there is none."""
 

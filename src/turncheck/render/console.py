@@ -168,6 +168,11 @@ def _findings(group: Sequence[Finding | FindingChange], folder: str) -> Iterator
     """Findings about one thing: the first, and below it the others."""
     first, *others = group
     yield f"{_place(first.location, folder)}{text(first.code)}: {text(first.message, 400)}"
+    if not others:
+        for other in first.others[:_MOST_ALIKE]:
+            yield f"{_BELOW}{place(other, folder)}"
+        if len(first.others) > _MOST_ALIKE:
+            yield f"{_BELOW}… and {len(first.others) - _MOST_ALIKE:,} more"
     for finding in others[:_MOST_ALIKE]:
         yield f"{_BELOW}{_place(finding.location, folder)}{text(finding.message, 400)}"
     if len(others) > _MOST_ALIKE:

@@ -64,12 +64,13 @@ class Entries:
     root: str
     links: Links
 
-    def place(self, location: Location | None, *, base: bool = False) -> Markdown:
-        """``path:line``, linked where it can be; nothing where it is not known."""
+    def place(self, location: Location | None, *, base: bool = False, bare: bool = False) -> Markdown:
+        """``path:line``, linked where it can be, behind a dot unless ``bare``; nothing where it is not known."""
         if location is None:
             return trusted("")
         shown = location.path if location.line is None else f"{location.path}:{location.line}"
-        return join([trusted(" · "), link(code(shown), self.links.file(self.root, location, base=base))])
+        linked = link(code(shown), self.links.file(self.root, location, base=base))
+        return linked if bare else join([trusted(" · "), linked])
 
     def sentence(self, case: CaseChange) -> Markdown:
         """A test sentence that is wrong, or right again."""
@@ -195,7 +196,8 @@ class Entries:
     def findings(self, found: Sequence[Finding | FindingChange], advises: bool = True) -> Markdown:
         """Findings about one thing, as one entry: the first with what to do, the others below it."""
         first, *others = found
-        below = [join([prose(_message(finding)), self.place(finding.location)]) for finding in others]
+        below = [] if others else [self.place(place, bare=True) for place in first.others]
+        below += [join([prose(_message(finding)), self.place(finding.location)]) for finding in others]
         return join([self.finding(first, advises), *_below(below)])
 
     def finding_gone(self, finding: FindingChange) -> Markdown:

@@ -124,8 +124,10 @@ CROSS_REFERENCES = (
         "response-undefined",
         "nlu",
         "A story or rule uses a response that is defined nowhere",
-        "Write the response, or correct its name. `utter_faq/hours` is chosen by the response selector: write `utter_faq`.",
+        "Write the response, or correct its name.",
         "on-warnings",
+        details="A key of a retrieval intent (`utter_faq/hours`) is chosen by the response selector: stories name"
+        " `utter_faq`. Where a change renamed or removed the response, see the top of this page.",
         needs=("domain", "responses"),
         about_domain=True,
     ),

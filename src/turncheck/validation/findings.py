@@ -1,10 +1,36 @@
 """Making a finding of a registered check."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from typing import Protocol, TypeVar
 
 from turncheck.finding import Finding
 from turncheck.location import Location
 from turncheck.validation.registry import CHECKS
+
+
+class Placed(Protocol):
+    """What stands somewhere."""
+
+    @property
+    def location(self) -> Location:
+        """Where."""
+
+
+Key = TypeVar("Key", bound=Hashable)
+Use = TypeVar("Use")
+
+
+def gathered(uses: Iterable[tuple[Key, Use]]) -> dict[Key, list[Use]]:
+    """Gather what is used by what it is a use of, in the order of the first uses: each makes one finding."""
+    by_key: dict[Key, list[Use]] = {}
+    for key, use in uses:
+        by_key.setdefault(key, []).append(use)
+    return by_key
+
+
+def places_of(steps: Iterable[Placed]) -> tuple[Location, ...]:
+    """Return the places of steps, each once."""
+    return tuple(dict.fromkeys(step.location for step in steps))
 
 
 def found(

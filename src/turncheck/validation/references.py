@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
 from turncheck.dialogue.defaults import DEFAULT_INTENTS
@@ -9,11 +10,11 @@ from turncheck.project.model import OrStep, UserStep
 from turncheck.project.yaml_positions import YamlScalar, YamlSequence
 from turncheck.suggestions import suggestion
 from turncheck.validation.facts import UTTER
-from turncheck.validation.findings import found
+from turncheck.validation.findings import found, gathered, places_of
 from turncheck.validation.places import Places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from turncheck.finding import Finding
     from turncheck.location import Location
@@ -67,36 +68,42 @@ def check_story_intents(facts: Facts) -> Iterator[Finding]:
     not look at alternatives then.
     """
     known = frozenset((*facts.domain.intents, *DEFAULT_INTENTS))
-    seen: set[tuple[str, str]] = set()
-    for block in facts.blocks:
-        for step in (*block.condition, *block.steps):
-            if isinstance(step, UserStep):
-                yield from _unknown_intent(block, step, known, seen)
+    told = (
+        (block, step)
+        for block in facts.blocks
+        for step in (*block.condition, *block.steps)
+        if isinstance(step, UserStep)
+    )
+    yield from _unknown_intents(told, known)
 
 
 def check_alternative_intents(facts: Facts) -> Iterator[Finding]:
     """Intents of alternatives that nothing lists, which Rasa sees in its checks alone."""
-    seen: set[tuple[str, str]] = set()
     named = {step.base_intent for block in facts.blocks for step in block.steps if isinstance(step, UserStep)}
-    for block in facts.blocks:
-        for step in block.steps:
-            for alternative in step.alternatives if isinstance(step, OrStep) else ():
-                for part in alternative:
-                    if isinstance(part, UserStep) and part.base_intent not in named:
-                        yield from _unknown_intent(block, part, facts.intents, seen)
+    told = (
+        (block, part)
+        for block in facts.blocks
+        for step in block.steps
+        for alternative in (step.alternatives if isinstance(step, OrStep) else ())
+        for part in alternative
+        if isinstance(part, UserStep) and part.base_intent not in named
+    )
+    yield from _unknown_intents(told, facts.intents)
 
 
-def _unknown_intent(
-    block: Story, step: UserStep, known: frozenset[str], seen: set[tuple[str, str]]
-) -> Iterator[Finding]:
-    name = step.base_intent
-    if name and name not in known and (name, step.location.path) not in seen:
-        seen.add((name, step.location.path))
+def _unknown_intents(told: Iterable[tuple[Story, UserStep]], known: frozenset[str]) -> Iterator[Finding]:
+    uses = gathered(
+        ((step.base_intent, step.location.path), (block, step))
+        for block, step in told
+        if step.base_intent and step.base_intent not in known
+    )
+    for (name, _), ((block, step), *others) in uses.items():
         yield found(
             "story-intent-undefined",
             f"The intent '{name}' of the {block.kind} '{block.name}' is not listed in the domain.",
             step.location,
-            suggestion(name, known),
+            suggestion(name or "", known),
+            places_of(other for _, other in others),
         )
 
 
@@ -120,18 +127,19 @@ def check_repeated_examples(facts: Facts) -> Iterator[Finding]:
 
 def check_responses(facts: Facts) -> Iterator[Finding]:
     """Responses that stories use and nothing defines, and those that no story uses."""
-    used: set[str] = set()
-    for _, step in facts.action_steps():
-        if not step.action.startswith(UTTER) or step.action in used:
-            continue
-        used.add(step.action)
-        if step.action not in facts.utterances:
-            yield found(
+    used = gathered((step.action, step) for _, step in facts.action_steps() if step.action.startswith(UTTER))
+    for name, (first, *others) in used.items():
+        if name not in facts.utterances:
+            finding = found(
                 "response-undefined",
-                f"The response '{step.action}' is used in stories or rules, but it is defined nowhere.",
-                step.location,
-                suggestion(step.action, facts.utterances),
+                f"The response '{name}' is used in stories or rules, but it is defined nowhere.",
+                first.location,
+                suggestion(name, facts.utterances),
+                places_of(others),
             )
+            action, is_key, _ = name.partition("/")
+            selects = f" '{name}' is chosen by the response selector: write '{action}'."
+            yield replace(finding, hint=finding.hint + selects) if is_key else finding
     asked = {f"{UTTER}ask_{slot}" for form in facts.domain.forms.values() for slot in form.required_slots}
     asked |= {f"{UTTER}ask_{form.name}_{slot}" for form in facts.domain.forms.values() for slot in form.required_slots}
     reported: set[str] = set()
@@ -175,30 +183,33 @@ def _removed_triggers(facts: Facts) -> Iterator[Finding]:
 
 
 def _actions(facts: Facts) -> Iterator[Finding]:
-    seen: set[str] = set()
-    for block, step in facts.action_steps():
-        if step.action.startswith("action_") and step.action not in seen and step.action not in facts.actions:
-            seen.add(step.action)
-            yield found(
-                "action-not-in-domain",
-                f"The action '{step.action}' of the {block.kind} '{block.name}' is not listed in the domain.",
-                step.location,
-                suggestion(step.action, facts.actions),
-            )
+    uses = gathered(
+        (step.action, (block, step))
+        for block, step in facts.action_steps()
+        if step.action.startswith("action_") and step.action not in facts.actions
+    )
+    for name, ((block, step), *others) in uses.items():
+        yield found(
+            "action-not-in-domain",
+            f"The action '{name}' of the {block.kind} '{block.name}' is not listed in the domain.",
+            step.location,
+            suggestion(name, facts.actions),
+            places_of(other for _, other in others),
+        )
 
 
 def _forms(facts: Facts) -> Iterator[Finding]:
-    seen: set[str] = set()
-    for block, step in facts.loop_steps():
-        name = step.name or ""
-        if name not in seen and name not in facts.actions:
-            seen.add(name)
-            yield found(
-                "form-not-in-domain",
-                f"The form '{name}' of the {block.kind} '{block.name}' is not defined in the domain.",
-                step.location,
-                suggestion(name, facts.forms),
-            )
+    uses = gathered(
+        (step.name or "", (block, step)) for block, step in facts.loop_steps() if step.name not in facts.actions
+    )
+    for name, ((block, step), *others) in uses.items():
+        yield found(
+            "form-not-in-domain",
+            f"The form '{name}' of the {block.kind} '{block.name}' is not defined in the domain.",
+            step.location,
+            suggestion(name, facts.forms),
+            places_of(other for _, other in others),
+        )
 
 
 def _required_slots(facts: Facts) -> Iterator[Finding]:

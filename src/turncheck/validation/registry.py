@@ -36,6 +36,12 @@ several places, at any of them. Several codes are separated by commas. In a Mark
 `<!-- turncheck: ignore CODE -->` counts anywhere. `ignore:` in `turncheck.yml`, a list of codes, counts for all files.
 What cannot be read at all cannot be suppressed. A command that does not look for a code does not call its suppression
 unused.
+
+`run`, the action and `report compare` know more where there is a base. A name (of an intent, entity, slot, response,
+action or form) that this change renamed or removed and that is still used is one error with all its places, whatever
+the level of the findings that miss it: "'utter_hours' was renamed to 'utter_opening_hours' in this change; 5 uses keep
+the old name". Without a base, or where the base did not define the name either, each finding keeps the level given
+here, which is that of `rasa data validate`. `report.json` has the findings as they are without a base.
 """
 
 

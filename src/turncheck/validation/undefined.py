@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from turncheck.dialogue.defaults import DEFAULT_SLOTS
 from turncheck.suggestions import suggestion
 from turncheck.validation.facts import UTTER
-from turncheck.validation.findings import found
+from turncheck.validation.findings import found, gathered, places_of
 from turncheck.validation.mappings import check_mappings
 from turncheck.validation.places import Places
 
@@ -95,17 +95,19 @@ def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iter
 
 
 def _slots(facts: Facts) -> Iterator[Finding]:
-    seen: set[tuple[str, str]] = set()
-    for block, step in facts.slot_steps():
-        known = step.slot in facts.domain.slots or step.slot in DEFAULT_SLOTS
-        if not known and (step.slot, step.location.path) not in seen:
-            seen.add((step.slot, step.location.path))
-            yield found(
-                "slot-undefined",
-                f"The slot '{step.slot}' of the {block.kind} '{block.name}' is not defined in the domain.",
-                step.location,
-                suggestion(step.slot, facts.slots),
-            )
+    uses = gathered(
+        ((step.slot, step.location.path), (block, step))
+        for block, step in facts.slot_steps()
+        if step.slot not in facts.domain.slots and step.slot not in DEFAULT_SLOTS
+    )
+    for (name, _), ((block, step), *others) in uses.items():
+        yield found(
+            "slot-undefined",
+            f"The slot '{name}' of the {block.kind} '{block.name}' is not defined in the domain.",
+            step.location,
+            suggestion(name, facts.slots),
+            places_of(other for _, other in others),
+        )
 
 
 def _slot_values(facts: Facts) -> Iterator[Finding]:
@@ -133,24 +135,36 @@ def _slot_values(facts: Facts) -> Iterator[Finding]:
 
 def _entities(facts: Facts) -> Iterator[Finding]:
     places = Places(facts.project)
-    seen: set[tuple[str, str | None, str | None]] = set()
+    known = {
+        (entity.name, role, group)
+        for entity in facts.domain.entities.values()
+        for role in (None, *entity.roles)
+        for group in (None, *entity.groups)
+    }
+    uses: dict[_EntityKey, list[tuple[EntityAnnotation | StoryEntity, str, Location]]] = {}
     for example in facts.project.nlu.examples:
         for annotation in example.entities:
             key = (annotation.entity, annotation.role, annotation.group)
-            if key not in seen:
-                seen.add(key)
+            if key not in known:
                 place = places.in_example(example, annotation.start)
-                yield from _entity(facts, annotation, f"The example '{example.text}'", place)
+                uses.setdefault(key, []).append((annotation, f"The example '{example.text}'", place))
     for block, step in facts.user_steps():
         for entity in step.entities:
             key = (entity.entity, entity.role, entity.group)
-            if key not in seen:
-                seen.add(key)
+            if key not in known:
                 place = places.of_story_entity(entity.entity, step.location)
-                yield from _entity(facts, entity, f"The {block.kind} '{block.name}'", place)
+                uses.setdefault(key, []).append((entity, f"The {block.kind} '{block.name}'", place))
+    for (used, where, place), *others in uses.values():
+        yield from _entity(facts, used, where, place, tuple(dict.fromkeys(other for *_, other in others)))
 
 
-def _entity(facts: Facts, used: EntityAnnotation | StoryEntity, where: str, place: Location) -> Iterator[Finding]:
+_EntityKey = tuple[str, str | None, str | None]
+"""An entity, its role and its group."""
+
+
+def _entity(
+    facts: Facts, used: EntityAnnotation | StoryEntity, where: str, place: Location, others: tuple[Location, ...]
+) -> Iterator[Finding]:
     entity = facts.domain.entities.get(used.entity)
     if entity is None:
         yield found(
@@ -158,6 +172,7 @@ def _entity(facts: Facts, used: EntityAnnotation | StoryEntity, where: str, plac
             f"{where} has the entity '{used.entity}', which the domain does not list.",
             place,
             suggestion(used.entity, facts.entities),
+            others,
         )
         return
     for kind, name, listed in (("role", used.role, entity.roles), ("group", used.group, entity.groups)):
@@ -167,21 +182,23 @@ def _entity(facts: Facts, used: EntityAnnotation | StoryEntity, where: str, plac
                 f"{where} gives the entity '{used.entity}' the {kind} '{name}', which the domain does not list.",
                 place,
                 suggestion(name, listed),
+                others,
             )
 
 
 def _actions(facts: Facts) -> Iterator[Finding]:
-    seen: set[str] = set()
-    for block, step in facts.action_steps():
-        name = step.action
-        if name.startswith(("action_", UTTER)) or name in facts.actions or name in seen:
-            continue
-        seen.add(name)
+    uses = gathered(
+        (step.action, (block, step))
+        for block, step in facts.action_steps()
+        if not step.action.startswith(("action_", UTTER)) and step.action not in facts.actions
+    )
+    for name, ((block, step), *others) in uses.items():
         yield found(
             "action-undefined",
             f"The action or form '{name}' of the {block.kind} '{block.name}' is defined nowhere.",
             step.location,
             suggestion(name, facts.actions),
+            places_of(other for _, other in others),
         )
 
 

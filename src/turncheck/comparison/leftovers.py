@@ -1,0 +1,149 @@
+"""Names that a change renamed or removed and that are still used: one error for each, with all places.
+
+What misses a name is a finding of its own, by kind and file, at the level that ``rasa data validate`` gives it: some
+are warnings, others notes. Against the base it is known that all of them are one slip of this change, which breaks what
+worked; so they are told as one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from turncheck.comparison.baseline import Present
+from turncheck.comparison.renames import KINDS, renamed_names
+from turncheck.comparison.wording import count
+from turncheck.finding import SEVERITIES, Finding
+from turncheck.report.model import FindingCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from turncheck.comparison.baseline import Baseline
+    from turncheck.location import Location
+    from turncheck.report.model import Report
+
+_USES: Final = frozenset(
+    {
+        *("action-not-in-domain", "action-undefined", "fallback-action-undefined", "mapping-action-undefined"),
+        *("response-undefined", "listed-response-undefined"),
+        *("form-not-in-domain", "mapping-form-undefined"),
+        *("slot-undefined", "form-slot-undefined", "condition-slot-undefined", "mapping-requested-slot-undefined"),
+        *("entity-undefined", "used-entity-undefined", "button-entity-undefined", "mapping-entity-undefined"),
+        *("intent-not-in-domain", "story-intent-undefined", "ignored-intent-undefined", "button-intent-undefined"),
+        *("mapping-intent-undefined", "selector-intent-undefined"),
+        *("test-action-undefined", "test-intent-undefined", "test-name-undefined", "e2e-unknown-name"),
+    }
+)
+"""The codes of findings that say: this name is used, and nothing defines it."""
+_UNUSED: Final = frozenset(
+    {
+        *("action-unused", "response-unused", "form-unused", "slot-unused", "entity-unused", "intent-unused"),
+        *("intent-without-examples",),
+    }
+)
+"""The codes of findings that say: this name is defined, and nothing uses it. The other side of the same slip."""
+_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "intent": ("intents",),
+    "entity": ("entities",),
+    "slot": ("slots",),
+    "form": ("forms", "actions"),
+    "loop": ("forms",),
+    "response": ("responses",),
+    "action": ("actions", "responses", "forms"),
+}
+"""What a message calls a thing, and the kinds it may be of."""
+_NAMED: Final = re.compile(rf"\b(?P<word>{'|'.join(_WORDS)}) '(?P<name>[^']+)'")
+_ADVICE: Final = "Use the new name there, too, or keep the old one."
+_ADVICE_REMOVED: Final = "Remove what uses it, too, or keep it."
+
+
+def told_against(report: Report, baseline: Baseline) -> Report:
+    """Return the report with each name that the change renamed or removed, and that is still used, as one error.
+
+    Without a base that defines the name nothing is known of a change, and every finding stays as it is.
+    """
+    if report.validation is None or not isinstance(baseline, Present):
+        return report
+    gone = _gone(baseline.report, report)
+    if not any(gone.values()):
+        return report
+    now = {(one.kind, one.old): one.new for one in renamed_names(baseline.report, report)}
+    uses: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    others: list[Finding] = []
+    for finding in report.validation.findings:
+        missed = _missed(finding, gone)
+        if missed is None:
+            others.append(finding)
+        else:
+            uses[missed].append(finding)
+    replaced = frozenset(now[missed] for missed in uses if missed in now)
+    before = {new: old for (_, old), new in now.items()}
+    left = [
+        _still_unused(finding, before)
+        for finding in others
+        if not (finding.code in _UNUSED and _names(finding) & replaced)
+    ]
+    told = [_as_one(name, now.get((kind, name)), found) for (kind, name), found in uses.items()]
+    findings = tuple(sorted((*left, *told), key=lambda finding: finding.order))
+    counted = {severity: sum(one.severity == severity for one in findings) for severity in SEVERITIES}
+    validation = msgspec.structs.replace(
+        report.validation,
+        findings=findings,
+        counts=FindingCounts(error=counted["error"], warning=counted["warning"], info=counted["info"]),
+    )
+    return msgspec.structs.replace(report, validation=validation)
+
+
+def _gone(base: Report, head: Report) -> dict[str, frozenset[str]]:
+    """The names of each kind that only the base defines."""
+    gone: dict[str, frozenset[str]] = {}
+    for kind in KINDS:
+        if kind in base.coverage and kind in head.coverage:
+            before, after = ({item.name for item in side.coverage[kind].items} for side in (base, head))
+            gone[kind] = frozenset(before - after)
+    return gone
+
+
+def _missed(finding: Finding, gone: Mapping[str, frozenset[str]]) -> tuple[str, str] | None:
+    """The kind and name of what the change took away, if that is what the finding misses."""
+    if finding.code not in _USES:
+        return None
+    for match in _NAMED.finditer(finding.message):
+        for kind in _WORDS[match["word"]]:
+            if match["name"] in gone.get(kind, ()):
+                return kind, match["name"]
+    return None
+
+
+def _names(finding: Finding) -> frozenset[str]:
+    return frozenset(match["name"] for match in _NAMED.finditer(finding.message))
+
+
+def _still_unused(finding: Finding, before: Mapping[str, str]) -> Finding:
+    """What is not used under its new name is hardly to be removed: whoever renamed it wanted to keep it."""
+    old = next((before[name] for name in _names(finding) if name in before), None)
+    if finding.code not in _UNUSED or old is None:
+        return finding
+    return replace(finding, hint=f"It was called '{old}' before this change: use the new name where it belongs.")
+
+
+def _as_one(old: str, new: str | None, found: Sequence[Finding]) -> Finding:
+    """All uses of a name as one finding, that of the data before those of the tests."""
+    first = min(found, key=lambda one: (one.code.startswith(("test-", "e2e-")), one.order))
+    places = _distinct(place for one in (first, *found) for place in (one.location, *one.others))
+    uses = f"{count(len(places), 'use')} {'keeps' if len(places) == 1 else 'keep'}"
+    if new is None:
+        message, hint = f"'{old}' was removed in this change; {uses} its name.", _ADVICE_REMOVED
+    else:
+        message, hint = f"'{old}' was renamed to '{new}' in this change; {uses} the old name.", _ADVICE
+    rest = sorted(places[1:], key=lambda place: place.sort_key)
+    return replace(first, severity="error", message=message, hint=hint, others=tuple(rest))
+
+
+def _distinct(items: Iterable[Location]) -> list[Location]:
+    return list(dict.fromkeys(items))
