@@ -17,20 +17,24 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from turncheck.baselines import read_baseline
 from turncheck.checkout import GitError
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.gate_rules import read_rules
+from turncheck.comparison.model import SettingChange
 from turncheck.engines.base import INTERRUPTED
 from turncheck.errors import UserError
 from turncheck.github.baseline import NOT_READABLE, Base, LeftReport, Reports, base_of, merge_base
 from turncheck.github.errors import GitHubError, MissingPermissionError
 from turncheck.github.pull_request import Target, find_target
 from turncheck.github.tarball import files_by_api
+from turncheck.location import shown_path
 from turncheck.measure import Inputs, gate_settings, measure
 from turncheck.report.model import Source
 from turncheck.screen import Screen
-from turncheck.settings import EVALUATIONS, combine
+from turncheck.settings import EVALUATIONS, FILE_NAME, combine
 from turncheck.settings_file import read_settings_file
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -87,17 +91,56 @@ class BaselineSearch:
     """What GitHub did not tell, and why; each is said once."""
 
     def find(self, report: Report) -> Baseline:
-        """Find what the settings ask for: ``auto``, ``artifact`` or ``git``."""
-        wanted = self.inputs.settings.baseline
+        """Find what the settings ask for.
+
+        A baseline that the project's own file names, or switches off, counts on a pull request only if the base's file
+        says the same: a change must not choose what it is compared with.
+
+        Raises:
+            UserError: a file that both name is not there, or is no report.
+        """
+        asked = self.inputs.settings.baseline
         base = self._base()
+        wanted = asked if asked in SEARCHED else self._wanted_on_the_base(base)
+        if wanted == asked and asked not in SEARCHED:
+            return read_baseline(asked, Network.of(self.inputs.environment))
         found = self._search(report, base, wanted) if isinstance(base, Base) else base
         if isinstance(found, Unreadable):
             return found
+        shown = self._in_the_file(asked, self.inputs.settings.project)
         if isinstance(found, Present):
+            changes = () if wanted == asked else (SettingChange(name="baseline", base=wanted, value=shown),)
             return replace(
-                found, report=self._as_given(found.report, report), warnings=(*self._warnings, *self._troubles)
+                found,
+                report=self._as_given(found.report, report),
+                warnings=(*self._warnings, *self._troubles),
+                settings_changed=changes,
             )
+        if wanted != asked:
+            self._warnings.append(f"`baseline: {shown}` of {FILE_NAME} does not count: this change may have set it")
         return replace(found, warnings=tuple(self._warnings))
+
+    def _wanted_on_the_base(self, base: Base | Missing) -> str:
+        """The setting ``baseline`` of this change's own file where the base has the same, else the base's."""
+        asked = self.inputs.settings.baseline
+        if not isinstance(base, Base) or base.commit is None:
+            return "auto"
+        try:
+            with self._files_of(base.commit) as (_, tree):
+                folder = tree / self.inputs.root
+                own = read_settings_file(folder).values.get("baseline", "auto")
+                if self._in_the_file(own, str(folder)) == self._in_the_file(asked, self.inputs.settings.project):
+                    return asked
+        except UserError:  # no such commit here, or a file that this change mends
+            return "auto"
+        return own if own in SEARCHED else "auto"
+
+    @staticmethod
+    def _in_the_file(setting: str, project: str) -> str:
+        """The setting as its file has it: paths count from the project."""
+        if setting in SEARCHED or setting == "none" or "://" in setting:
+            return setting
+        return shown_path(os.path.relpath(setting, project))
 
     def _as_given(self, base: Report, head: Report) -> Report:
         """The base's report with the settings that came by flags or inputs: no file of this change has altered these.

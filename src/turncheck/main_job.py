@@ -137,7 +137,10 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
     Raises:
         UserError: a file was named, and it is not there or no report.
     """
-    if prepared.settings.baseline not in SEARCHED:
+    context = prepared.context
+    of_a_change = context is not None and (context.pull_request is not None or context.event_name == "merge_group")
+    # What the workflow names counts; what a file of a pull request names is held against the base's.
+    if prepared.settings.baseline not in SEARCHED and (prepared.given.get("baseline") is not None or not of_a_change):
         named = read_baseline(prepared.settings.baseline, Network.of(prepared.inputs.environment))
         return lambda _: named
     folder = Path(prepared.settings.project)

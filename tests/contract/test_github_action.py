@@ -733,6 +733,55 @@ def test_no_gates_given_let_pass_what_could_not_be_tested(job: Job, forks_run: d
     assert "rules.yml:7" in job.outputs["summary"]
 
 
+# --- a pull request that chooses what it is compared with ------------------------------------------------------------
+
+
+def without_its_test(job: Job, settings: str) -> Path:
+    """The checkout of a pull request that breaks no rule, has no test any more, and says so in its own settings."""
+    bot = job.folder / "repository" / "bot"
+    (bot / "data" / "rules.yml").write_text(RULES)
+    (bot / "tests" / "test_stories.yml").write_text(STORIES.replace("greeting", "other") + "  - action: utter_greet\n")
+    (bot / "turncheck.yml").write_text(settings)
+    return bot
+
+
+@pytest.mark.parametrize("settings", ["baseline: none\n", "baseline: mine.json\n"])
+def test_a_pull_request_does_not_switch_off_its_baseline_by_its_own_file(job: Job, settings: str) -> None:
+    without_its_test(job, settings)
+
+    assert job.pull_request() == 1
+
+    assert "1 story gone" in job.outputs["summary"]
+    (body,) = job.github.bodies(7)
+    changed = body.index("`baseline` from `auto` to `")
+    assert changed < body.index("Stories passed")
+
+
+def test_what_the_workflow_says_of_the_baseline_counts(job: Job) -> None:
+    without_its_test(job, "not-judged: auto\n")
+    job.pull_request(baseline="none")
+
+    assert "switched off" in job.github.bodies(7)[0]
+    assert "gone" not in job.outputs["summary"]
+
+
+def test_a_baseline_that_the_base_switches_off_too_is_off(job: Job) -> None:
+    repository = job.folder / "repository"
+    git(repository, "checkout", "-q", "main")
+    (repository / "bot" / "turncheck.yml").write_text("baseline: none\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "off")
+    job.base = git(repository, "rev-parse", "HEAD")
+    git(repository, "checkout", "-q", "--detach")
+    git(repository, "merge", "-q", "--no-ff", "-m", "test merge", "feature")
+    job.github.add_pull(7, head=job.head, base=job.base)
+    without_its_test(job, "baseline: none\n")
+    job.pull_request()
+
+    assert "switched off" in job.github.bodies(7)[0]
+    assert "gone" not in job.outputs["summary"]
+
+
 def test_the_pictures_come_last_in_an_artifact_of_their_own(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     def draw(_: object, folder: Path, __: object) -> list[Path]:
         assert job.outputs["verdict"] == "failed", "everything else has been said"

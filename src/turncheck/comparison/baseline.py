@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
+    from turncheck.comparison.model import SettingChange
     from turncheck.report.model import Report
 
 Way = Literal["artifact", "git", "tarball", "ancestor", "run", "file", "url"]
@@ -37,6 +38,8 @@ class Present:
     run_id: str | None = None
     passed_over: str = ""
     warnings: tuple[str, ...] = ()
+    settings_changed: tuple[SettingChange, ...] = ()
+    """Settings that say what to compare with, which the change alters in a file of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,9 @@ def compare(report: Report, baseline: Baseline) -> Comparison:
             if baseline.way in {"file", "url"} and _is_repeated(base, report):
                 reason = "the baseline is a report of this very commit, and says the same"
                 return _alone(report, BaselineUsed(status="missing", reason=reason))
-            return _compare(report, base, _used(baseline))
+            compared = _compare(report, base, _used(baseline))
+            changes = (*baseline.settings_changed, *compared.settings_changed)
+            return msgspec.structs.replace(compared, settings_changed=changes)
 
 
 def _used(baseline: Present) -> BaselineUsed:

@@ -154,10 +154,12 @@ def warning_check(  # noqa: PLR0917 - the rows of a table
     text: str,
     fails: Fails = "never",
     fails_stories: Fails | None = None,
+    *,
+    details: str = "",
     **columns: Unpack[Columns],
 ) -> Check:
     """Make a check of Rasa's that warns."""
-    return Check(code, "warning", fails, stage, title, text, fails_stories=fails_stories, **columns)
+    return Check(code, "warning", fails, stage, title, text, fails_stories=fails_stories, details=details, **columns)
 
 
 def info_check(code: str, stage: Stage, title: str, text: str, **columns: Unpack[Columns]) -> Check:
