@@ -235,7 +235,8 @@ class Publishing:
             (self._note if expected else self._warn)(f"check run: {error}")
             in_check_run = False
         # One for all gates: GitHub shows ten of a level, and what stands at a line helps more.
-        failed = [f"{gate.name}: {gate.reason}" for gate in self.outcome.verdict.gates if gate.fails]
+        own = [gate for gate in self.outcome.verdict.gates if gate.fails and not gate.follows]
+        failed = [f"{gate.name}: {gate.told}" for gate in own]
         if failed:
             self.place.annotate(command("error", "\n".join(failed), title="turncheck"))
         if not in_check_run:

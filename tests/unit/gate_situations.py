@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
-from report_builder import BASE_COMMIT, case, report, story, with_changes
+from report_builder import BASE_COMMIT, case, finding, report, story, with_changes
 
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.compare import compare
@@ -24,6 +24,8 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "gates.md"
 START, END = "<!-- situations -->\n", "<!-- /situations -->"
 REGRESSION: Final = "core.passed: 0"
 GATES: Final = (
+    "could-be-run",
+    "errors",
     "test-failures",
     "new-failures",
     "gone-tests",
@@ -33,7 +35,7 @@ GATES: Final = (
     "completed",
 )
 EVERY_GATE: Final = GateSettings(
-    fail_on=("test-failures", "new-failures", "gone-tests"), require=("e2e",), max_regression=(REGRESSION,)
+    fail_on=("errors", "test-failures", "new-failures", "gone-tests"), require=("e2e",), max_regression=(REGRESSION,)
 )
 ON_PULL_REQUESTS: Final = GateSettings(fail_on=("errors", "new-failures"))
 BY_DEFAULT: Final = GateSettings()
@@ -92,6 +94,24 @@ NO_E2E: Final = with_changes(
     report(stories=STORIES), skipped=(Skipped(evaluation="e2e", reason="it cannot be run: no memory"),)
 )
 
+ERROR: Final = finding(
+    "test-action-undefined", "A test names the response 'utter_b', which is not defined.", path=STORIES[1].location.path
+)
+DATA_ERROR: Final = report(stories=STORIES, cases=CASES, findings=[ERROR])
+SYNTAX: Final = finding("yaml-syntax", "This is not YAML: did not find expected key.", path="data/nlu.yml", line=181)
+UNREADABLE: Final = with_changes(
+    report(findings=[SYNTAX]),
+    skipped=tuple(
+        Skipped(
+            evaluation=name,
+            reason=f"the NLU data cannot be read completely: {SYNTAX.location}: {SYNTAX.message.rstrip('.')}",
+            fault=True,
+            location=SYNTAX.location,
+        )
+        for name in ("core", "e2e")
+    ),
+)
+
 NONE: Final = Missing("no run of this workflow left a report of the base")
 BAD: Final = Unreadable("the artifact is not a report of turncheck")
 DOWN: Final = Unreachable("GitHub does not answer")
@@ -128,6 +148,9 @@ SITUATIONS: Final = (
     Situation("all tests skipped; no base yet", report(cases=skipped("user orders", "user pays")), NONE),
     Situation("old failure", FAILING, base(FAILING)),
     Situation("new failure", FAILING, base(FINE)),
+    Situation("new data error", DATA_ERROR, base(FINE)),
+    Situation("data error on the base too", DATA_ERROR, base(DATA_ERROR)),
+    Situation("unreadable file", UNREADABLE, base(FINE)),
     Situation("failure by misunderstanding alone", report(stories=MISHEARD, cases=CASES), base(FINE)),
     Situation("engine gone half-way", STOPPED, base(FINE)),
 )
@@ -137,6 +160,8 @@ def sign(gates: tuple[GateResult, ...], name: str) -> str:
     gate = next((one for one in gates if one.name == name), None)
     if gate is None:
         return ""
+    if gate.follows:
+        return "↑"
     return "❌ ➖" if gate.fails and gate.outcome == "not judged" else _SIGNS[gate.outcome]
 
 

@@ -139,7 +139,7 @@ def test_outside_github_places_are_plain_text() -> None:
     text = comment_of(head_report(), base_report(), Links())
 
     assert links(to_html(text)) == []
-    assert "`tests/test_nlu.yml:4`" in text
+    assert "`bots/bank/tests/test_nlu.yml:4`" in text
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_what_stands_above_is_not_told_again_below_its_gate() -> None:
     text = comment_of(head, report(findings=[old], commit=BASE_COMMIT))
 
     gates = text.partition("#### Gates")[2]
-    assert "❌ `errors` **failed**: 2 errors in the data\n  - old-error: known for long" in gates
+    assert "❌ `errors` **failed**: 2 errors in the data: old-error: known for long · " in gates
     assert "new-error" not in gates
 
 

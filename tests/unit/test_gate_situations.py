@@ -14,6 +14,7 @@ from gate_situations import (
     PAGE,
     SITUATIONS,
     STORIES,
+    SYNTAX,
     Situation,
     base,
     skipped,
@@ -26,6 +27,9 @@ from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreada
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.comparison.model import GateResult, Verdict
+from turncheck.render.console import render_console
+from turncheck.render.links import Links
+from turncheck.render.markdown import render_comment
 from turncheck.report.model import GateSettings, Report, Skipped
 
 BY_NAME = {situation.name: situation for situation in SITUATIONS}
@@ -54,13 +58,13 @@ def test_what_is_said_fits_what_failed(situation: Situation, settings: GateSetti
     failed = any(not one.passed for part in (situation.head.core,) if part for one in part.stories)
     clauses = verdict.summary.split("; ")
 
-    assert 1 <= len(clauses) <= 4
+    assert 1 <= len(clauses) <= 3
     assert verdict.passed == (not any(one.fails for one in verdict.gates))
     assert title.startswith("❌ Failed") == (not verdict.passed)
     if verdict.passed and failed:
         kinds = ("✅ Passed with old failures only", "⚠️ Passed although tests fail", "⚠️ Passed, but a story is mis")
         assert title.startswith(kinds)
-        assert re.search("on the base too|not count|dialogue passes as written", verdict.summary)
+        assert re.search("on the base too|not count|newly misunderstood", verdict.summary)
     if any(one.outcome == "not judged" and not one.fails for one in verdict.gates) and verdict.passed:
         assert verdict.reservation
         assert re.search("not judged|not run", verdict.summary)
@@ -116,6 +120,39 @@ def test_a_rule_that_needs_a_baseline_is_not_waived_by_an_outage(
     assert verdict.passed == passes
     assert [one.outcome for one in verdict.gates if one.name.startswith(rule[:8])][:1] in (["not judged"], [])
     assert "not judged" in verdict.summary
+
+
+def test_an_unreadable_file_is_one_failure_with_its_consequences() -> None:
+    situation = BY_NAME["unreadable file"]
+    verdict = situation.verdict(EVERY_GATE)
+    head = with_changes(situation.head, settings=EVERY_GATE)
+    comment = str(render_comment(head, compare(head, situation.base), verdict, Links()).content)
+    terminal = str(render_console(head, compare(head, situation.base), verdict, Links()).content)
+
+    assert {one.name for one in verdict.gates if one.fails and not one.follows} == {"could-be-run"}
+    assert verdict.summary == (
+        "The NLU data cannot be read completely (data/nlu.yml:181:1), so core and e2e could not be run"
+    )
+    for document in (comment, terminal):
+        assert document.count("This is not YAML") == 2, "once among the findings, once among the gates"
+        assert len(re.findall(r"^.*core.*e2e.*because of `?(?:bots/pizzeria/)?data/nlu.yml:181.*$", document, re.MULTILINE)) == 1
+
+
+def test_a_gate_with_a_cause_of_its_own_is_no_consequence() -> None:
+    unreadable = BY_NAME["unreadable file"]
+    head = with_changes(unreadable.head, validation=report(findings=[SYNTAX, finding("bad", "it is bad")]).validation)
+
+    errors = gate(Situation("", head, unreadable.base).verdict(ON_PULL_REQUESTS), "errors")
+
+    assert (errors.follows, len(errors.failed_by)) == ("", 2)
+
+
+def test_a_gate_names_what_failed_it_first_and_how_many_more() -> None:
+    head = report(findings=[finding("bad", "it is bad", line=3), finding("worse", "it is worse", line=9)])
+
+    verdict = Situation("", head, Missing("it is new")).verdict(GateSettings(fail_on=("errors",)))
+
+    assert gate(verdict, "errors").told == "2 errors in the data: bad: it is bad (domain.yml:3:1) and 1 more"
 
 
 def test_half_a_base_is_said() -> None:

@@ -52,6 +52,8 @@ def test_a_cell_of_a_table_holds_the_text_and_the_table_keeps_its_shape(one: str
 @example("a`` ` ``b")
 @example("``")
 @example("- `x`\\`y`@z")
+@example("'`a`'b''c' '@d'")
+@example("'a'`b`")
 def test_ticked_prose_has_code_and_nothing_else(text: str) -> None:
     html = to_html(f"before {ticked(text)} after\n")
 
@@ -62,6 +64,12 @@ def test_ticked_prose_has_code_and_nothing_else(text: str) -> None:
 def test_a_pair_of_backticks_makes_code() -> None:
     assert ticked("add `actions: read` to a_b") == "add `actions: read` to a\\_b"
     assert ticked("one ` alone") == "one \\` alone"
+
+
+def test_a_name_that_a_sentence_quotes_is_code_too() -> None:
+    assert ticked("'order_pizza' is worse, it's 'a b' now") == "`order_pizza` is worse, it's `a b` now"
+    assert ticked("the bots' files and users' names") == "the bots' files and users' names"
+    assert ticked("'a'`b` `c`'d'") == "'a'`b` `c`'d'", "code spans do not run into each other"
 
 
 @given(texts)

@@ -176,7 +176,7 @@ def test_the_sentence_that_drew_it_away_is_named_as_new_in_this_change() -> None
     assert "new in `ask`: `hello are you open`" in comment
     assert "`misunderstood: warn`: this does not fail the run" in comment
     assert "🔴" not in comment
-    assert "2 stories newly misunderstood, their dialogues pass as written" in verdict.summary
+    assert "2 stories newly misunderstood" in verdict.summary
     console = str(render_console(head, comparison, verdict, LINKS).content)
     assert "near the added sentence 'hello are you open' (ask, " in console
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.model import FailedBy, GateResult
 from turncheck.plurals import count
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report, Skipped
 
 
+COULD_BE_RUN: Final = "could-be-run"
+
+
 def faults_of(report: Report, evaluations: Iterable[str] = EVALUATIONS) -> tuple[Skipped, ...]:
     """Return those of these evaluations that did not run because of a fault in the project."""
     asked = frozenset(evaluations)
@@ -23,21 +26,24 @@ def faults_of(report: Report, evaluations: Iterable[str] = EVALUATIONS) -> tuple
 def judge_could_be_run(faults: Sequence[Skipped]) -> GateResult:
     """What cannot be read or trained whole is not judged by half, and is no success either."""
     return GateResult(
-        name="could-be-run",
+        name=COULD_BE_RUN,
         outcome="failed",
         reason=told_faults(faults),
-        failed_by=tuple(map(failed_by_fault, faults)),
+        failed_by=tuple(failed_by_fault(one) for one in unlike(faults)),
     )
 
 
+def unlike(faults: Iterable[Skipped]) -> list[Skipped]:
+    """Return one of those that have the same cause: what is broken once is told once."""
+    return list({(one.reason, one.location): one for one in reversed([*faults])}.values())[::-1]
+
+
 def told_faults(faults: Sequence[Skipped]) -> str:
-    """``nlu and core could not be run, e2e could not be run completely``; with the reason, where all have one."""
-    wholly = _names([skipped.evaluation for skipped in faults if not skipped.part])
-    partly = _names([skipped.evaluation for skipped in faults if skipped.part])
+    """``nlu and core could not be run, e2e could not be run completely``."""
+    wholly = names_of([skipped.evaluation for skipped in faults if not skipped.part])
+    partly = names_of([skipped.evaluation for skipped in faults if skipped.part])
     told = [f"{wholly} could not be run"] if wholly else []
-    what = ", ".join([*told, *([f"{partly} could not be run completely"] if partly else [])])
-    reasons = {skipped.reason for skipped in faults}
-    return f"{what}: {reasons.pop()}" if len(reasons) == 1 else what
+    return ", ".join([*told, *([f"{partly} could not be run completely"] if partly else [])])
 
 
 def cause_first(faults: Sequence[Skipped]) -> str:
@@ -50,7 +56,9 @@ def cause_first(faults: Sequence[Skipped]) -> str:
         by_cause.setdefault(_cause(skipped), []).append(skipped)
     (cause, because), *others = by_cause.items()
     wholly = "" if not all(one.part for one in because) else " completely"
-    told = f"{cause[:1].upper()}{cause[1:]}, so {_names([one.evaluation for one in because])} could not be run{wholly}"
+    told = (
+        f"{cause[:1].upper()}{cause[1:]}, so {names_of([one.evaluation for one in because])} could not be run{wholly}"
+    )
     more = len({one.evaluation for _, group in others for one in group})
     return f"{told} ({count(more, 'other evaluation')} neither)" if more else told
 
@@ -64,12 +72,18 @@ def _cause(skipped: Skipped) -> str:
     return f"{short.rstrip(' :(') if found else skipped.reason.rstrip('.')} ({place})"
 
 
-def _names(evaluations: Iterable[str]) -> str:
+def names_of(evaluations: Iterable[str]) -> str:
+    """``nlu, core and e2e``."""
     *others, last = dict.fromkeys(evaluations) or [""]
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def failed_by_fault(skipped: Skipped) -> FailedBy:
     """Say why it was not run, and where that can be mended."""
-    how = "not run completely" if skipped.part else "not run"
-    return FailedBy(what=f"{skipped.evaluation} was {how}: {skipped.reason}", location=skipped.location)
+    return FailedBy(what=without_place(skipped), location=skipped.location)
+
+
+def without_place(skipped: Skipped) -> str:
+    """Return why it was not run without the place, for where that is told beside it."""
+    place = "" if skipped.location is None else str(skipped.location)
+    return skipped.reason.replace(f"{place}: ", "", 1).replace(f" ({place})", "", 1) if place else skipped.reason

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from turncheck.comparison.faults import failed_by_fault, faults_of, judge_could_be_run, told_faults
+from turncheck.comparison.consequences import with_consequences
+from turncheck.comparison.faults import failed_by_fault, faults_of, judge_could_be_run, told_faults, unlike
 from turncheck.comparison.gate_rules import GateRules, at_its_place, read_rules
 from turncheck.comparison.gates_on_tests import (
     judge_failed_tests,
@@ -50,7 +51,7 @@ def judge(
     # Which tests count as failed is the setting's to say, wherever they are counted.
     report = replace(report, settings=replace(report.settings, misunderstood=settings.misunderstood))
     rules = read_rules(settings, places)
-    gates = tuple(
+    gates = with_consequences(
         replace(gate, fails=_fails(gate, comparison, settings)) for gate in _gates(report, comparison, rules, places)
     )
     failed = any(gate.fails for gate in gates)
@@ -131,5 +132,5 @@ def _no_findings(report: Report, comparison: Comparison | None, severity: str, n
         name=name,
         outcome="failed",
         reason="; ".join(reasons),
-        failed_by=(*failed_by, *map(failed_by_fault, unsaid)),
+        failed_by=(*failed_by, *map(failed_by_fault, unlike(unsaid))),
     )

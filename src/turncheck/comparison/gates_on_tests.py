@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.faults import failed_by_fault, faults_of, told_faults
+from turncheck.comparison.faults import failed_by_fault, faults_of, told_faults, unlike, without_place
 from turncheck.comparison.model import FailedBy, GateResult, and_copies, number_of
 from turncheck.comparison.one_sided import has_results
 from turncheck.comparison.tally import NAMES, how_to_run, misunderstood_story, tallies
@@ -33,7 +33,7 @@ def judge_failed_tests(report: Report) -> GateResult:
     faults = faults_of(report, NAMES)
     if failed or faults:
         reasons = [*([_failed(found)] if failed else []), *([told_faults(faults)] if faults else [])]
-        causes = (*failed, *map(failed_by_fault, faults))
+        causes = (*failed, *map(failed_by_fault, unlike(faults)))
         return GateResult(name=name, outcome="failed", reason="; ".join(reasons), failed_by=causes)
     if not found:
         return GateResult(name=name, outcome="not judged", reason="no stories and no end-to-end cases were run")
@@ -164,6 +164,9 @@ def judge_something_was_tested(report: Report) -> GateResult:
     sentences = [count(report.nlu.examples, "sentence")] if report.nlu and report.nlu.examples else []
     if tested := [*sentences, *(tally.counted(tally.ran) for tally in found if tally.ran)]:
         return GateResult(name=name, outcome="passed", reason=f"tested: {', '.join(tested)}")
+    if faults := faults_of(report):  # once they are mended, something is tested
+        reasons = tuple(map(failed_by_fault, unlike(faults)))
+        return GateResult(name=name, outcome="failed", reason="nothing was tested", failed_by=reasons)
     reasons = tuple(
         FailedBy(what=f"{s.evaluation} was skipped: {s.reason}", location=s.location) for s in report.skipped
     )
@@ -177,11 +180,15 @@ def judge_required(report: Report, evaluation: Evaluation) -> GateResult:
     left_out = _left_out(report, evaluation)
     if left_out:
         causes = next((tally.not_run for tally in tallies(report) if tally.evaluation == evaluation), ())
+        causes = causes or tuple(map(failed_by_fault, faults_of(report, (evaluation,))))
         return GateResult(name=name, outcome="failed", reason="; ".join(left_out), failed_by=causes)
     if has_results(report, evaluation):
         return GateResult(name=name, outcome="passed", reason=f"{evaluation} was run")
-    reasons = [skipped.reason for skipped in report.skipped if skipped.evaluation == evaluation]
-    why = reasons[0] if reasons else "it had nothing to judge"
+    skipped = next((one for one in report.skipped if one.evaluation == evaluation), None)
+    if skipped is not None and skipped.fault:
+        causes = (failed_by_fault(skipped),)
+        return GateResult(name=name, outcome="failed", reason=f"{evaluation} was not run", failed_by=causes)
+    why = skipped.reason if skipped is not None else "it had nothing to judge"
     return GateResult(name=name, outcome="failed", reason=f"{evaluation} was not run: {why}")
 
 
@@ -199,7 +206,7 @@ def _left_out(report: Report, evaluation: Evaluation) -> list[str]:
         intents = few([one.intent for one in report.nlu.unjudged])
         number = count(len(report.nlu.unjudged), "intent")
         found.append(f"{number} not judged ({intents}): fewer examples than there are folds")
-    found += [one.reason for one in report.skipped if one.part and one.evaluation == evaluation]
+    found += [without_place(one) for one in report.skipped if one.part and one.evaluation == evaluation]
     if report.stopped is not None and has_results(report, evaluation):
         found.append(f"the run ended before its end: {report.stopped.partition(chr(10))[0]}")
     return found

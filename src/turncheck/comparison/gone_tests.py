@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.faults import failed_by_fault, faults_of
 from turncheck.comparison.gates_on_tests import tests_of
 from turncheck.comparison.model import FailedBy, GateResult, and_copies, number_of
 from turncheck.comparison.tally import NAMES
@@ -42,10 +43,12 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
         return GateResult(name=GONE_TESTS, outcome="not judged", reason="the run ended before its end")
     told: list[str] = []
     causes: list[FailedBy] = []
+    faults = {fault.evaluation: fault for fault in faults_of(report)}
     for one in comparison.lost:
         if not _is_accepted(one, accepted):
-            told.append(one.reason if one.files else f"{LOST[one.evaluation]}: {one.reason}")
-            causes.append(FailedBy(what=told[-1]))
+            fault = faults.get(one.evaluation)
+            told.append(_lost(one, faulty=fault is not None))
+            causes.append(failed_by_fault(fault) if fault else FailedBy(what=told[-1]))
     whole = {one.evaluation for one in comparison.lost}
     for evaluation, cases in tests_of(comparison):
         gone = _not_accepted(cases.gone, evaluation, accepted)
@@ -63,6 +66,12 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
     lost = bool(comparison.lost) or any(cases.gone or cases.not_run for _, cases in tests_of(comparison))
     reason = "what is gone was accepted by `accept-gone`" if lost else "all tests of the base are there"
     return GateResult(name=GONE_TESTS, outcome="passed", reason=reason)
+
+
+def _lost(one: OneSided, *, faulty: bool) -> str:
+    if one.files:
+        return one.reason
+    return LOST[one.evaluation] if faulty else f"{LOST[one.evaluation]}: {one.reason}"
 
 
 def _is(cases: Sequence[CaseChange]) -> str:

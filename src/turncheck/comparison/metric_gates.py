@@ -6,6 +6,7 @@ import operator
 import re
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.faults import failed_by_fault
 from turncheck.comparison.gone_tests import gone_from
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, family_of, find_metric, metrics_of
@@ -98,12 +99,13 @@ def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: 
         return GateResult(name=name, outcome="not judged", reason="the base has no such metric", metric=rule.name)
     evaluation = family_of(rule.name).section
     asked = not report.settings.evaluations or evaluation in report.settings.evaluations
-    why = next((skipped.reason for skipped in report.skipped if skipped.evaluation == evaluation), None)
-    if why is None or not asked or report.stopped:
+    skipped = next((skipped for skipped in report.skipped if skipped.evaluation == evaluation), None)
+    if skipped is None or not asked or report.stopped:
         reason = "it is measured on the base only"
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
-    reason = f"{rule.name}: {figure(delta.base, delta.kind)} on the base, not measured any more: {why}"
-    return GateResult(name=name, outcome="failed", reason=reason, metric=rule.name)
+    causes = (failed_by_fault(skipped),) if skipped.fault else ()
+    reason = f"{rule.name}: {figure(delta.base, delta.kind)} on the base, not measured any more: {skipped.reason}"
+    return GateResult(name=name, outcome="failed", reason=reason, metric=rule.name, failed_by=causes)
 
 
 def _judge_drop(comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> GateResult:

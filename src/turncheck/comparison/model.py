@@ -527,12 +527,39 @@ class GateResult(_Part, frozen=True, kw_only=True):
     """Whether it judges a change, so that it needs a baseline."""
     failed_by: tuple[FailedBy, ...] = ()
     """What made it fail."""
+    follows: str = ""
+    """The gate before it that names all that made this one fail; empty where it has a reason of its own."""
+
+    @property
+    def first_cause(self) -> FailedBy | None:
+        """The first thing that made it fail, which its line names.
+
+        ``None`` where the reason names it already, and behind a figure, where the cases are only examples.
+        """
+        named = self.metric is not None or self.name.startswith("require") or not self.fails
+        return None if named or not self.failed_by else self.failed_by[0]
+
+    @property
+    def told(self) -> str:
+        """The reason with the first cause: ``2 stories failed: story 'a' (tests/a.yml:3) and 1 more``."""
+        first = self.first_cause
+        if first is None:
+            return self.reason
+        place = f" ({first.location})" if first.location is not None else ""
+        return f"{self.reason}: {first.what}{place}{self.and_more}"
+
+    @property
+    def and_more(self) -> str:
+        """How many causes there are beside the first; empty where there are none."""
+        return f" and {len(self.failed_by) - 1:,} more" if len(self.failed_by) > 1 else ""
 
 
 Reservation = Literal[
     "",
     "old failures only",
     "although tests fail",
+    "intents collide",
+    "an intent is worse",
     "a story is misunderstood",
     "not all tests were run",
     "not all gates were judged",

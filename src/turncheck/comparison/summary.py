@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.broken_intents import dropped_intents, told_broken_intents
 from turncheck.comparison.faults import cause_first, faults_of
 from turncheck.comparison.gates_on_tests import failing_of, newly_misunderstood, tests_of
 from turncheck.comparison.gone_tests import GONE_TESTS, LOST
 from turncheck.comparison.model import number_of
 from turncheck.comparison.tally import NAMES, tallies
-from turncheck.comparison.wording import change, count
+from turncheck.comparison.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from turncheck.comparison.tally import Tally
     from turncheck.report.model import GateSettings, Report
 
-_MOST: Final = 4
+_MOST: Final = 3
 """Clauses of the line."""
-_MOST_FAILING: Final = 3
+_MOST_FAILING: Final = 2
 """Failing gates that are told with their reason."""
 _LONGEST: Final = 120
 _ORDER: Final = (
@@ -30,7 +31,9 @@ _ORDER: Final = (
 """Which of the failing gates is told first; those about figures come last."""
 _FOLLOW: Final = frozenset({GONE_TESTS, "errors", "something-was-tested", "require", "new-failures"})
 """Gates that fail as well where something cannot be read: that is told once, by its cause."""
+ON_BASE_TOO: Final = "on the base too"
 _TEST_GATES: Final = frozenset({"test-failures", "new-failures"})
+_SAYS_NOT_RUN: Final = (" not run", "no longer run", "could not be run")
 _NO_BASE: Final = {
     "unreachable": "the baseline could not be reached",
     "unreadable": "the baseline could not be read",
@@ -40,17 +43,21 @@ _NO_BASE: Final = {
 def summarize(
     report: Report, comparison: Comparison | None, gates: Sequence[GateResult], settings: GateSettings
 ) -> str:
-    """Say what happened: why it fails, or what passed; what else failed and does not count; what was left open."""
+    """Say what happened: what broke first, or what passed; what else failed and does not count; what was left open."""
     compared = comparison if comparison and comparison.judged else None
     failing = sorted((gate for gate in gates if gate.fails), key=_rank)
-    clauses = [_and_more(_told_failing(failing, report, comparison))] if failing else [[_passed(report, compared)]]
+    about = {gate.metric for gate in failing}
+    intents = told_broken_intents(compared, about) if compared else ""
+    misunderstood = _misunderstood(report, compared)
+    told = _and_more(_told_failing(failing, report, comparison))
+    broken = [clause for clause in (*told, intents, misunderstood) if clause]
+    newly_broken = told or intents or (misunderstood and not misunderstood.endswith(ON_BASE_TOO))
+    clauses = [broken if newly_broken else [_passed(report, compared), *broken]]
     clauses.append(_uncounted(report, compared, gates, settings))
     clauses.append([_accepted(compared, gates)])
-    clauses.append([_misunderstood(report, compared)])
-    told = " ".join(clauses[0])
-    clauses.append([_left_open(report, comparison, gates, told)])
+    clauses.append([_left_open(report, comparison, gates, " ".join(clauses[0]))])
     clauses.append([_trained_on(report)])
-    clauses.append(_changed(report, compared, failing) if compared else [])
+    clauses.append(_changed(report, compared, failing) if compared and not broken else [])
     return "; ".join([clause for part in clauses for clause in part if clause][:_MOST])
 
 
@@ -62,6 +69,10 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[G
         old = new is not None and new.outcome == "passed" and comparison is not None and comparison.judged
         return "old failures only" if old else "although tests fail"
     judged = comparison is not None and comparison.judged
+    if comparison is not None and judged and comparison.collisions:
+        return "intents collide"
+    if comparison is not None and judged and dropped_intents(comparison):
+        return "an intent is worse"
     if newly_misunderstood(report, comparison) if judged else any(tally.misunderstood for tally in found):
         return "a story is misunderstood"
     if any(tally.none_ran for tally in found):
@@ -84,7 +95,7 @@ def _told_failing(failing: Sequence[GateResult], report: Report, comparison: Com
     tests_told = False
     nothing_ran = any(gate.name == "could-be-run" for gate in failing) and not _failed(report)
     for gate in failing:
-        if nothing_ran and gate.name.partition(":")[0] in _FOLLOW:
+        if gate.follows or (nothing_ran and gate.name.partition(":")[0] in _FOLLOW):
             continue
         if gate.name in _TEST_GATES and gate.outcome == "failed":
             if not tests_told and (told := _failed_tests(gate, report, comparison, failing)):
@@ -113,6 +124,8 @@ def _told(gate: GateResult, report: Report, comparison: Comparison | None) -> st
         return _cut(f"stopped before the end: {gate.reason.partition(chr(10))[0]}")
     if gate.name == "could-be-run":
         return cause_first(faults_of(report))
+    if gate.name == "errors" and len(gate.failed_by) == 1 and gate.failed_by[0].location is not None:
+        return _cut(f"{gate.reason} ({gate.failed_by[0].location})")
     if gate.name == GONE_TESTS and comparison is not None:
         return _gone(comparison) or gate.reason
     if gate.name.startswith("require"):
@@ -278,10 +291,9 @@ def _misunderstood(report: Report, compared: Comparison | None) -> str:
         return ""
     new = number_of(newly_misunderstood(report, compared)) if compared else stories
     if not new:
-        return f"{count(stories, *NAMES['core'])} misunderstood on the base too"
-    known = f" ({stories - new:,} more on the base too)" if stories > new else ""
-    passes = "its dialogue passes as written" if new == 1 else "their dialogues pass as written"
-    return f"{count(new, *NAMES['core'])} {'newly ' if compared else ''}misunderstood{known}, {passes}"
+        return f"{count(stories, *NAMES['core'])} misunderstood {ON_BASE_TOO}"
+    known = f" ({stories - new:,} more {ON_BASE_TOO})" if stories > new else ""
+    return f"{count(new, *NAMES['core'])} {'newly ' if compared else ''}misunderstood{known}"
 
 
 def _left_open(report: Report, comparison: Comparison | None, gates: Sequence[GateResult], told: str) -> str:
@@ -289,7 +301,7 @@ def _left_open(report: Report, comparison: Comparison | None, gates: Sequence[Ga
     open_ends = [
         tally.told_not_run
         for tally in tallies(report)
-        if tally.reason and " not run" not in told and "no longer run" not in told
+        if tally.reason and not any(said in told for said in _SAYS_NOT_RUN)
     ]
     parts = {one.evaluation for one in report.skipped if one.part}
     open_ends += [f"a test file of {evaluation} cannot be read" for evaluation in sorted(parts)]
@@ -341,14 +353,12 @@ def _trained_on(report: Report) -> str:
 
 
 def _changed(report: Report, compared: Comparison, failing: Sequence[GateResult]) -> list[str]:
-    """The most telling difference that no failing gate has told: the intents' F1, the sentences that changed sides."""
+    """The most telling difference where nothing broke: a real change of the intents, sentences that changed sides."""
     told = []
     f1 = compared.metric("nlu.intents.f1")
     about = {gate.metric for gate in failing}
-    if f1 and f1.delta is not None and f1.judgement in {"better", "worse", "noise"} and f1.name not in about:
-        word = {"better": "real gain", "worse": "real drop", "noise": "within noise"}[f1.judgement]
-        base, value = f1.sides
-        told.append(f"F1 of the intents {change(base or 0.0, value or 0.0, 'score')} ({word})")
+    if f1 and f1.delta is not None and f1.judgement in {"better", "worse"} and f1.name not in about:
+        told.append(f"the intents are really {f1.judgement}")
     if worse := len(compared.examples.newly_failing):
         told.append(f"{count(worse, 'sentence')} newly misclassified")
     elif better := len(compared.examples.better):

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from turncheck.comparison.baseline import WAYS
 from turncheck.comparison.cases import findings_worst_first
+from turncheck.comparison.consequences import cause_of, consequences_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.renames import message_of
@@ -21,6 +22,7 @@ from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
 from turncheck.render.causes import findings_by_cause, number_of_tests, tests_by_cause
 from turncheck.render.main_metrics import main_metrics
+from turncheck.render.not_run import skipped_by_cause
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted
@@ -31,7 +33,14 @@ from turncheck.render.wrong_cases import misunderstood_stories, wrong_sentences,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.comparison.model import CaseChange, Comparison, FindingChange, MisunderstoodSentence, Verdict
+    from turncheck.comparison.model import (
+        CaseChange,
+        Comparison,
+        FindingChange,
+        GateResult,
+        MisunderstoodSentence,
+        Verdict,
+    )
     from turncheck.finding import Finding
     from turncheck.location import Location
     from turncheck.render.causes import Test
@@ -267,9 +276,10 @@ def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:
     yield from (f"Warning: {remark}" for remark in (overlap_remarks(report.nlu) if report.nlu else ()))
     if unjudged := unjudged_remark(report.nlu) if report.nlu else None:
         yield f"Warning: {text(unjudged, 1000)}"
+    places = {finding.location for finding in (report.validation.findings if report.validation else ())}
     yield from (
-        f"Not run: {'a part of ' if entry.part else ''}{text(entry.evaluation)}: {text(entry.reason, 400)}"
-        for entry in report.skipped
+        f"Not run: {'a part of ' if entry.part else ''}{text(names)}: {text(reason, 400)}"
+        for names, entry, reason in skipped_by_cause(report.skipped, places)
     )
     replaced = report.engine.substitutions if report.engine else ()
     for entry in replaced:
@@ -279,14 +289,37 @@ def _remarks(report: Report, comparison: Comparison | None) -> Iterable[str]:
 def _gates(console: Console, verdict: Verdict, folder: str) -> None:
     console.print()
     for gate in verdict.gates:
+        if gate.follows:
+            continue
         outcome = "failed" if gate.fails else gate.outcome
         told = ": not judged" if gate.fails and gate.outcome == "not judged" else ""
-        line = f"  {text(gate.name, 200)}{told}: {text(gate.reason, 600)}"
+        line = f"  {text(gate.name, 200)}{told}: {text(gate.reason, 600)}{_first_cause(gate, folder)}"
         console.print(Text.assemble((outcome, _STYLES[outcome]), line))
-        for cause in gate.failed_by[:_MOST] if gate.fails else ():
+        others = () if not gate.fails else gate.failed_by[1:] if gate.first_cause else gate.failed_by
+        for cause in others[:_MOST]:
             _indented(console, f"{_place(cause.location, folder)}{text(cause.what, 400)}", 4)
-        if gate.fails and len(gate.failed_by) > _MOST:
-            console.print(f"    … and {len(gate.failed_by) - _MOST:,} more in verdict.json")
+        if len(others) > _MOST:
+            console.print(f"    … and {len(others) - _MOST:,} more in verdict.json")
+        _consequences(console, consequences_of(gate, verdict.gates), gate, folder)
     console.print()
     style = _STYLES["not judged" if verdict.reservation else verdict.outcome]
     console.print(Text.assemble((verdict.told, style), f": {text(verdict.summary, 1000)}"))
+
+
+def _first_cause(gate: GateResult, folder: str) -> str:
+    """``: story 'order' (tests/test_stories.yml:3:3)``; the others stand below the line."""
+    first = gate.first_cause
+    if first is None:
+        return ""
+    at = f" ({place(first.location, folder)})" if first.location else ""
+    return f": {text(first.what, 400)}{at}"
+
+
+def _consequences(console: Console, gates: list[GateResult], gate: GateResult, folder: str) -> None:
+    """Gates that fail only because of what the one above names, in one line."""
+    if not gates:
+        return
+    cause = cause_of(gates)
+    because = f"because of {place(cause, folder)}, above" if cause else f"by what {gate.name} names, above"
+    names = text(", ".join(one.name for one in gates), 600)
+    console.print(Text.assemble(("failed", _STYLES["failed"]), f"  {names}: {because}"))

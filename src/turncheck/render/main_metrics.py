@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from turncheck.comparison.broken_intents import dropped_intents, intent_of
+from turncheck.comparison.faults import faults_of
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
 from turncheck.comparison.model import number_of
 from turncheck.comparison.wording import change, figure
@@ -23,6 +25,8 @@ MARKS: Final[dict[Mark, str]] = {"real gain": "🟢", "real drop": "🔴", "bett
 SHARED: Final = " (shared sentences)"
 """Behind the label of a row whose figures are those of the sentences that both sides judged."""
 _ONLY_IF_ANY: Final = frozenset({"validation.warnings", "core.passed", "e2e.passed", "batch.passed"})
+_MOST_INTENTS: Final = 5
+"""So many of the intents that really dropped have a row of their own."""
 _AS_WRITTEN: Final = "core.as_written.passed"
 _OF: Final = {
     "core.passed": ("core.failed", "core.misunderstood"),
@@ -70,7 +74,8 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
     current = metrics_of(report)
     deltas = {metric.name: metric for metric in comparison.metrics} if comparison and comparison.judged else {}
     rows = []
-    for label, subject, name in _named(report):
+    dropped = dropped_intents(comparison) if comparison and comparison.judged else []
+    for label, subject, name in _named(report, dropped):
         metric, delta = current.get(name), deltas.get(name)
         if (metric is None and delta is None) or (name in _ONLY_IF_ANY and not _any(name, current, deltas)):
             continue
@@ -93,11 +98,17 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
                 whole=whole if on_shared else "",
             )
         )
-    if comparison and comparison.changed_items:
+    if comparison and comparison.changed_items and _tests_ran(report):
         items = comparison.changed_items
         share = f"{sum(item.covered for item in items):,}/{len(items):,}"
         rows.append(MainMetric("Changed parts under test", "", "–", share, "", "", COVERAGE_OF_CHANGES))
     return rows
+
+
+def _tests_ran(report: Report) -> bool:
+    """Whether what the tests reach is known: some ran, and none was kept from it by a fault."""
+    ran = report.nlu is not None or report.core is not None or report.e2e is not None
+    return ran and not faults_of(report)
 
 
 def change_of(delta: MetricDelta) -> str:
@@ -166,8 +177,9 @@ def _counts(name: str, current: dict[str, Metric], deltas: dict[str, MetricDelta
     return bool((name in current and current[name].value) or (name in deltas and deltas[name].base))
 
 
-def _named(report: Report) -> list[tuple[str, str, str]]:
+def _named(report: Report, dropped: list[MetricDelta]) -> list[tuple[str, str, str]]:
     rows = [("Intents, F1", "", "nlu.intents.f1"), ("Intents, accuracy", "", "nlu.intents.accuracy")]
+    rows += [("F1 of intent", intent_of(metric.name), metric.name) for metric in dropped[:_MOST_INTENTS]]
     for label, kind, scores in (
         ("Entities, F1", "entities", report.nlu.entities if report.nlu else {}),
         ("Responses, F1", "responses", report.nlu.responses if report.nlu else {}),

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from turncheck.comparison.consequences import cause_of
 from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.wording import count
 from turncheck.finding import Finding
-from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, ticked, trusted
+from turncheck.render.links import repository_path
+from turncheck.render.sinks.markdown import Markdown, code, join, link, ticked, trusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -65,10 +67,14 @@ class Entries:
     links: Links
 
     def place(self, location: Location | None, *, base: bool = False, bare: bool = False) -> Markdown:
-        """``path:line``, linked where it can be, behind a dot unless ``bare``; nothing where it is not known."""
+        """``path:line`` from the repository's top, linked where it can be, behind a dot unless ``bare``.
+
+        Nothing where it is not known.
+        """
         if location is None:
             return trusted("")
-        shown = location.path if location.line is None else f"{location.path}:{location.line}"
+        path = repository_path(self.root, location) or location.path
+        shown = path if location.line is None else f"{path}:{location.line}"
         linked = link(code(shown), self.links.file(self.root, location, base=base))
         return linked if bare else join([trusted(" · "), linked])
 
@@ -197,7 +203,7 @@ class Entries:
         """Findings about one thing, as one entry: the first with what to do, the others below it."""
         first, *others = found
         below = [] if others else [self.place(place, bare=True) for place in first.others]
-        below += [join([prose(_message(finding)), self.place(finding.location)]) for finding in others]
+        below += [join([ticked(_message(finding)), self.place(finding.location)]) for finding in others]
         return join([self.finding(first, advises), *_below(below)])
 
     def finding_gone(self, finding: FindingChange) -> Markdown:
@@ -205,7 +211,7 @@ class Entries:
         return join([self._finding(finding), self.place(finding.location, base=True)])
 
     def _finding(self, finding: Finding | FindingChange) -> Markdown:
-        return join([code(finding.code), trusted(" "), prose(_message(finding))])
+        return join([code(finding.code), trusted(" "), ticked(_message(finding))])
 
     def item(self, item: ChangedItem) -> Markdown:
         """A thing that is new or changed, and that no test reaches."""
@@ -219,19 +225,38 @@ class Entries:
 
     def gate(self, gate: GateResult, shown: AbstractSet[Location | str | None], *, causes: bool) -> Markdown:
         """A gate with its outcome, its reason and the ``causes`` of its failure, but for what is ``shown`` above."""
-        behind = _behind(gate, shown) if causes else []
+        first = gate.first_cause
+        behind = [cause for cause in (_behind(gate, shown) if causes else []) if cause is not first]
         counted = ", which fails the run" if gate.fails and gate.outcome == "not judged" else ""
         outcome = "" if gate.outcome == "passed" else f"**{gate.outcome}{counted}**: "
         sign = trusted(f"{_GATE_MARKS['failed' if gate.fails else gate.outcome]} ")
-        head = join([sign, code(gate.name), trusted(f" {outcome}"), ticked(gate.reason)])
+        head = join([sign, code(gate.name), trusted(f" {outcome}"), ticked(gate.reason), *self._first(gate)])
         lines = [
-            join([trusted("\n  - "), prose(cause.what, 200), self.place(cause.location)])
+            join([trusted("\n  - "), ticked(cause.what, 200), self.place(cause.location)])
             for cause in behind[:_MOST_BEHIND]
         ]
         more = len(behind) - _MOST_BEHIND
         if more > 0:
             lines.append(trusted(f"\n  - … and {more:,} more in verdict.json"))
         return join([head, *lines])
+
+    def _first(self, gate: GateResult) -> list[Markdown]:
+        """The first thing that failed a gate, and how many more did."""
+        first = gate.first_cause
+        if first is None:
+            return []
+        return [trusted(": "), ticked(first.what, 200), self.place(first.location), trusted(gate.and_more)]
+
+    def consequences(self, gates: Sequence[GateResult], cause: GateResult) -> Markdown:
+        """Gates that fail only because of what another one names, as one entry."""
+        names = join([code(gate.name) for gate in gates], ", ")
+        place = cause_of(gates)
+        because = (
+            join([trusted("because of "), self.place(place, bare=True), trusted(", above")])
+            if place is not None
+            else join([trusted("by what "), code(cause.name), trusted(" names, above")])
+        )
+        return join([trusted("❌ "), names, trusted(" **failed** "), because])
 
     def setting(self, change: SettingChange) -> Markdown:
         """A gate setting that this change alters."""
@@ -244,10 +269,11 @@ def _behind(gate: GateResult, shown: AbstractSet[Location | str | None]) -> list
     return [] if gate.metric and len(new) < len(gate.failed_by) else new
 
 
-def skipped(entry: Skipped) -> Markdown:
-    """An evaluation that did not run."""
-    what = "was run in part" if entry.part else "was skipped"
-    return join([trusted(f"{entry.evaluation} {what}: "), ticked(entry.reason)])
+def skipped(told: tuple[str, Skipped, str]) -> Markdown:
+    """Evaluations that did not run, for one reason."""
+    names, entry, reason = told
+    what = f"a part of {names}" if entry.part else names
+    return join([trusted(f"{what}: "), ticked(reason)])
 
 
 def substitution(entry: Substitution) -> Markdown:
@@ -278,8 +304,8 @@ def _what_went_wrong(case: CaseChange) -> list[Markdown]:
         return [code(case.actual)]
     expected = [trusted("expected "), code(case.expected)]
     if not case.actual:
-        return [*expected, trusted(", but "), prose(case.remark)]
-    how = [trusted(" "), prose(case.remark)] if case.remark else []
+        return [*expected, trusted(", but "), ticked(case.remark)]
+    how = [trusted(" "), ticked(case.remark)] if case.remark else []
     return [*expected, trusted(", got "), code(case.actual), *how]
 
 

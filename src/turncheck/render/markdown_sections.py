@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from turncheck.comparison.cases import findings_worst_first
+from turncheck.comparison.consequences import consequences_of
 from turncheck.comparison.gone_tests import gone_from
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
@@ -18,9 +19,11 @@ from turncheck.render.causes import findings_by_cause, number_of_tests, tests_by
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown_entries import Entries, bullets, row, skipped, substitution
 from turncheck.render.markdown_tables import confusion_table, intent_table, marked
+from turncheck.render.not_run import skipped_by_cause
 from turncheck.render.overlap_text import overlap_remarks
+from turncheck.render.rooted import Rooted
 from turncheck.render.sections import BUILT, Section
-from turncheck.render.sinks.markdown import Markdown, code, code_cell, join, link, prose, ticked, trusted
+from turncheck.render.sinks.markdown import Markdown, code, code_cell, join, link, ticked, trusted
 from turncheck.render.unjudged_text import unjudged_remark
 from turncheck.render.wrong_cases import misunderstood_stories, wrong_sentences, wrong_tests
 
@@ -80,15 +83,15 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Markdown]:
         remarks.append(join([trusted("⚠️ "), ticked(unjudged, 1000)]))
     skipped_cases = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
     if report.stopped is not None:
-        remarks.append(join([trusted("⛔ Stopped before the end: "), prose(report.stopped, 600)]))
+        remarks.append(join([trusted("⛔ Stopped before the end: "), ticked(report.stopped, 600)]))
     if skipped_cases:
         told = trusted(f"⚠️ {count(len(skipped_cases), 'end-to-end case')} skipped: ")
         remedy = f". To run them, {how_to_run(report)}" if how_to_run(report) else ""
-        remarks.append(join([told, prose(skipped_cases[0].reason or "no reason was given", 200), ticked(remedy)]))
+        remarks.append(join([told, ticked(skipped_cases[0].reason or "no reason was given", 200), ticked(remedy)]))
     warned = report.e2e.warned if report.e2e else ()
     if warned:
         told = trusted(f"⚠️ {count(len(warned), 'end-to-end case')} passed with a warning: ")
-        remarks.append(join([told, prose(warned[0].warning or "", 300)]))
+        remarks.append(join([told, ticked(warned[0].warning or "", 300)]))
     return remarks
 
 
@@ -177,8 +180,7 @@ class _Writer:
     ) -> Section:
         """The sentences that alone keep stories from passing, and what that means for the run."""
         outcome = "this fails the run" if report.settings.misunderstood == "fail" else "this does not fail the run"
-        setting = join([code(f"misunderstood: {report.settings.misunderstood}"), trusted(f": {outcome}.\n")])
-        told = join([trusted("With the intents and entities as written these stories pass; "), setting])
+        told = join([code(f"misunderstood: {report.settings.misunderstood}"), trusted(f": {outcome}.\n")])
         listed = self.listed(name, f"{title} ({len(sentences)})", sentences, self.entries.misunderstood, **how)
         return replace(listed, header=told)
 
@@ -269,18 +271,24 @@ class _Writer:
 
     def run(self, report: Report, compared: Comparison | None, verdict: Verdict) -> Iterable[Section]:
         """How the run went: gates, what was left out, what was replaced."""
-        gates = sorted(verdict.gates, key=lambda gate: (not gate.fails, _OUTCOMES.index(gate.outcome)))
+        rooted = Rooted(report)
+        verdict = rooted.verdict(verdict)
+        own = [gate for gate in verdict.gates if not gate.follows]
+        gates = sorted(own, key=lambda gate: (not gate.fails, _OUTCOMES.index(gate.outcome)))
         shown = self._in_plain_sight(report, compared)
         told = {id(gate) for gate in gates[: self.unfolded]}  # many gates must not take the place of what changed sides
-        listed = self.listed(
-            "gates",
-            "Gates",
-            gates,
-            lambda gate: self.entries.gate(gate, shown, causes=id(gate) in told),
-            unfolded=BUILT,
-        )
+        lines: list[Markdown] = []
+        for gate in gates[:BUILT]:
+            lines.append(self.entries.gate(gate, shown, causes=id(gate) in told))
+            if follow := consequences_of(gate, verdict.gates):
+                lines.append(self.entries.consequences(follow, gate))
+        listed = self.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
         yield listed.cut(2 * self.unfolded)
-        yield self.listed("skipped", "Not run", report.skipped, skipped, unfolded=BUILT)
+        found = {finding.location for finding in (report.validation.findings if report.validation else ())}
+        reasons = [
+            (names, entry, rooted.text(reason)) for names, entry, reason in skipped_by_cause(report.skipped, found)
+        ]
+        yield self.listed("skipped", "Not run", reasons, skipped, unfolded=BUILT)
         replaced = report.engine.substitutions if report.engine else ()
         title = f"What the engine replaces ({len(replaced)})"
         yield self.listed("substituted", title, replaced, substitution, unfolded=0)

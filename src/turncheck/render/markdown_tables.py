@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.comparison.broken_intents import intent_of, is_f1_of_an_intent
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.wording import count, figure
 from turncheck.render.main_metrics import MARKS, SHARED, change_of, is_on_shared, mark, sides_of
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison, MetricDelta
     from turncheck.render.main_metrics import Mark
     from turncheck.report.model import Report
-
-_PREFIX, _SUFFIX = "nlu.intents[", "].f1"
 
 
 def marked(change: str, mark: Mark, note: str = "") -> Markdown:
@@ -32,7 +31,9 @@ def intent_table(report: Report, compared: Comparison | None, where: Markdown) -
     """F1 of each intent: those that changed if there is a base, else all; the worst first."""
     if compared is None:
         return _all_intents(report, where)
-    changed = [m for m in compared.metrics if is_intent(m.name) and m.delta is not None and change_of(m) != "±0"]
+    changed = [
+        m for m in compared.metrics if is_f1_of_an_intent(m.name) and m.delta is not None and change_of(m) != "±0"
+    ]
     changed.sort(key=lambda metric: (metric.judgement not in {"worse", "better"}, metric.delta or 0.0, metric.name))
     header = trusted("| F1 of the intent | base | now | change |\n|---|---:|---:|:---|")
     rows = tuple(_changed_intent(metric) for metric in changed[:BUILT])
@@ -47,7 +48,7 @@ def _changed_intent(metric: MetricDelta) -> Markdown:
 
 
 def _all_intents(report: Report, where: Markdown) -> Section:
-    listed = [metric for metric in metrics_of(report).values() if is_intent(metric.name)]
+    listed = [metric for metric in metrics_of(report).values() if is_f1_of_an_intent(metric.name)]
     listed.sort(key=lambda metric: (metric.value, metric.name))
     rows = tuple(row([_name(metric.name), trusted(_score(metric.value))]) for metric in listed[:BUILT])
     title = trusted(f"All intents, the weakest first ({len(listed)})")
@@ -67,13 +68,8 @@ def confusion_table(report: Report, where: Markdown) -> Section:
     return Section("confusions", title, rows, len(confusions), where, 0, header)
 
 
-def is_intent(name: str) -> bool:
-    """Whether a metric is the F1 of one intent."""
-    return name.startswith(_PREFIX) and name.endswith(_SUFFIX)
-
-
 def _name(name: str) -> Markdown:
-    return join([code_cell(name[len(_PREFIX) : -len(_SUFFIX)])])
+    return join([code_cell(intent_of(name))])
 
 
 def _score(value: float | None) -> str:

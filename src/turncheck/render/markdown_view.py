@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.baseline import WAYS
 from turncheck.comparison.wording import count
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown_sections import all_sections
+from turncheck.render.rooted import Rooted
 from turncheck.render.sinks.markdown import Markdown, code, join, link, prose, ticked, trusted
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class View:
 
     title: Markdown
     headline: Markdown
+    explained: Markdown
     baseline: Markdown
     examples: Markdown
     footer: Markdown
@@ -34,12 +36,26 @@ def build_view(report: Report, comparison: Comparison | None, verdict: Verdict, 
     """Make all parts. ``unfolded``: how many entries of a list are in plain sight."""
     return View(
         title=_title(report, verdict),
-        headline=prose(verdict.summary, 1000),
+        headline=ticked(Rooted(report).text(verdict.summary), 1000),
+        explained=_explained(report, verdict),
         baseline=_baseline(comparison.baseline, links) if comparison else trusted("Not compared with a base."),
         examples=_examples(report, comparison) if comparison and comparison.judged and report.nlu else trusted(""),
         footer=_footer(report, links),
         sections=all_sections(report, comparison, verdict, links, unfolded),
     )
+
+
+MISUNDERSTOOD: Final = (
+    "*Misunderstood*: a sentence of the story was understood otherwise than the story says, so the story does not pass;"
+    " with intents and entities as written it does."
+)
+
+
+def _explained(report: Report, verdict: Verdict) -> Markdown:
+    """What "misunderstood" means, where the first screen says it of a story."""
+    stories = report.core.stories if report.core else ()
+    told = "misunderstood" in f"{verdict.summary} {verdict.told}"
+    return trusted(MISUNDERSTOOD if told or any(one.outcome == "misunderstood" for one in stories) else "")
 
 
 def _title(report: Report, verdict: Verdict) -> Markdown:

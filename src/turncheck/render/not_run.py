@@ -4,12 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.comparison.faults import names_of
 from turncheck.render.sinks.terminal import text
 
 if TYPE_CHECKING:
-    from turncheck.report.model import Report
+    from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
+
+    from turncheck.location import Location
+    from turncheck.report.model import Report, Skipped
 
 
 def not_run_text(report: Report) -> str:
     """Tell which evaluations were not run, each with its reason."""
     return "".join(f"Not run: {text(entry.evaluation)}: {text(entry.reason, 400)}\n" for entry in report.skipped)
+
+
+def skipped_by_cause(
+    skipped: Iterable[Skipped], told: AbstractSet[Location | None] = frozenset()
+) -> list[tuple[str, Skipped, str]]:
+    """Gather evaluations that did not run for one reason: their names, one of them, and the reason.
+
+    Args:
+        skipped: those that did not run, or not all of them.
+        told: places of which the same document says what is wrong with them: they are all that is said here.
+    """
+    groups: dict[tuple[bool, str], list[Skipped]] = {}
+    for entry in skipped:
+        groups.setdefault((entry.part, entry.reason), []).append(entry)
+    return [
+        (
+            names_of(one.evaluation for one in group),
+            group[0],
+            f"because of {group[0].location}" if group[0].location in told and group[0].fault else group[0].reason,
+        )
+        for group in groups.values()
+    ]

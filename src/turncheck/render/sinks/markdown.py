@@ -30,6 +30,8 @@ _ACTS: Final = re.compile(
     re.IGNORECASE,
 )
 """What means something within a line: HTML; Markdown and formulas; what GitHub makes links of, addresses included."""
+_LITERAL: Final = re.compile(r"`(?P<code>[^`]+)`|(?<![\w'`])'(?P<name>[^'`]*[^\s'`][^'`]*)'(?![\w'`])")
+"""What sentences of our own mark as literal; an apostrophe quotes nothing."""
 _STARTS_BLOCK: Final = re.compile(r"^(\d{0,9})([-+=.)!])")
 
 
@@ -55,11 +57,16 @@ def prose(text: str, limit: int = PROSE_LIMIT) -> Markdown:
 
 
 def ticked(text: str, limit: int = PROSE_LIMIT) -> Markdown:
-    """Escape a sentence as :func:`prose` does, with code where it has a pair of backticks, as our own sentences do."""
-    parts = one_line(text, limit).split("`")
+    """Escape a sentence as :func:`prose` does, with code where our own sentences have backticks or quote a name."""
+    text = one_line(text, limit)
+    parts = text.split("`")
     if len(parts) % 2 == 0 or not all(parts[1::2]):
         return prose(text, limit)
-    shown = [code(part) if place % 2 else _ACTS.sub(_disarm, part) for place, part in enumerate(parts)]
+    shown, end = [], 0
+    for match in _LITERAL.finditer(text):
+        shown += [_ACTS.sub(_disarm, text[end : match.start()]), code(match["code"] or match["name"])]
+        end = match.end()
+    shown.append(_ACTS.sub(_disarm, text[end:]))
     return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", "".join(shown)) or "–")
 
 
