@@ -135,7 +135,12 @@ def test_an_unreadable_file_is_one_failure_with_its_consequences() -> None:
     )
     for document in (comment, terminal):
         assert document.count("This is not YAML") == 2, "once among the findings, once among the gates"
-        assert len(re.findall(r"^.*core.*e2e.*because of `?(?:bots/pizzeria/)?data/nlu.yml:181.*$", document, re.MULTILINE)) == 1
+        assert (
+            len(
+                re.findall(r"^.*core.*e2e.*because of `?(?:bots/pizzeria/)?data/nlu.yml:181.*$", document, re.MULTILINE)
+            )
+            == 1
+        )
 
 
 def test_a_gate_with_a_cause_of_its_own_is_no_consequence() -> None:
