@@ -13,10 +13,11 @@ from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.comparison.leftovers import told_against
+from turncheck.comparison.understood_otherwise import marked
 from turncheck.engines.base import INTERRUPTED
 from turncheck.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.github.artifacts import BASELINE_NAME
-from turncheck.measure import measure
+from turncheck.measure import measure_project
 from turncheck.outputs import render_outputs
 from turncheck.render.rendered import Rendered
 from turncheck.report.codec import encode
@@ -71,12 +72,15 @@ def run_job(inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: S
     Raises:
         UserError: the job could not be done at all.
     """
-    report = measure(inputs, screen)
+    measured = measure_project(inputs, screen)
+    report = measured.report
     baseline: Baseline = Missing("not looked for to the end, since the run was interrupted")
     if report.stopped != INTERRUPTED:
         try:
             with screen.step("baseline", "Looking for the baseline"):
                 baseline = find_baseline(report)
+            if isinstance(baseline, Present):
+                report = measured.held_against(baseline.report)
         except KeyboardInterrupt:
             report = structs.replace(report, stopped=INTERRUPTED)
     return conclude(report, baseline, links, inputs.rules, inputs.settings.junit_flavour)
@@ -91,6 +95,8 @@ def conclude(
 ) -> Outcome:
     """Compare, judge and render: everything that follows from reports alone; ``places`` as in :func:`judge`."""
     measured, report = report, told_against(report, baseline)
+    if isinstance(baseline, Present):
+        report = marked(report, baseline.report)
     comparison = compare(report, baseline)
     verdict = judge(report, comparison, report.settings, places)
     links = replace(links, base_commit=_commit_found(baseline))

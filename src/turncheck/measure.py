@@ -11,8 +11,9 @@ from msgspec import structs
 
 from turncheck import __version__
 from turncheck.bounds import capped_workers
+from turncheck.cases_again import EmbeddedCasesAgain, held_against_base
 from turncheck.comparison.gate_rules import read_rules
-from turncheck.engine_choice import chosen_engines
+from turncheck.engine_choice import EmbeddedEngines, chosen_engines
 from turncheck.engines.base import INTERRUPTED
 from turncheck.errors import UserError
 from turncheck.given import file_of_all, read_given, read_tests
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.assistants import AssistantOptions
+    from turncheck.cases_again import JudgesAgain
     from turncheck.engine_choice import Engines
     from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.finding import Finding
@@ -87,7 +89,26 @@ class Inputs:
     settings_file: Path | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured, and what it takes to hold it against a base."""
+
+    report: Report
+    project: Project
+    cases_again: JudgesAgain | None = None
+    """Holds end-to-end cases once more; ``None`` where the engine cannot."""
+
+    def held_against(self, base: Report) -> Report:
+        """Return the report, its end-to-end cases held against those of the base."""
+        return held_against_base(self.report, base, self.project, self.cases_again)
+
+
 def measure(inputs: Inputs, screen: Screen) -> Report:
+    """Return the report of :func:`measure_project` alone."""
+    return measure_project(inputs, screen).report
+
+
+def measure_project(inputs: Inputs, screen: Screen) -> Measured:
     """Read the project and run every evaluation that was asked for and that it has files for.
 
     An engine that can answer no more ends the measuring, and so does an interrupt: the report holds what was finished,
@@ -113,7 +134,7 @@ def measure(inputs: Inputs, screen: Screen) -> Report:
         if run is None:
             raise
         run.interrupt()
-    return _report(inputs, project, tests, run, screen)
+    return Measured(_report(inputs, project, tests, run, screen), project, run.cases_again())
 
 
 def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: Screen) -> Report:
@@ -302,6 +323,13 @@ class _Run:
 
         with self.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
             return self._measured("e2e", all_cases)
+
+    def cases_again(self) -> JudgesAgain | None:
+        """Return who holds the end-to-end cases once more: the embedded engine alone is told what to understand."""
+        engines = self.engines
+        if self.e2e_section is None or not isinstance(engines, EmbeddedEngines):
+            return None
+        return EmbeddedCasesAgain(self.cases.cases, engines, self._assistant(), self.inputs.environment, self.screen)
 
     @cached_property
     def cases(self) -> E2ECases:

@@ -234,7 +234,8 @@ class Settings:
     misunderstood: str = _setting(
         "warn",
         _one_of("warn", "fail"),
-        "what a story counts as that fails only because a sentence is understood otherwise than written",
+        "what a test counts as that fails only because a sentence is understood otherwise: a story, than written; an "
+        "end-to-end case, than on the base",
         choices=("warn", "fail"),
     )
     allow_custom_code: bool = _setting(

@@ -82,6 +82,8 @@ STORIES: Final = (
 BROKEN: Final = (story("order", "utter_a!utter_b", line=1), *STORIES[1:])
 MISHEARD: Final = (replace(BROKEN[0], as_written=True), *STORIES[1:])
 CASES: Final = (case("user orders", "utter_a", line=3), case("user pays", "utter_b", line=6))
+BROKEN_CASES: Final = (case("user orders", "utter_a!utter_b", line=3), CASES[1])
+MISHEARD_CASES: Final = (replace(BROKEN_CASES[0], outcome="misunderstood", as_before=True), CASES[1])
 FINE: Final = report(stories=STORIES, cases=CASES)
 FAILING: Final = report(stories=BROKEN, cases=CASES)
 MOVED: Final = (
@@ -125,7 +127,7 @@ SITUATIONS: Final = (
     Situation("API down; a test fails", FAILING, DOWN),
     Situation(
         "half a base (its end-to-end cases were not run); one of these fails",
-        report(stories=STORIES, cases=[case("user orders", "utter_a!utter_b", line=3), CASES[1]]),
+        report(stories=STORIES, cases=BROKEN_CASES),
         base(NO_E2E),
     ),
     Situation("tests gone", report(stories=STORIES[:1], cases=CASES[:1]), base(FINE)),
@@ -152,6 +154,14 @@ SITUATIONS: Final = (
     Situation("data error on the base too", DATA_ERROR, base(DATA_ERROR)),
     Situation("unreadable file", UNREADABLE, base(FINE)),
     Situation("failure by misunderstanding alone", report(stories=MISHEARD, cases=CASES), base(FINE)),
+    Situation(
+        "end-to-end case failed by misunderstanding alone", report(stories=STORIES, cases=MISHEARD_CASES), base(FINE)
+    ),
+    Situation(
+        "end-to-end case failed by misunderstanding alone, on the base too",
+        report(stories=STORIES, cases=MISHEARD_CASES),
+        base(report(stories=STORIES, cases=MISHEARD_CASES)),
+    ),
     Situation("engine gone half-way", STOPPED, base(FINE)),
 )
 

@@ -270,6 +270,7 @@ def report(
             passed=sum(c.passed for c in cases),
             failed=sum(c.outcome in {"failed", "error"} for c in cases),
             skipped=sum(c.outcome == "skipped" for c in cases),
+            misunderstood=sum(c.outcome == "misunderstood" for c in cases),
         )
         if cases
         else None,

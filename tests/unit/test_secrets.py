@@ -109,7 +109,7 @@ LAYERS = (
     "turncheck.action.client_of",
     "turncheck.action.find_service",
     "turncheck.action.Publishing",
-    "turncheck.job.measure",
+    "turncheck.job.measure_project",
     "turncheck.job.compare",
     "turncheck.job.render_outputs",
     "turncheck.web.exchange._sent",

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from turncheck.comparison.misunderstood import told_understanding
 from turncheck.finding import SEVERITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping
 
     from turncheck.finding import Finding
     from turncheck.location import Location
-    from turncheck.report.model import Misunderstanding, NluPrediction, Report, StoryResult, StoryStep
+    from turncheck.report.model import CaseResult, Misunderstanding, NluPrediction, Report, StoryResult, StoryStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,15 @@ class Case:
         return 1 + self.copies
 
     misunderstood: bool = False
-    """Not passed only because of how the sentences of a story were understood."""
+    """Not passed only because of how its sentences were understood."""
     sentences: tuple[Misunderstanding, ...] = ()
-    """Those of a story that were understood otherwise than written."""
+    """Those of a story that were understood otherwise than written, of an end-to-end case otherwise than before."""
+    again: str = ""
+    """What became of an end-to-end case that was judged a second time with its messages understood as before."""
+    said: str = ""
+    """What the user said last before an end-to-end case failed."""
+    heard: Mapping[str, str] = field(default_factory=dict)
+    """What the messages of an end-to-end case were understood as."""
 
     @property
     def failed(self) -> bool:
@@ -204,6 +211,7 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
     for case in report.e2e.cases if report.e2e else ():
         if all_there or case.outcome != "skipped":
             wrong = next((step for step in case.steps if step.outcome in {"failed", "error"}), None)
+            message = case.failing_message
             cases.append(
                 Case(
                     name=case.name,
@@ -214,9 +222,30 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
                     actual=(wrong.actual or ("" if wrong.reason else "nothing")) if wrong else case.reason or "",
                     remark=(wrong.reason or "") if wrong and not wrong.actual else "",
                     judged=case.outcome != "skipped",
+                    misunderstood=case.outcome == "misunderstood",
+                    sentences=case.misunderstood if case.outcome == "misunderstood" else heard_otherwise(case),
+                    again=judged_again(case),
+                    said=message.text if message else "",
+                    heard={one.text: told_understanding(one.text, one.understood) for one in case.messages},
                 )
             )
     return cases
+
+
+def heard_otherwise(case: CaseResult) -> tuple[Misunderstanding, ...]:
+    """Return the messages that are understood otherwise than before, but for the one that the failure follows."""
+    last = case.failing_message
+    told = last.misunderstanding if last is not None else None
+    return tuple(one for one in case.misunderstood if one != told)
+
+
+def judged_again(case: CaseResult) -> str:
+    """Say what is known of a case whose messages are understood otherwise than when it passed; else nothing."""
+    if not case.misunderstood:
+        return ""
+    if case.as_before is None:
+        return "whether it passes with its messages understood as on the base was not judged"
+    return f"with its messages understood as on the base it {'passes' if case.as_before else 'fails too'}"
 
 
 def batch_cases(report: Report) -> list[Case]:

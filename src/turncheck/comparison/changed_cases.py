@@ -257,6 +257,10 @@ def _change(pair: Pair) -> CaseChange:
         misunderstood=pair.head.misunderstood,
         base_misunderstood=pair.base.misunderstood,
         sentences=pair.head.sentences,
+        again=pair.head.again,
+        said=pair.head.said,
+        understood=pair.head.heard.get(pair.head.said, ""),
+        base_understood=pair.base.heard.get(pair.head.said, ""),
     )
 
 
@@ -274,6 +278,9 @@ def _added(case: Case) -> CaseChange:
         copies=case.copies,
         misunderstood=case.misunderstood,
         sentences=case.sentences,
+        again=case.again,
+        said=case.said,
+        understood=case.heard.get(case.said, ""),
     )
 
 

@@ -130,7 +130,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     }
     explainer = Explainer(training_difference(base, head), head.nlu)
     examples = _explained(changed_cases(intents), explainer)
-    told = changed_tests(tests["core"])
+    told, cases = changed_tests(tests["core"]), changed_tests(tests["e2e"])
     new_findings, gone_findings = changed_findings(base, head)
     renamed = renamed_names(base, head)
     return Comparison(
@@ -142,7 +142,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         entities=changed_cases(match_sentences(entity_cases(base), entity_cases(head))),
         responses=changed_cases(match_sentences(response_cases(base), response_cases(head))),
         stories=told,
-        e2e=changed_tests(tests["e2e"]),
+        e2e=cases,
         batch=changed_tests(batch),
         base_lacks=base_lacks(base, head, tests),
         lost=lost(base, head),
@@ -153,6 +153,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         entity_types=changed_names(base, head, "entities"),
         collisions=collisions(examples.newly_failing, examples.better, explainer),
         misunderstood=misunderstood_sentences(told.newly_misunderstood, explainer),
+        misunderstood_in_cases=misunderstood_sentences(cases.newly_misunderstood, explainer),
         changed_items=items,
         renamed=renamed,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.faults import failed_by_fault, faults_of, told_faults, unlike, without_place
 from turncheck.comparison.model import FailedBy, GateResult, and_copies, number_of
 from turncheck.comparison.one_sided import has_results
-from turncheck.comparison.tally import NAMES, how_to_run, misunderstood_story, tallies
+from turncheck.comparison.tally import NAMES, how_to_run, misunderstood_test, tallies
 from turncheck.comparison.wording import count, few, why_no_baseline
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 WARN: Final = "misunderstood: warn"
-"""Why misunderstood stories do not fail the run."""
+"""Why misunderstood tests do not fail the run."""
 
 
 def judge_failed_tests(report: Report) -> GateResult:
     """Stories, end-to-end cases and batch cases. Wrong NLU examples are no failed tests, since no model is perfect.
 
-    For the same reason a story that is only misunderstood is one only where the settings say so.
+    For the same reason a test that is only misunderstood is one only where the settings say so.
     """
     name = "test-failures"
     found = tallies(report)
@@ -92,8 +92,8 @@ def judge_new_failures(report: Report, comparison: Comparison | None) -> GateRes
     if any(tally.none_ran for tally in tallies(report)):
         return _none_ran(name, tallies(report))
     reason = "nothing fails that passed on the base" if none is None else f"nothing fails; {none}"
-    if warned := number_of(newly_misunderstood(report, comparison)):
-        reason += f"; {count(warned, *NAMES['core'])} newly misunderstood ({WARN})"
+    for evaluation, cases in newly_misunderstood(report, comparison):
+        reason += f"; {count(number_of(cases), *NAMES[evaluation])} newly misunderstood ({WARN})"
     return GateResult(name=name, outcome="passed", reason=reason)
 
 
@@ -101,7 +101,7 @@ def _new_failures(report: Report, comparison: Comparison | None) -> tuple[tuple[
     """Failed tests, and errors in the data."""
     if comparison and comparison.judged:
         new = (
-            misunderstood_story(f"{case.name}{and_copies(case)}", case.sentences, case.location)
+            misunderstood_test(kind, f"{case.name}{and_copies(case)}", case.sentences, case.location)
             if case.misunderstood
             else FailedBy(what=f"{kind} {case.name}{and_copies(case)}", location=case.location)
             for kind, case in newly_failing(report, comparison)
@@ -142,11 +142,13 @@ def failing_of(report: Report, cases: ChangedCases) -> tuple[CaseChange, ...]:
     return (*cases.newly_failing, *also)
 
 
-def newly_misunderstood(report: Report, comparison: Comparison | None) -> tuple[CaseChange, ...]:
-    """Return the newly misunderstood stories that do not count as failed."""
+def newly_misunderstood(
+    report: Report, comparison: Comparison | None
+) -> list[tuple[Evaluation, tuple[CaseChange, ...]]]:
+    """Return the newly misunderstood tests that do not count as failed, by their evaluation, if there are any."""
     if comparison is None or report.settings.misunderstood == "fail":
-        return ()
-    return comparison.stories.newly_misunderstood
+        return []
+    return [(name, found) for name, cases in tests_of(comparison) if (found := cases.newly_misunderstood)]
 
 
 def tests_of(comparison: Comparison) -> tuple[tuple[Evaluation, ChangedCases], ...]:

@@ -55,7 +55,8 @@ def metric_deltas(
     same_intents = known and len(same) == len(intents.pairs) and not intents.added and not intents.removed
     same_expectations = same_intents and {len(_predictions(base)), len(_predictions(head))} == {len(pairs)}
     counted = dict(_counted(tests))
-    tested |= _tested_by_sentences(tests["core"]) if "core" in tests else {}
+    for section in ("core", "e2e"):
+        tested |= _tested_by_sentences(section, tests[section]) if section in tests else {}
     return tuple(
         _delta_of_tests(metric, before[name].value, after[name].value, counted[name], tested.get(name))
         if name in counted and name in before and name in after
@@ -114,12 +115,23 @@ def _counted(tests: Mapping[Evaluation, Matched]) -> Iterable[tuple[str, SharedD
             if section == "core":
                 yield "core.conversation_accuracy", _shared(before / number, after / number) if number else None
                 yield from _counted_apart(matched.pairs)
+            if section == "e2e":
+                for name, is_so in (("failed", _has_failed), ("misunderstood", _is_misunderstood)):
+                    yield f"e2e.{name}", _shared(*_numbers(matched.pairs, is_so)) if number else None
+
+
+def _has_failed(case: Case) -> bool:
+    return case.failed
+
+
+def _is_misunderstood(case: Case) -> bool:
+    return case.misunderstood
 
 
 def _counted_apart(pairs: Sequence[Pair]) -> Iterable[tuple[str, SharedDelta | None]]:
     """The figures that tell failed dialogues from misunderstood sentences; ``failed`` counts the first alone."""
     number = sum(pair.number for pair in pairs)
-    failed, were = _numbers(pairs, lambda case: case.failed), _numbers(pairs, lambda case: case.misunderstood)
+    failed, were = _numbers(pairs, _has_failed), _numbers(pairs, _is_misunderstood)
     shared = {
         "core.failed": _shared(*failed),
         "core.misunderstood": _shared(*were),
@@ -134,26 +146,27 @@ def _numbers(pairs: Sequence[Pair], counts: Callable[[Case], bool]) -> tuple[int
     return sum(p.number for p in pairs if counts(p.base)), sum(p.number for p in pairs if counts(p.head))
 
 
-def _tested_by_sentences(stories: Matched) -> dict[str, _Test]:
-    """Judge the figures that moved because stories are understood otherwise: their sentences are a sample, too.
+def _tested_by_sentences(section: str, tests: Matched) -> dict[str, _Test]:
+    """Judge the figures that moved because tests are understood otherwise: their sentences are a sample, too.
 
     What is counted is different sentences: one that spoils ten stories is one. Where a dialogue changed as well, the
-    numbers of stories speak for themselves.
+    numbers of tests speak for themselves.
     """
-    before = {(one.text, one.expected.intent) for pair in stories.pairs for one in pair.base.sentences}
-    after = {(one.text, one.expected.intent) for pair in stories.pairs for one in pair.head.sentences}
+    pairs = tests.pairs
+    before = {(one.text, one.expected.intent) for pair in pairs for one in pair.base.sentences}
+    after = {(one.text, one.expected.intent) for pair in pairs for one in pair.head.sentences}
     lost, won = len(after - before), len(before - after)
     if not lost and not won:
         return {}
     p_value = mcnemar_exact(lost, won)
     significance = Significance(method="mcnemar", p_value=p_value, changed=lost + won)
-    pairs = stories.pairs
-    moved: dict[str, tuple[float, float]] = {"core.misunderstood": _numbers(pairs, lambda case: case.misunderstood)}
+    moved: dict[str, tuple[float, float]] = {f"{section}.misunderstood": _numbers(pairs, _is_misunderstood)}
     if all(pair.base.failed == pair.head.failed for pair in pairs):
         number = sum(pair.number for pair in pairs)
         before_passed, passed = _numbers(pairs, lambda case: case.passed)
-        moved["core.passed"] = before_passed, passed
-        moved["core.conversation_accuracy"] = before_passed / number, passed / number
+        moved[f"{section}.passed"] = before_passed, passed
+        if section == "core":
+            moved["core.conversation_accuracy"] = before_passed / number, passed / number
     return {
         name: (base, value, significance, p_value < LEVEL) for name, (base, value) in moved.items() if base != value
     }

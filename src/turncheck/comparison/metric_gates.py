@@ -153,8 +153,8 @@ def _became_worse(comparison: Comparison, name: str) -> tuple[FailedBy, ...]:
     if name == COVERAGE_OF_CHANGES or name.partition(".")[0] not in tests:
         return ()
     kind, changed = tests[name.partition(".")[0]]
-    failing = () if name == "core.misunderstood" else changed.newly_failing
-    others = () if name.startswith(("core.failed", "core.as_written")) else changed.newly_misunderstood
+    failing = () if name.endswith(".misunderstood") else changed.newly_failing
+    others = () if name.startswith(("core.failed", "core.as_written", "e2e.failed")) else changed.newly_misunderstood
     worse = [
         FailedBy(what=f"{kind} {case.name}{and_copies(case)}", location=case.location) for case in (*failing, *others)
     ]
@@ -203,9 +203,11 @@ def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[F
             if not story.passed and wanted in {None, story.outcome}
         )
     if name.startswith("e2e.") and report.e2e:
+        outcomes = {"e2e.misunderstood": {"misunderstood"}, "e2e.failed": {"failed", "error"}}
+        wanted_ones = outcomes.get(name, {"failed", "error", "misunderstood"})
         return tuple(
             FailedBy(what=f"end-to-end case {case.name}", location=case.location)
             for case in report.e2e.cases
-            if case.outcome in {"failed", "error"}
+            if case.outcome in wanted_ones
         )
     return ()

@@ -76,7 +76,7 @@ FAMILIES: Final = (
     _family(r"core\.(?:as_written\.)?passed", "core", "higher", "count"),
     _family(r"core\.(?:misunderstood|failed|as_written\.failed|warned)", "core", "lower", "count"),
     _family(r"e2e\.passed", "e2e", "higher", "count"),
-    _family(r"e2e\.(?:failed|skipped)", "e2e", "lower", "count"),
+    _family(r"e2e\.(?:misunderstood|failed|skipped)", "e2e", "lower", "count"),
     _family(r"batch\.passed", "batch", "higher", "count"),
     _family(r"batch\.failed", "batch", "lower", "count"),
     _family(rf"batch\.suites\[.*\]\.(?:intent_success|entity_success|{_SCORES})", "batch", "higher"),
@@ -169,7 +169,9 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
             yield from (("core.as_written.passed", as_written.passed), ("core.as_written.failed", as_written.failed))
         yield "core.warned", sum(story.warned for story in report.core.stories)
     if report.e2e:
-        yield from ((f"e2e.{field}", getattr(report.e2e, field)) for field in ("passed", "failed", "skipped"))
+        yield from (
+            (f"e2e.{field}", getattr(report.e2e, field)) for field in ("passed", "misunderstood", "failed", "skipped")
+        )
     if report.batch:
         cases = [case for suite in report.batch.suites for case in suite.cases]
         yield "batch.passed", sum(case.passed for case in cases)

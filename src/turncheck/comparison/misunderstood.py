@@ -1,4 +1,4 @@
-"""Sentences of stories that were understood otherwise than written: each once, with the stories that it spoils."""
+"""Sentences of tests that were understood otherwise than they should have been: each once, with what it spoils."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from turncheck.comparison.explanations import Explainer
-    from turncheck.report.model import EntitySpan, Misunderstanding
+    from turncheck.report.model import EntitySpan, Misunderstanding, StoryParse
 
 
 def misunderstood_sentences(
     stories: Iterable[CaseChange], explainer: Explainer | None = None
 ) -> tuple[MisunderstoodSentence, ...]:
-    """Gather the misunderstood sentences of stories, those that spoil most stories first.
+    """Gather the misunderstood sentences of stories or end-to-end cases, those that spoil most of them first.
 
     A story of which imported files do not tell the sentence has an entry of its own, without one. Without an
     ``explainer`` nothing is known of a change: what drew a sentence away is the training sentence nearest to it.
@@ -78,8 +78,39 @@ def expected_and_predicted(sentence: Misunderstanding) -> tuple[str, str]:
         return expected.intent or "", predicted.intent or "nothing"
     if expected.response is not None and predicted.response not in {None, expected.response}:
         return expected.response, predicted.response or "nothing"
-    return _entities(sentence.text, expected.entities), _entities(sentence.text, predicted.entities)
+    wanted, found = _entities(sentence.text, expected.entities), _entities(sentence.text, predicted.entities)
+    if wanted == found:  # what differs is what they stand for, or their roles
+        wanted = _entities(sentence.text, expected.entities, values=True)
+        found = _entities(sentence.text, predicted.entities, values=True)
+    return wanted, found
 
 
-def _entities(text: str, entities: Sequence[EntitySpan]) -> str:
-    return "; ".join(f"{text[one.start : one.end] or one.value} ({one.entity})" for one in entities) or "no entity"
+def told_otherwise(sentence: Misunderstanding, *, case: bool) -> str:
+    """Say what was understood of a sentence, and what should have been: a story says so, a case's base did."""
+    expected, predicted = expected_and_predicted(sentence)
+    return (
+        f"'{sentence.text}': on the base {expected}, now {predicted}"
+        if case
+        else f"'{sentence.text}': expected {expected}, got {predicted}"
+    )
+
+
+def told_understanding(text: str, understood: StoryParse | None) -> str:
+    """Say what a message was understood as: the intent, or the response, and the entities; nothing if not known."""
+    if understood is None:
+        return ""
+    intent = understood.response or understood.intent or "nothing"
+    intent = f"nlu_fallback, else {intent}" if understood.fallback else intent
+    found = _entities(text, understood.entities, values=True) if understood.entities else ""
+    return f"{intent}; {found}" if found else intent
+
+
+def _entities(text: str, entities: Sequence[EntitySpan], *, values: bool = False) -> str:
+    return "; ".join(_told_entity(text, one, value=values) for one in entities) or "no entity"
+
+
+def _told_entity(text: str, entity: EntitySpan, *, value: bool) -> str:
+    words = text[entity.start : entity.end] or str(entity.value)
+    stands_for = f": {entity.value}" if value and str(entity.value) != words else ""
+    roles = [f"{what} {name}" for what, name in (("role", entity.role), ("group", entity.group)) if value and name]
+    return f"{words} ({', '.join([f'{entity.entity}{stands_for}', *roles])})"

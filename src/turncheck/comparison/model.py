@@ -148,8 +148,8 @@ class CaseChange(_Part, frozen=True, kw_only=True):
     file). ``because`` lists the training sentences of this change that explain it best, ``remark`` says how the engine
     came to it (policy, next best actions), ``copies`` counts further cases that are the same and fared the same.
 
-    ``misunderstood``: a story did not pass, but only because of its ``sentences``, which were understood otherwise than
-    written; those of a story whose dialogue fails are listed as well.
+    ``misunderstood``: it did not pass, but only because of its ``sentences``, which were understood otherwise than
+    written (a story) or than on the base (an end-to-end case); those of one that fails anyhow are listed as well.
     """
 
     name: str
@@ -183,7 +183,15 @@ class CaseChange(_Part, frozen=True, kw_only=True):
     base_misunderstood: bool = False
     """Whether it failed before only because of that."""
     sentences: tuple[Misunderstanding, ...] = ()
-    """The sentences that are understood otherwise than written."""
+    """The sentences that are understood otherwise than written, or than on the base."""
+    again: str = ""
+    """What is known of an end-to-end case if its messages are understood as on the base."""
+    said: str = ""
+    """What the user said last before an end-to-end case failed."""
+    understood: str = ""
+    """What that was understood as: intent and entities."""
+    base_understood: str = ""
+    """What that was understood as on the base."""
 
     @property
     def number(self) -> int:
@@ -239,7 +247,7 @@ class ChangedCases(_Part, frozen=True, kw_only=True):
     added_failing: tuple[CaseChange, ...] = ()
     """Cases that fail and that the base did not judge."""
     misunderstood: tuple[CaseChange, ...] = ()
-    """Stories that newly fail only because of how their sentences are understood."""
+    """Tests that newly fail only because of how their sentences are understood."""
     gone: tuple[CaseChange, ...] = ()
     """Cases that only the base has."""
     not_run: tuple[CaseChange, ...] = ()
@@ -298,10 +306,10 @@ class Named(_Part, frozen=True, kw_only=True):
 
 
 class MisunderstoodSentence(_Part, frozen=True, kw_only=True):
-    """A sentence of one or more stories that is newly misunderstood: the one cause of what is wrong with them.
+    """A sentence of one or more tests that is newly misunderstood: the one cause of what is wrong with them.
 
-    ``because``: the training sentences that drew it away, those of this change first; ``copies``: how many more stories
-    are copies of ``stories``.
+    The tests are stories or end-to-end cases. ``because``: the training sentences that drew it away, those of this
+    change first; ``copies``: how many more stories are copies of ``stories``.
     """
 
     text: str
@@ -309,7 +317,7 @@ class MisunderstoodSentence(_Part, frozen=True, kw_only=True):
     location: Location
     """Where it is."""
     expected: str
-    """What the stories say."""
+    """What the stories say, or what was understood on the base."""
     predicted: str
     """What was understood."""
     confidence: float | None = None
@@ -317,7 +325,7 @@ class MisunderstoodSentence(_Part, frozen=True, kw_only=True):
     because: tuple[TrainingChange, ...] = ()
     """The training sentences that drew it away, those of this change first."""
     stories: tuple[Named, ...] = ()
-    """The stories that it keeps from passing."""
+    """The stories or end-to-end cases that it keeps from passing."""
     copies: int = 0
     """How many more stories are copies of these."""
 
@@ -463,6 +471,8 @@ class Comparison(_Part, frozen=True, kw_only=True):
     """Pairs of intents that began to collide."""
     misunderstood: tuple[MisunderstoodSentence, ...] = ()
     """The sentences of the stories that are newly misunderstood."""
+    misunderstood_in_cases: tuple[MisunderstoodSentence, ...] = ()
+    """The sentences of the end-to-end cases that are newly misunderstood: understood otherwise than on the base."""
     changed_items: tuple[ChangedItem, ...] = ()
     """Things of the project that are new or changed, and whether a test reaches them."""
     renamed: tuple[Renamed, ...] = ()
@@ -482,7 +492,7 @@ class Comparison(_Part, frozen=True, kw_only=True):
             not self.judged
             or bool(self.settings_changed or self.new_findings or self.gone_findings or self.changed_items)
             or any(kind.worse or kind.better or kind.edited or kind.added or kind.removed for kind in cases)
-            or bool(self.stories.misunderstood)
+            or any(kind.misunderstood for kind in cases)
             or any(kind.added or kind.removed for kind in names)
             or any(metric.judgement in {"better", "worse"} for metric in self.metrics)
         )
@@ -561,6 +571,7 @@ Reservation = Literal[
     "intents collide",
     "an intent is worse",
     "a story is misunderstood",
+    "an end-to-end case is misunderstood",
     "not all tests were run",
     "not all gates were judged",
 ]

@@ -73,8 +73,11 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[G
         return "intents collide"
     if comparison is not None and judged and dropped_intents(comparison):
         return "an intent is worse"
-    if newly_misunderstood(report, comparison) if judged else any(tally.misunderstood for tally in found):
-        return "a story is misunderstood"
+    misunderstood = {name for name, _ in newly_misunderstood(report, comparison)}
+    if not judged:
+        misunderstood = {tally.evaluation for tally in found if tally.misunderstood}
+    if misunderstood:
+        return "a story is misunderstood" if "core" in misunderstood else "an end-to-end case is misunderstood"
     if any(tally.none_ran for tally in found):
         return "not all tests were run"
     return "not all gates were judged" if _not_judged(report, gates) else ""
@@ -239,7 +242,7 @@ def _tested(report: Report) -> str:
     if report.core and report.core.stories:
         outcomes = [story.outcome for story in report.core.stories]
         tested.append(f"{outcomes.count('passed')} of {count(len(outcomes), 'story', 'stories')}")
-    if report.e2e and (ran := report.e2e.passed + report.e2e.failed):
+    if report.e2e and (ran := sum(case.outcome != "skipped" for case in report.e2e.cases)):
         tested.append(f"{report.e2e.passed} of {count(ran, 'end-to-end case')}")
     if cases := [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]:
         tested.append(f"{sum(case.passed for case in cases)} of {count(len(cases), 'batch case')}")
@@ -285,15 +288,24 @@ def _uncounted(
 
 
 def _misunderstood(report: Report, compared: Comparison | None) -> str:
-    """Stories that only a sentence keeps from passing, where they do not count as failed."""
-    stories = sum(len(tally.misunderstood) for tally in tallies(report))
-    if not stories:
-        return ""
-    new = number_of(newly_misunderstood(report, compared)) if compared else stories
-    if not new:
-        return f"{count(stories, *NAMES['core'])} misunderstood {ON_BASE_TOO}"
-    known = f" ({stories - new:,} more {ON_BASE_TOO})" if stories > new else ""
-    return f"{count(new, *NAMES['core'])} {'newly ' if compared else ''}misunderstood{known}"
+    """Tests that only a sentence keeps from passing, where they do not count as failed."""
+    new = {name: number_of(cases) for name, cases in newly_misunderstood(report, compared)}
+    told = (
+        _misunderstood_of(tally, new.get(tally.evaluation, 0) if compared else None)
+        for tally in tallies(report)
+        if tally.misunderstood
+    )
+    return _join(told)
+
+
+def _misunderstood_of(tally: Tally, newly: int | None) -> str:
+    """Those of one kind, and how many are newly so, where that is known."""
+    number = len(tally.misunderstood)
+    if newly == 0:
+        return f"{tally.told_misunderstood} {ON_BASE_TOO}"
+    new = number if newly is None else newly
+    known = f" ({number - new:,} more {ON_BASE_TOO})" if number > new else ""
+    return f"{tally.counted(new)} {'' if newly is None else 'newly '}misunderstood{known}"
 
 
 def _left_open(report: Report, comparison: Comparison | None, gates: Sequence[GateResult], told: str) -> str:
@@ -367,6 +379,7 @@ def _changed(report: Report, compared: Comparison, failing: Sequence[GateResult]
         told.append(f"{count(repaired, 'test')} newly right")
     if told:
         return [", ".join(told[:2])]
-    if failing or compared.new_findings or compared.misunderstood or _failed(report):
+    misunderstood = compared.misunderstood or compared.misunderstood_in_cases
+    if failing or compared.new_findings or misunderstood or _failed(report):
         return []
     return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]

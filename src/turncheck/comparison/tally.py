@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.misunderstood import expected_and_predicted
+from turncheck.comparison.misunderstood import told_otherwise
 from turncheck.comparison.model import FailedBy
 from turncheck.comparison.wording import count
 
@@ -37,7 +37,7 @@ class Tally:
     ran: int
     failed: tuple[FailedBy, ...]
     misunderstood: tuple[FailedBy, ...] = ()
-    """Stories that a sentence alone keeps from passing, where the settings do not count them as failed."""
+    """Those that a sentence alone keeps from passing, where the settings do not count them as failed."""
     not_run: tuple[FailedBy, ...] = ()
     reason: str = ""
 
@@ -79,7 +79,7 @@ def _stories(report: Report) -> Tally:
     stories = report.core.stories if report.core else ()
     failed = [FailedBy(what=f"story {one.name}", location=one.location) for one in stories if one.outcome == "failed"]
     misunderstood = [
-        misunderstood_story(one.name, one.misunderstood, one.location)
+        misunderstood_test("story", one.name, one.misunderstood, one.location)
         for one in stories
         if one.outcome == "misunderstood"
     ]
@@ -89,24 +89,34 @@ def _stories(report: Report) -> Tally:
     return Tally("core", len(stories), tuple(failed), tuple(misunderstood), reason=reason)
 
 
-def misunderstood_story(name: str, sentences: Sequence[Misunderstanding], place: Location | None) -> FailedBy:
-    """Return a story that only its sentences keep from passing, with what they were taken for."""
-    told = ["'{}': expected {}, got {}".format(one.text, *expected_and_predicted(one)) for one in sentences]
+def misunderstood_test(kind: str, name: str, sentences: Sequence[Misunderstanding], place: Location | None) -> FailedBy:
+    """Return a test that only its sentences keep from passing, with what they were taken for."""
+    told = [told_otherwise(one, case=kind != "story") for one in sentences]
     what = "; ".join(told) or "the imported files do not say which sentence"
-    return FailedBy(what=f"story {name}, misunderstood: {what}", location=place)
+    return FailedBy(what=f"{kind} {name}, misunderstood: {what}", location=place)
 
 
 def _end_to_end(report: Report) -> Tally:
     cases = report.e2e.cases if report.e2e else ()
     skipped = [case for case in cases if case.outcome == "skipped"]
-    failed = (
-        FailedBy(what=f"end-to-end case {case.name}", location=case.location)
+    kind, _ = NAMES["e2e"]
+    failed = [
+        FailedBy(what=f"{kind} {case.name}", location=case.location)
         for case in cases
         if case.outcome in {"failed", "error"}
-    )
+    ]
+    misunderstood = [
+        misunderstood_test(kind, case.name, case.misunderstood, case.location)
+        for case in cases
+        if case.outcome == "misunderstood"
+    ]
+    if report.settings.misunderstood == "fail":
+        failed, misunderstood = [*failed, *misunderstood], []
     ran = len(cases) - len(skipped)
     reason = _reasons(skipped) or _left_out(report, "e2e", ran=bool(ran))
-    return Tally("e2e", ran, tuple(failed), not_run=tuple(map(_skipped_case, skipped)), reason=reason)
+    return Tally(
+        "e2e", ran, tuple(failed), tuple(misunderstood), not_run=tuple(map(_skipped_case, skipped)), reason=reason
+    )
 
 
 def _batch(report: Report) -> Tally:

@@ -16,7 +16,8 @@ from turncheck.errors import UserError
 from turncheck.evaluation.e2e_assertions import judge_assertions
 from turncheck.evaluation.e2e_coverage import Exercised
 from turncheck.evaluation.e2e_steps import Judged, SlotOrder, judge_steps, one_line
-from turncheck.report.model import Attempt, CaseResult, CaseStep, EndToEnd, Outcome
+from turncheck.evaluation.heard import heard_in
+from turncheck.report.model import Attempt, CaseMessage, CaseResult, CaseStep, EndToEnd, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import ConversationEngine, CustomAction, Turn
     from turncheck.project.e2e_model import CaseTurn, E2ECase
+    from turncheck.report.model import StoryParse
 
 DEFAULT_TIMEOUT: Final = 60.0
 """Seconds a turn may take."""
@@ -231,6 +233,8 @@ class _Talk:
         self.case = case
         self.has_flows = has_flows
         self.judged: list[tuple[CaseTurn, list[Judged]]] = []
+        self.heard: dict[int, StoryParse] = {}
+        """What was understood, by the index of the turn."""
         self.actions: list[CustomAction] = []
         self.exercised = Exercised()
         self.missing: str | None = None
@@ -260,6 +264,8 @@ class _Talk:
     def take(self, expected: CaseTurn, turn: Turn, slot_order: SlotOrder) -> None:
         """Judge a turn."""
         self.note(turn)
+        if (heard := heard_in(turn)) is not None:
+            self.heard[len(self.judged)] = heard
         if self._lacks_action:
             self.leave_out(expected)
             return
@@ -299,7 +305,7 @@ class _Talk:
     def result(self) -> CaseResult:
         """Return what came of the case."""
         outcome, reason = self._outcome()
-        steps = tuple(judged.step for _, turn in self.judged for judged in turn)
+        messages, steps = self._messages_and_steps()
         return CaseResult(
             name=self.case.name,
             location=self.case.location,
@@ -310,7 +316,22 @@ class _Talk:
             difference=self._difference() if outcome == "failed" else (),
             reason=reason,
             actions={action.name: _how(action) for action in self.actions},
+            messages=messages,
         )
+
+    def _messages_and_steps(self) -> tuple[tuple[CaseMessage, ...], tuple[CaseStep, ...]]:
+        """Return what the user says, all of the case, and what is expected, with the message that each follows."""
+        messages: list[CaseMessage] = []
+        steps: list[CaseStep] = []
+        for number, (turn, judged) in enumerate(self.judged):
+            if turn.user is not None:
+                heard = self.heard.get(number)
+                messages.append(CaseMessage(text=turn.user, location=turn.location, understood=heard))
+            steps += [replace(one.step, message=len(messages) - 1 if messages else None) for one in judged]
+        said = len(self.judged)
+        left = [turn for turn in self.case.turns[said:] if turn.user is not None]
+        messages += [CaseMessage(text=turn.user or "", location=turn.location) for turn in left]
+        return tuple(messages), tuple(steps)
 
     def _outcome(self) -> tuple[Outcome, str | None]:
         remarks = "; ".join(dict.fromkeys(self.remarks)) or None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.evaluation.e2e_steps import Judged, json_text, response_name, same
 from turncheck.project.e2e_model import FlowsAsserted, MessageAsserted
 from turncheck.project.patterns import SEARCH_SECONDS, EndlessSearchError, is_found
-from turncheck.report.model import CaseStep, Outcome
+from turncheck.report.model import CaseStep, StepOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -79,7 +79,7 @@ def _not_run(assertion: Assertion, reason: str) -> Judged:
     return _judged(assertion, "skipped", reason)
 
 
-def _judged(assertion: Assertion, outcome: Outcome, reason: str | None, actual: tuple[str, ...] = ()) -> Judged:
+def _judged(assertion: Assertion, outcome: StepOutcome, reason: str | None, actual: tuple[str, ...] = ()) -> Judged:
     expected = json_text(assertion.value)
     step = CaseStep(
         kind=assertion.kind,

@@ -30,14 +30,20 @@ def misunderstandings(
         misheard: the messages of each story.
         training: the sentences that the engine was trained on, as far as they are known.
     """
-    stories = [[_written(one) for one in messages] for messages in misheard]
+    return with_neighbours([[_written(one) for one in messages] for messages in misheard], training)
+
+
+def with_neighbours(
+    tests: Sequence[Sequence[Misunderstanding]], training: Sequence[Example]
+) -> list[tuple[Misunderstanding, ...]]:
+    """Return the misunderstood sentences of each test with the training sentences that drew them away."""
     # Dialogues that part at a checkpoint share their messages.
-    different = {_place(sentence): sentence for sentences in stories for sentence in sentences}
+    different = {_place(sentence): sentence for sentences in tests for sentence in sentences}
     neighbours = _neighbours(tuple(different.values()), training)
     known = {place: neighbours.get(number, ()) for number, place in enumerate(different)}
     return [
         tuple(structs.replace(sentence, neighbours=known[_place(sentence)]) for sentence in sentences)
-        for sentences in stories
+        for sentences in tests
     ]
 
 

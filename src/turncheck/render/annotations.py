@@ -11,12 +11,12 @@ from turncheck.comparison.model import and_copies
 from turncheck.render.links import repository_path
 from turncheck.render.sinks.plain import one_line
 from turncheck.render.sinks.workflow_command import command
-from turncheck.render.wrong_cases import misunderstood_stories, wrong_tests
+from turncheck.render.wrong_cases import misunderstood_cases, misunderstood_stories, wrong_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from turncheck.comparison.model import CaseChange, Comparison
+    from turncheck.comparison.model import CaseChange, Comparison, MisunderstoodSentence
     from turncheck.location import Location
     from turncheck.report.model import Report
 
@@ -120,23 +120,34 @@ def _test_remarks(report: Report) -> list[_Remark]:
 
 
 def _misunderstood_remarks(report: Report, comparison: Comparison | None) -> list[_Remark]:
-    """Sentences that alone keep stories from passing, as bad as the settings take them."""
-    compared = comparison.misunderstood if comparison and comparison.judged else ()
-    explained = {(one.text, one.location): one for one in compared}
+    """Sentences that alone keep tests from passing, as bad as the settings take them."""
+    compared = comparison if comparison and comparison.judged else None
+    stories, cases = misunderstood_stories(report), misunderstood_cases(report)
+    explained = (compared.misunderstood, compared.misunderstood_in_cases) if compared else ((), ())
     level: Level = "error" if report.settings.misunderstood == "fail" else "warning"
+    found = [
+        ("story", "as written the story passes", misunderstood_sentences(stories), explained[0]),
+        ("end-to-end case", "understood as on the base the case passes", misunderstood_sentences(cases), explained[1]),
+    ]
     remarks: list[_Remark] = []
-    for found in misunderstood_sentences(misunderstood_stories(report)):
-        one = explained.get((found.text, found.location), found)
-        names = ", ".join(one_line(story.name, 100) for story in one.stories[:_MOST_STORIES])
-        told = f"'{one_line(one.text, _TEXT)}': expected {one.expected}, got {one.predicted}"
-        if not one.expected:
-            told = "the imported files do not say which sentence"
-        told += "; as written the story passes"
-        for near in one.because[:1]:
-            drew = "near" if near.change == "unchanged" else f"{near.change} in this change:"
-            told += f"; {drew} '{one_line(near.text, _TEXT)}' ({near.intent}, {near.location})"
-        remarks.append((level, f"misunderstood in story {names}", told, one.location))
+    for kind, passes, sentences, known in found:
+        by_place = {(one.text, one.location): one for one in known}
+        for sentence in sentences:
+            one = by_place.get((sentence.text, sentence.location), sentence)
+            names = ", ".join(one_line(test.name, 100) for test in one.stories[:_MOST_STORIES])
+            told = f"{_told_misunderstood(one, kind)}; {passes}"
+            for near in one.because[:1]:
+                drew = "near" if near.change == "unchanged" else f"{near.change} in this change:"
+                told += f"; {drew} '{one_line(near.text, _TEXT)}' ({near.intent}, {near.location})"
+            remarks.append((level, f"misunderstood in {kind} {names}", told, one.location))
     return remarks
+
+
+def _told_misunderstood(one: MisunderstoodSentence, kind: str) -> str:
+    if not one.expected:
+        return "the imported files do not say which sentence"
+    wanted, got = ("expected", "got") if kind == "story" else ("on the base", "now")
+    return f"'{one_line(one.text, _TEXT)}': {wanted} {one.expected}, {got} {one.predicted}"
 
 
 def _sentence_remark(case: CaseChange, place: Location) -> _Remark:

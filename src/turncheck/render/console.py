@@ -15,7 +15,7 @@ from rich.text import Text
 from turncheck.comparison.baseline import WAYS
 from turncheck.comparison.cases import findings_worst_first
 from turncheck.comparison.consequences import cause_of, consequences_of
-from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.comparison.misunderstood import misunderstood_sentences, told_otherwise
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.tally import how_to_run
@@ -28,7 +28,7 @@ from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.unjudged_text import unjudged_remark
-from turncheck.render.wrong_cases import misunderstood_stories, wrong_sentences, wrong_tests
+from turncheck.render.wrong_cases import misunderstood_cases, misunderstood_stories, wrong_sentences, wrong_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -109,7 +109,7 @@ def _failures(console: Console, report: Report, compared: Comparison | None, fol
         one, other = collision.intents
         told = f"({count(collision.newly_wrong, 'sentence')} newly misclassified)"
         console.print(f"{text(one)} and {text(other)} now collide {told}", style="red")
-    tests = wrong_tests(report)
+    tests = _with_base(wrong_tests(report), compared)
     alike = tests_by_cause(tests)
     shown = [line for group in alike[:_MOST] for line in _tests(group, folder)]
     left = number_of_tests(test for group in alike[_MOST:] for test in group)
@@ -118,34 +118,49 @@ def _failures(console: Console, report: Report, compared: Comparison | None, fol
     misunderstood = misunderstood_sentences(misunderstood_stories(report))
     title = f"Misunderstood in stories that pass as written{outcome}"
     _listed(console, title, (_misunderstood(one, folder) for one in _explained(misunderstood, compared)))
+    in_cases = misunderstood_sentences(misunderstood_cases(report))
+    title = f"Misunderstood in end-to-end cases that pass understood as on the base{outcome}"
+    _listed(console, title, (_misunderstood(one, folder, "end-to-end case") for one in _explained(in_cases, compared)))
     if compared:
         _listed(console, "Newly misclassified", (_sentence(case, folder) for case in compared.examples.newly_failing))
     else:
         _listed(console, "Misclassified", (_sentence(case, folder) for case in wrong_sentences(report)))
 
 
+def _with_base(tests: Iterable[Test], compared: Comparison | None) -> list[Test]:
+    """The tests; of those that newly fail the comparison knows what their messages were understood as on the base."""
+    newly = compared.e2e.newly_failing if compared else ()
+    known = {(case.name, case.location, case.said): case.base_understood for case in newly}
+    return [
+        (kind, msgspec.structs.replace(case, base_understood=known.get((case.name, case.location, case.said), "")))
+        for kind, case in tests
+    ]
+
+
 def _explained(
     sentences: Iterable[MisunderstoodSentence], compared: Comparison | None
 ) -> Iterable[MisunderstoodSentence]:
     """The sentences; of the newly misunderstood ones the comparison knows what of the change did it."""
-    known = {(one.text, one.location): one.because for one in compared.misunderstood} if compared else {}
+    told = (*compared.misunderstood, *compared.misunderstood_in_cases) if compared else ()
+    known = {(one.text, one.location): one.because for one in told}
     for one in sentences:
         yield msgspec.structs.replace(one, because=known.get((one.text, one.location), one.because))
 
 
-def _misunderstood(sentence: MisunderstoodSentence, folder: str) -> str:
+def _misunderstood(sentence: MisunderstoodSentence, folder: str, kind: str = "story") -> str:
     at = _place(sentence.location, folder)
     stories = ", ".join(text(story.name, 60) for story in sentence.stories[:3])
     more = f" and {sentence.number - 3:,} more" if sentence.number > 3 else ""
     if not sentence.expected:
-        return f"{at}story {stories}: the imported files do not say which sentence"
+        return f"{at}{kind} {stories}: the imported files do not say which sentence"
     near = sentence.because[0] if sentence.because else None
     how = "" if near is None else f"; near the {near.change} sentence '{text(near.text)}'"
     if near is not None and near.change == "unchanged":
         how = f"; near '{text(near.text)}'"
     where = f" ({text(near.intent)}, {place(near.location, folder)})" if near is not None else ""
-    said = f"'{text(sentence.text)}': expected {text(sentence.expected)}, got {text(sentence.predicted)}"
-    return f"{at}{said} (story {stories}{more}{how}{where})"
+    wanted, got = ("expected", "got") if kind == "story" else ("on the base", "now")
+    said = f"'{text(sentence.text)}': {wanted} {text(sentence.expected)}, {got} {text(sentence.predicted)}"
+    return f"{at}{said} ({kind} {stories}{more}{how}{where})"
 
 
 def _listed(
@@ -193,14 +208,29 @@ def _tests(group: Sequence[Test], folder: str) -> Iterator[str]:
     _, first = group[0]
     if len(group) == 1:
         yield _test(*group[0], folder)
+        yield from _heard(first)
         return
     alike = all(case.remark == first.remark for _, case in group)
     told = _what_went_wrong(first if alike else msgspec.structs.replace(first, remark=""))
     yield f"{count(number_of_tests(group), 'test')}: {told}"
     for kind, case in group[:_MOST_ALIKE]:
         yield f"{_BELOW}{_place(case.location, folder)}{kind} {text(case.name)}{and_copies(case)}"
+        yield from _heard(case)
     if len(group) > _MOST_ALIKE:
         yield f"{_BELOW}… and {number_of_tests(group[_MOST_ALIKE:]):,} more"
+
+
+def _heard(case: CaseChange) -> Iterator[str]:
+    """What the user said before a case failed, what that is understood as, and what else is misunderstood."""
+    if case.said and case.understood:
+        base = f"; on the base as {text(case.base_understood)}" if case.base_understood else ""
+        base = ", as on the base" if case.base_understood == case.understood else base
+        yield f"{_BELOW}'{text(case.said)}' is understood as {text(case.understood)}{base}"
+    for sentence in case.sentences:
+        near = f"; near '{text(sentence.neighbours[0].text)}'" if sentence.neighbours else ""
+        yield f"{_BELOW}also misunderstood: {text(told_otherwise(sentence, case=bool(case.again)), 600)}{near}"
+    if case.again:
+        yield f"{_BELOW}{case.again}"
 
 
 def _indented(console: Console, line: str, columns: int) -> None:

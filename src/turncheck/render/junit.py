@@ -21,8 +21,8 @@ from xml.etree import ElementTree as ET
 from junit_xml import TestCase, TestSuite
 from msgspec.structs import replace
 
-from turncheck.comparison.cases import telling_step
-from turncheck.comparison.misunderstood import expected_and_predicted
+from turncheck.comparison.cases import heard_otherwise, judged_again, telling_step
+from turncheck.comparison.misunderstood import told_otherwise, told_understanding
 from turncheck.comparison.wording import figure
 from turncheck.render.circumstances import circumstances
 from turncheck.render.junit_names import Named, distinct, path_of_class
@@ -31,6 +31,7 @@ from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted, places
 from turncheck.render.sinks.xml import attribute, element
 from turncheck.render.unjudged_text import why_unjudged
+from turncheck.report.model import CaseResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,7 +40,14 @@ if TYPE_CHECKING:
     from turncheck.finding import Finding
     from turncheck.location import Location
     from turncheck.render.links import Links
-    from turncheck.report.model import CaseResult, Evaluation, NluPrediction, Report, StoryResult, StoryStep
+    from turncheck.report.model import (
+        Evaluation,
+        Misunderstanding,
+        NluPrediction,
+        Report,
+        StoryResult,
+        StoryStep,
+    )
     from turncheck.settings import JunitFlavour
 
 _MOST_LISTED: Final = 200
@@ -238,10 +246,21 @@ class _Writer:
         return written
 
     def _misunderstood(self, written: TestCase, story: StoryResult, place: Location) -> None:
-        """Where it is not to fail the run: as skipped, which is how pytest reports an expected failure."""
         told = self._misheard(story)
-        message = attribute(f"misunderstood: {told[0] if told else 'the imported files do not say which sentence'}")
-        lines = [*told, "With the intents and entities as written the story passes."]
+        message = f"misunderstood: {told[0] if told else 'the imported files do not say which sentence'}"
+        self._add_misunderstood(
+            written, message, [*told, "With the intents and entities as written the story passes."], place
+        )
+
+    def _misunderstood_case(self, written: TestCase, result: CaseResult, place: Location) -> None:
+        told = self._misheard(result)
+        message = f"misunderstood: {told[0] if told else 'the report does not say which sentence'}"
+        passes = "Understood as on the base, the case passes."
+        self._add_misunderstood(written, message, [*told, passes, *result.difference], place)
+
+    def _add_misunderstood(self, written: TestCase, told: str, lines: Sequence[str], place: Location) -> None:
+        """Where it is not to fail the run: as skipped, which is how pytest reports an expected failure."""
+        message = attribute(told)
         if self._report.settings.misunderstood == "fail":
             written.add_failure_info(message, self._text(lines, place), "misunderstood")
         else:
@@ -262,7 +281,10 @@ class _Writer:
         told = f"expected {wrong.expected}, got {wrong.actual or 'nothing'}" if wrong else reason
         match result.outcome:
             case "failed":
-                written.add_failure_info(attribute(told), self._text(result.difference, place), "assertion")
+                lines = [*result.difference, *self._heard(result)]
+                written.add_failure_info(attribute(told), self._text(lines, place), "assertion")
+            case "misunderstood":
+                self._misunderstood_case(written, result, place)
             case "error":
                 message = reason if result.reason else told
                 written.add_error_info(attribute(message), self._text(result.difference, place), "error")
@@ -327,18 +349,32 @@ class _Writer:
         place = self._rooted.location(example.location)
         return f"{place}: {example.text!r}: expected {example.expected.intent}, got {got} ({sure})"
 
-    def _misheard(self, story: StoryResult) -> list[str]:
-        """A line for each sentence that was understood otherwise than written, with what drew it away."""
+    def _heard(self, result: CaseResult) -> Iterator[str]:
+        """What the user said before the failure and what it was understood as; what else is understood otherwise."""
+        message = result.failing_message
+        if message is not None and message.understood is not None:
+            before = told_understanding(message.text, message.before)
+            on_base = f"; on the base as {before}" if before else ""
+            yield f"'{message.text}' is understood as {told_understanding(message.text, message.understood)}{on_base}"
+        for line in self._told_misheard(heard_otherwise(result), case=True):
+            yield f"also misunderstood: {line}"
+        if again := judged_again(result):
+            yield again
+
+    def _misheard(self, test: StoryResult | CaseResult) -> list[str]:
+        return self._told_misheard(test.misunderstood, case=isinstance(test, CaseResult))
+
+    def _told_misheard(self, sentences: Iterable[Misunderstanding], *, case: bool) -> list[str]:
+        """A line for each sentence that was understood otherwise than it should be, with what drew it away."""
         lines = []
-        for one in story.misunderstood:
-            expected, predicted = expected_and_predicted(one)
+        for one in sentences:
             near = "".join(
                 f"; near '{near.text}' ({near.intent}, {self._rooted.location(near.location)})"
                 for near in one.neighbours[:1]
             )
             sure = f" ({figure(one.predicted.confidence, 'score')})" if one.predicted.confidence is not None else ""
             place = self._rooted.location(one.location)
-            lines.append(f"{place}: '{one.text}': expected {expected}, got {predicted}{sure}{near}")
+            lines.append(f"{place}: {told_otherwise(one, case=case)}{sure}{near}")
         return lines
 
     def _step(self, step: StoryStep) -> Iterator[str]:

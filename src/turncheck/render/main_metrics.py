@@ -31,7 +31,7 @@ _AS_WRITTEN: Final = "core.as_written.passed"
 _OF: Final = {
     "core.passed": ("core.failed", "core.misunderstood"),
     _AS_WRITTEN: ("core.as_written.failed",),
-    "e2e.passed": ("e2e.failed",),
+    "e2e.passed": ("e2e.failed", "e2e.misunderstood"),
     "batch.passed": ("batch.failed",),
 }
 """What is counted beside the passed ones."""

@@ -95,30 +95,44 @@ class Entries:
         """A story, end-to-end or batch case, with the first step that failed."""
         head = self._test(kind, case)
         if case.misunderstood:
-            told = trusted(": the dialogue passes, a sentence is misunderstood")
+            passes = "it passes with its messages understood as on the base" if case.again else "the dialogue passes"
+            told = trusted(f": {passes}, a sentence is misunderstood")
             return join([head, told, self.place(case.location)])
         if case.passed or not (case.expected or case.actual):
             return join([head, self.place(case.location)])
         what = [trusted(": "), *_what_went_wrong(case), self.place(case.location)]
-        return join([head, *what, *map(self._also_misunderstood, case.sentences)])
+        also = [self._also_misunderstood(one, case=bool(case.again)) for one in case.sentences]
+        return join([head, *what, *_below_case(_heard(case)), *also, *_again(case)])
 
-    def _also_misunderstood(self, sentence: Misunderstanding) -> Markdown:
-        """What is wrong with a story whose dialogue fails as well."""
+    def _also_misunderstood(self, sentence: Misunderstanding, *, case: bool) -> Markdown:
+        """What is wrong with a test that fails anyhow."""
         expected, predicted = map(code, expected_and_predicted(sentence))
-        told = [trusted("\n  - also misunderstood: "), code(sentence.text), trusted(": expected "), expected]
-        return join([*told, trusted(", got "), predicted, self.place(sentence.location)])
+        words = (": on the base ", ", now ") if case else (": expected ", ", got ")
+        told = [trusted("\n  - also misunderstood: "), code(sentence.text), trusted(words[0]), expected]
+        near = [trusted(", like "), code(sentence.neighbours[0].text)] if case and sentence.neighbours else []
+        return join([*told, trusted(words[1]), predicted, *near, self.place(sentence.location)])
+
+    def misunderstood_in_case(self, sentence: MisunderstoodSentence) -> Markdown:
+        """A sentence that keeps end-to-end cases from passing: what it was and is understood as."""
+        return self._keeps_from_passing(sentence, ("end-to-end case", "end-to-end cases"), ("on the base ", ", now "))
 
     def misunderstood(self, sentence: MisunderstoodSentence) -> Markdown:
-        """A sentence that keeps stories from passing, those stories, and what drew it away."""
+        """A sentence that keeps stories from passing: what was expected and what was understood."""
+        return self._keeps_from_passing(sentence, ("story", "stories"), ("expected ", ", got "))
+
+    def _keeps_from_passing(
+        self, sentence: MisunderstoodSentence, kinds: tuple[str, str], words: tuple[str, str]
+    ) -> Markdown:
+        """A sentence that keeps tests from passing, those tests, and what drew it away."""
         names = [code(story.name) for story in sentence.stories[:_MOST_SHOWN]]
         more = sentence.number - len(names)
         stories = join(names, ", ") if not more else join([join(names, ", "), trusted(f" and {more:,} more")])
-        number = "story" if sentence.number == 1 else f"{sentence.number:,} stories"
+        number = kinds[0] if sentence.number == 1 else f"{sentence.number:,} {kinds[1]}"
         spoilt, place = join([trusted(f"{number} "), stories]), self.place(sentence.location)
         if not sentence.expected:
             return join([spoilt, trusted(": the imported files do not say which sentence"), place])
         sure = trusted(f" ({sentence.confidence:.2f})" if sentence.confidence is not None else "")
-        head = [code(sentence.text), trusted(": expected "), code(sentence.expected), trusted(", got ")]
+        head = [code(sentence.text), trusted(f": {words[0]}"), code(sentence.expected), trusted(words[1])]
         line = join([*head, code(sentence.predicted), sure, trusted(" in "), spoilt, place])
         return join([line, *(join([trusted("\n  - "), self.training(change)]) for change in sentence.because)])
 
@@ -134,7 +148,8 @@ class Entries:
         return join([trusted(f"{counted}: "), *told, *_below([self._named_test(*test) for test in tests])])
 
     def _named_test(self, kind: str, case: CaseChange) -> Markdown:
-        return join([self._test(kind, case), self.place(case.location)])
+        heard = join([trusted(": "), _heard(case)]) if case.said and case.understood else trusted("")
+        return join([self._test(kind, case), heard, self.place(case.location)])
 
     def _test(self, kind: str, case: CaseChange) -> Markdown:
         edits = [edit for edit in case.edits if edit != "moved"]
@@ -307,6 +322,25 @@ def _what_went_wrong(case: CaseChange) -> list[Markdown]:
         return [*expected, trusted(", but "), ticked(case.remark)]
     how = [trusted(" "), ticked(case.remark)] if case.remark else []
     return [*expected, trusted(", got "), code(case.actual), *how]
+
+
+def _heard(case: CaseChange) -> Markdown:
+    """What the user said before an end-to-end case failed, and what it is and was understood as; may be nothing."""
+    if not case.said or not case.understood:
+        return trusted("")
+    told = [code(case.said), trusted(" is understood as "), code(case.understood)]
+    if case.base_understood == case.understood:
+        return join([*told, trusted(", as on the base")])
+    base = [trusted("; on the base as "), code(case.base_understood)] if case.base_understood else []
+    return join([*told, *base])
+
+
+def _again(case: CaseChange) -> list[Markdown]:
+    return [trusted(f"\n  - {case.again}")] if case.again else []
+
+
+def _below_case(entry: Markdown) -> list[Markdown]:
+    return [join([trusted("\n  - "), entry])] if str(entry) else []
 
 
 def _below(entries: Sequence[Markdown]) -> list[Markdown]:

@@ -25,7 +25,7 @@ from turncheck.render.rooted import Rooted
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.sinks.markdown import Markdown, code, code_cell, join, link, ticked, trusted
 from turncheck.render.unjudged_text import unjudged_remark
-from turncheck.render.wrong_cases import misunderstood_stories, wrong_sentences, wrong_tests
+from turncheck.render.wrong_cases import misunderstood_cases, misunderstood_stories, wrong_sentences, wrong_tests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -45,12 +45,16 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 DEGRADATION: Final = (
-    "method", "confusions", "intents", "still_found", "still_wrong", "still_misunderstood", "still_failing",
+    "method", "confusions", "intents", "still_found", "still_wrong", "still_misunderstood",
+    "still_misunderstood_cases", "still_failing",
     "substituted", "edited", "right", "gone", "names", "notes", "uncovered", "skipped", "remarks", "findings",
-    "labels", "wrong", "gone_tests", "collisions", "misunderstood", "failing", "errors", "gates", "metrics",
+    "labels", "wrong", "gone_tests", "collisions", "misunderstood", "misunderstood_cases",
+    "failing", "errors", "gates", "metrics",
     "settings",
 )  # fmt: skip
 """Who gives up entries first: details, then what was wrong already, what became right, what became wrong, the gates."""
+
+_IN_CASES: Final = "Sentences {}misunderstood in end-to-end cases"
 
 _Item = TypeVar("_Item")
 _IN_THE_DATA: Final = (("errors", "error", "errors"), ("findings", "warning", "warnings"), ("notes", "info", "notes"))
@@ -153,6 +157,8 @@ class _Writer:
         yield self._failing("failing", "Failing tests", tests)
         sentences = misunderstood_sentences(misunderstood_stories(report))
         yield self._misunderstood("misunderstood", "Sentences misunderstood in stories", sentences, report)
+        in_cases = misunderstood_sentences(misunderstood_cases(report))
+        yield self._misunderstood_in_cases("misunderstood_cases", _IN_CASES.format(""), in_cases, report)
         title = f"Misclassified sentences ({len(wrong)})"
         yield self.listed("wrong", title, wrong, self.entries.sentence)
 
@@ -179,10 +185,17 @@ class _Writer:
         self, name: str, title: str, sentences: Sequence[MisunderstoodSentence], report: Report, **how: int
     ) -> Section:
         """The sentences that alone keep stories from passing, and what that means for the run."""
-        outcome = "this fails the run" if report.settings.misunderstood == "fail" else "this does not fail the run"
-        told = join([code(f"misunderstood: {report.settings.misunderstood}"), trusted(f": {outcome}.\n")])
+        told = _what_it_does(report)
         listed = self.listed(name, f"{title} ({len(sentences)})", sentences, self.entries.misunderstood, **how)
         return replace(listed, header=told)
+
+    def _misunderstood_in_cases(
+        self, name: str, title: str, sentences: Sequence[MisunderstoodSentence], report: Report, **how: int
+    ) -> Section:
+        """The sentences that alone keep end-to-end cases from passing: what was understood on the base is expected."""
+        told = join([trusted("Understood as on the base these cases pass; "), _what_it_does(report)])
+        entry = self.entries.misunderstood_in_case
+        return replace(self.listed(name, f"{title} ({len(sentences)})", sentences, entry, **how), header=told)
 
     def changes(self, report: Report, compared: Comparison) -> Iterable[Section]:
         """Against a base: what changed sides."""
@@ -193,6 +206,8 @@ class _Writer:
         yield self._failing("failing", "Newly failing tests", failing)
         title = "Sentences newly misunderstood in stories"
         yield self._misunderstood("misunderstood", title, compared.misunderstood, report)
+        in_cases = compared.misunderstood_in_cases
+        yield self._misunderstood_in_cases("misunderstood_cases", _IN_CASES.format("newly "), in_cases, report)
         collisions = compared.collisions
         title = f"Intents that began to collide ({len(collisions)})"
         yield self.listed("collisions", title, collisions, entries.collision)
@@ -257,6 +272,11 @@ class _Writer:
         old = [case for case in misunderstood_stories(report) if (case.name, case.location) not in new_ones]
         title = "Sentences misunderstood in stories on the base too"
         yield self._misunderstood("still_misunderstood", title, misunderstood_sentences(old), report, unfolded=0)
+        new_ones = {(case.name, case.location) for case in compared.e2e.newly_misunderstood}
+        old = [case for case in misunderstood_cases(report) if (case.name, case.location) not in new_ones]
+        title = f"{_IN_CASES.format('')} on the base too"
+        sentences = misunderstood_sentences(old)
+        yield self._misunderstood_in_cases("still_misunderstood_cases", title, sentences, report, unfolded=0)
         newly = {(case.name, case.location) for case in compared.examples.newly_failing}
         wrong = [case for case in wrong_sentences(report) if (case.name, case.location) not in newly]
         title = f"Sentences misclassified on the base too ({len(wrong)})"
@@ -300,15 +320,22 @@ class _Writer:
         wrong = wrong_sentences(report) if compared is None else compared.examples.newly_failing
         found = findings_worst_first(report) if compared is None else compared.new_findings
         stories = misunderstood_stories(report) if compared is None else compared.stories.newly_misunderstood
+        e2e = misunderstood_cases(report) if compared is None else compared.e2e.newly_misunderstood
         shown = [test for group in tests_by_cause(tests)[: self.unfolded] for test in group]
         places: list[Location | str | None] = [case.location for _, case in shown]
         places += [f"{kind} {case.name}{and_copies(case)}" for kind, case in shown]
         places += [gone_from(*test) for test in _gone(compared)[: self.unfolded // 2]] if compared else []
-        places += [case.location for cases in (stories, wrong) for case in cases[: self.unfolded]]
+        places += [case.location for cases in (stories, e2e, wrong) for case in cases[: self.unfolded]]
         for _, severity, _ in _IN_THE_DATA[:2]:
             groups = findings_by_cause([finding for finding in found if finding.severity == severity])
             places += [finding.location for group in groups[: self.unfolded] for finding in group]
         return frozenset(places)
+
+
+def _what_it_does(report: Report) -> Markdown:
+    """What misunderstood tests do to the run."""
+    outcome = "this fails the run" if report.settings.misunderstood == "fail" else "this does not fail the run"
+    return join([code(f"misunderstood: {report.settings.misunderstood}"), trusted(f": {outcome}.\n")])
 
 
 _Found = tuple["Finding | FindingChange", ...]

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def wrong_tests(report: Report) -> list[tuple[str, CaseChange]]:
     """Stories, end-to-end and batch cases that fail, with what they are called, in the report's order.
 
-    Stories that are only misunderstood are a class of their own: :func:`misunderstood_stories`.
+    Those that are only misunderstood are a class of their own: :func:`misunderstood_stories`,
+    :func:`misunderstood_cases`.
     """
     kinds = (
         ("story", story_cases(report)),
@@ -28,6 +29,11 @@ def wrong_tests(report: Report) -> list[tuple[str, CaseChange]]:
 def misunderstood_stories(report: Report) -> list[CaseChange]:
     """Stories that fail only because a sentence is understood otherwise than written."""
     return [_wrong(case) for case in story_cases(report) if case.misunderstood]
+
+
+def misunderstood_cases(report: Report) -> list[CaseChange]:
+    """End-to-end cases that fail only because a sentence is understood otherwise than on the base."""
+    return [_wrong(case) for case in end_to_end_cases(report) if case.misunderstood]
 
 
 def wrong_sentences(report: Report) -> list[CaseChange]:
@@ -51,4 +57,7 @@ def _wrong(case: Case) -> CaseChange:
         misunderstood=case.misunderstood,
         base_misunderstood=case.misunderstood,
         sentences=case.sentences,
+        again=case.again,
+        said=case.said,
+        understood=case.heard.get(case.said, ""),
     )

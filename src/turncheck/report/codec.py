@@ -128,5 +128,6 @@ def _totals(report: Report) -> list[tuple[str, int, int]]:
             ("e2e.passed", report.e2e.passed, outcomes.count("passed")),
             ("e2e.failed", report.e2e.failed, outcomes.count("failed") + outcomes.count("error")),
             ("e2e.skipped", report.e2e.skipped, outcomes.count("skipped")),
+            ("e2e.misunderstood", report.e2e.misunderstood, outcomes.count("misunderstood")),
         ]
     return totals

@@ -1,4 +1,4 @@
-"""The parts of the report about conversations: stories, end-to-end cases, batch suites."""
+"""The parts of the report about conversations: stories and batch suites."""
 
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ class NearSentence(Part, frozen=True, kw_only=True):
 
 
 class StoryParse(Part, frozen=True, kw_only=True):
-    """What was understood of a story's sentence. ``fallback``: too unsure, so that the fallback stood for ``intent``.
+    """What was understood of a sentence that a user says in a test.
+
+    ``fallback``: too unsure, so that the fallback stood for ``intent``.
 
     ``confidence`` is ``None`` where imported files do not tell it.
     """
@@ -120,7 +122,9 @@ class StoryParse(Part, frozen=True, kw_only=True):
 
 
 class Misunderstanding(Part, frozen=True, kw_only=True):
-    """A sentence of a test story whose intent, response or entities were understood otherwise than the story says.
+    """A sentence of a test whose intent, response or entities were understood otherwise than they should have been.
+
+    A story says itself what that is; for an end-to-end case it is what was understood when the case passed.
 
     ``neighbours``, the nearest first: the training sentences that drew it away. Of another intent they are those of the
     intent it was taken for; of other entities those that have the same words with other entities, or without.
@@ -131,7 +135,7 @@ class Misunderstanding(Part, frozen=True, kw_only=True):
     location: Location
     """Where it is."""
     expected: ExpectedParse
-    """What the story says."""
+    """What the story says, or what was understood when the end-to-end case passed."""
     predicted: StoryParse
     """What was understood."""
     neighbours: tuple[NearSentence, ...] = ()
@@ -228,90 +232,6 @@ class Core(Part, frozen=True, kw_only=True):
     """What a reader must know about how it was measured, a sentence each."""
     policy_entities: PolicyEntities | None = None
     """``None`` where no message has annotated entities."""
-
-
-# --- end-to-end cases ------------------------------------------------------------------------------------------------
-
-Outcome = Literal["passed", "failed", "skipped", "error"]
-
-
-class CaseStep(Part, frozen=True, kw_only=True):
-    """One expectation of an end-to-end case, as written, and what came of it."""
-
-    kind: str
-    """What is expected: a response, a slot, an action …"""
-    expected: str
-    """The expectation as written."""
-    outcome: Outcome
-    """What came of it."""
-    actual: str | None = None
-    """What was there instead."""
-    location: Location | None = None
-    """Where the step is."""
-    reason: str | None = None
-    """Why it came out so, where that is not plain."""
-
-
-class Attempt(Part, frozen=True, kw_only=True):
-    """How a case that was repeated fared."""
-
-    passed: int
-    """How many times it passed."""
-    of: int
-    """How many times it was run."""
-
-
-class CaseResult(Part, frozen=True, kw_only=True):
-    """An end-to-end test case. ``difference`` holds lines that begin with ``+`` expected, ``-`` actual, or a space."""
-
-    name: str
-    """The case's name."""
-    location: Location
-    """Where it begins."""
-    passed: bool
-    """Whether it passed."""
-    outcome: Outcome
-    """What came of it: an ``error`` is no verdict about the assistant."""
-    fixtures: tuple[str, ...] = ()
-    """The fixtures it begins with."""
-    steps: tuple[CaseStep, ...] = ()
-    """Its expectations, one by one."""
-    difference: tuple[str, ...] = ()
-    """Its lines up to the failure: ``+`` expected, ``-`` actual."""
-    reason: str | None = None
-    """Why it failed or was skipped; of one that passed, what went wrong nevertheless."""
-    attempts: Attempt | None = None
-    """How it fared, where it was run several times."""
-    actions: dict[str, str] = {}
-    """How each custom action of the case was run: ``real``, ``stubbed``, ``assumed``, or ``missing`` where nobody was
-    there to run it."""
-
-    @property
-    def warning(self) -> str | None:
-        """What went wrong in a case that passed nevertheless, such as an action that failed."""
-        return self.reason if self.outcome == "passed" else None
-
-
-class EndToEnd(Part, frozen=True, kw_only=True):
-    """The end-to-end test cases."""
-
-    cases: tuple[CaseResult, ...]
-    """The cases."""
-    passed: int
-    """How many passed."""
-    failed: int
-    """How many failed or ended in an error."""
-    skipped: int = 0
-    """How many were not run."""
-    remarks: tuple[str, ...] = ()
-    """What a reader must know about how they were run, a sentence each."""
-    exercised: dict[str, tuple[str, ...]] = {}
-    """What of the project the cases came by, by kind (``intents``, ``actions``, ``slots`` …), sorted."""
-
-    @property
-    def warned(self) -> tuple[CaseResult, ...]:
-        """The cases that passed although something went wrong in them."""
-        return tuple(case for case in self.cases if case.warning is not None)
 
 
 # --- batch suites ----------------------------------------------------------------------------------------------------

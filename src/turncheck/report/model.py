@@ -13,18 +13,13 @@ from turncheck.finding import Finding
 from turncheck.location import Location
 from turncheck.report.conversations import (
     Alternative,
-    Attempt,
     Batch,
     BatchCase,
     BatchCounts,
     BatchSuite,
-    CaseResult,
-    CaseStep,
     Core,
-    EndToEnd,
     Misunderstanding,
     NearSentence,
-    Outcome,
     PolicyEntities,
     StoriesAsWritten,
     StoryOutcome,
@@ -33,6 +28,7 @@ from turncheck.report.conversations import (
     StoryStep,
     WrittenStep,
 )
+from turncheck.report.end_to_end import Attempt, CaseMessage, CaseResult, CaseStep, EndToEnd, Outcome, StepOutcome
 from turncheck.report.part import Part
 from turncheck.report.understanding import (
     ConfusedPair,
@@ -67,6 +63,7 @@ __all__ = [
     "BatchCase",
     "BatchCounts",
     "BatchSuite",
+    "CaseMessage",
     "CaseResult",
     "CaseStep",
     "ConfusedPair",
@@ -101,6 +98,7 @@ __all__ = [
     "Source",
     "SpanScores",
     "Spread",
+    "StepOutcome",
     "StoriesAsWritten",
     "StoryOutcome",
     "StoryParse",
