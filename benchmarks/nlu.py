@@ -301,7 +301,7 @@ def corpus_table(corpora: Path, *, with_rasas: bool) -> bool:
 
 def vectors_are_installed() -> bool:
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors  # noqa: PLC0415 - beside what it is for
-    from turncheck.errors import UserError  # noqa: PLC0415
+    from turncheck.messages.errors import UserError  # noqa: PLC0415
 
     try:
         SentenceVectors.installed()

@@ -11,4 +11,4 @@ settings.load_profile("turncheck")
 @pytest.fixture(autouse=True)
 def _forgotten_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test gave as a secret is an ordinary word in the next."""
-    monkeypatch.setattr("turncheck.secret._KNOWN", set())
+    monkeypatch.setattr("turncheck.process.secret._KNOWN", set())

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from turncheck.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
+from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from turncheck.report.codec import decode
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from turncheck.settings import default_of, options
+from turncheck.settings.options import default_of, options
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

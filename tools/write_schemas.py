@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from turncheck.comparison.model import json_schemas
-from turncheck.project.e2e_shapes import schema as schema_of_cases
+from turncheck.project.e2e.shapes import schema as schema_of_cases
 from turncheck.report.codec import json_schema
 
 DOCS = Path(__file__).parents[1] / "docs"

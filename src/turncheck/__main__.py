@@ -4,8 +4,8 @@ import gc
 import io
 import sys
 
-from turncheck import interrupts
-from turncheck.errors import EXIT_INTERRUPTED
+from turncheck.messages.errors import EXIT_INTERRUPTED
+from turncheck.process import interrupts
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
 """Start-up makes many objects and drops few: looking for cycles among them is a tenth of a short command's time."""

@@ -8,31 +8,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.baseline_search import GATES
-from turncheck.environment import is_private
-from turncheck.errors import EXIT_NOT_DONE, EXIT_OK, UserError, trouble_of_system
-from turncheck.files import write_all
-from turncheck.github.comment import NO_RUN, Stamp
-from turncheck.github.context import read_context
-from turncheck.github.pull_request import find_target
-from turncheck.github.results_service import find_service
-from turncheck.job import run_job
-from turncheck.main_job import baseline_finder, client_of, draw_plots, prepare, terminal_summary
-from turncheck.publish import Place, Publishing
-from turncheck.publish_run import RunReader
+from turncheck.ci.github.comment import NO_RUN, Stamp
+from turncheck.ci.github.context import read_context
+from turncheck.ci.github.pull_request import find_target
+from turncheck.ci.github.results_service import find_service
+from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError, trouble_of_system
+from turncheck.process.environment import is_private
+from turncheck.process.screen import Screen
+from turncheck.process.secret import redact, remember_variables
+from turncheck.publishing.files import draw_plots, terminal_summary, write_all
+from turncheck.publishing.other_run import RunReader
+from turncheck.publishing.publish import Place, Publishing
 from turncheck.render.sinks.workflow_command import command
-from turncheck.screen import Screen
-from turncheck.secret import redact, remember_variables
-from turncheck.settings import combine, from_inputs
+from turncheck.run.prepare import baseline_finder, client_of, prepare
+from turncheck.run.run import run_job
+from turncheck.settings.gates import GATES
+from turncheck.settings.options import combine, from_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
 
-    from turncheck.github.client import GitHubClient
-    from turncheck.github.context import GitHubContext
-    from turncheck.job import Outcome
-    from turncheck.location import Location
-    from turncheck.main_job import Prepared
+    from turncheck.ci.github.client import GitHubClient
+    from turncheck.ci.github.context import GitHubContext
+    from turncheck.conclude import Outcome
+    from turncheck.messages.location import Location
+    from turncheck.run.prepare import Prepared
 
 _PATIENCE: Final = 300.0
 """Seconds that publishing may wait in all, for limits and for a server in trouble."""

@@ -8,11 +8,12 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from turncheck import __version__, interrupts
-from turncheck.commands.parser import Parser
-from turncheck.environment import ensure_numbers
-from turncheck.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError, trouble_of_system
-from turncheck.temporary import clear_leftovers
+from turncheck import __version__
+from turncheck.commands.flags.parser import Parser
+from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError, trouble_of_system
+from turncheck.process import interrupts
+from turncheck.process.environment import ensure_numbers
+from turncheck.process.temporary import clear_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def build_parser(command: str | None = None) -> Parser:
     """Return the parser of this command, or of all; each sets ``handler``: from the namespace to an exit code."""
-    from turncheck import commands  # noqa: PLC0415 - `turncheck --version` needs none of them
+    from turncheck.commands import flags as commands  # noqa: PLC0415 - `turncheck --version` needs none of them
 
     parser = Parser(
         prog="turncheck",
@@ -67,14 +68,14 @@ def _end_with(error: Exception) -> int:
     if (trouble := trouble_of_system(error)) is not None:
         _say(f"error: {trouble}")
         return EXIT_NOT_DONE
-    from turncheck.fault import fault_report  # noqa: PLC0415 - only here
+    from turncheck.process.fault import fault_report  # noqa: PLC0415 - only here
 
     sys.stderr.write(fault_report(error))
     return EXIT_NOT_DONE
 
 
 def _say(text: str) -> None:
-    from turncheck.secret import redact  # noqa: PLC0415 - only where something went wrong
+    from turncheck.process.secret import redact  # noqa: PLC0415 - only where something went wrong
 
     sys.stderr.write(redact(f"turncheck: {text}\n"))
 
@@ -109,6 +110,6 @@ def _dispatch(parser: Parser, arguments: Sequence[str], namespace: argparse.Name
 
 def _show_fault_of_thread(arguments: threading.ExceptHookArgs) -> None:
     if arguments.exc_value is not None and not isinstance(arguments.exc_value, SystemExit):
-        from turncheck.fault import fault_report  # noqa: PLC0415 - only here
+        from turncheck.process.fault import fault_report  # noqa: PLC0415 - only here
 
         sys.stderr.write(fault_report(arguments.exc_value))

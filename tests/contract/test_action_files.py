@@ -12,7 +12,7 @@ import pytest
 import yaml
 from tools.update_readme import with_tables
 
-from turncheck.settings import Settings, default_of, options
+from turncheck.settings.options import Settings, default_of, options
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent

@@ -12,13 +12,13 @@ import bad_servers
 import pytest
 from action_servers import action_server, free_port, rasa_sdk_python
 
+from turncheck.engines.action_server.endpoint import ActionEndpoint
+from turncheck.engines.action_server.process import running_action_server
+from turncheck.engines.action_server.server import HttpActionServer
 from turncheck.engines.base import CustomAction
-from turncheck.engines.embedded.actions.endpoint import ActionEndpoint
-from turncheck.engines.embedded.actions.server import HttpActionServer
-from turncheck.engines.embedded.actions.server_process import running_action_server
 from turncheck.engines.embedded.trainer import EmbeddedTrainer
-from turncheck.environment import for_child
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
+from turncheck.process.environment import for_child
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from turncheck.engines.embedded.nlu.duckling import REFERENCE_TIME, DucklingAccess
+from turncheck.engines.embedded.nlu.duckling_access import REFERENCE_TIME, DucklingAccess
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.errors import UserError
-from turncheck.location import Location
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config, Example, NluData, Project
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trou
 from fake_results import SIGNATURE, TOKEN, FakeResults
 
 from turncheck.action import run_action
-from turncheck.checkout import Checkout, GitError
+from turncheck.ci.git import Checkout, GitError
 from turncheck.report.codec import decode, encode
 
 DOMAIN = """\

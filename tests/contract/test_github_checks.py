@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trouble, refuse
 
-from turncheck.github.checks import CheckAnnotation, CheckRun, post_check_run
-from turncheck.github.client import GitHubClient, Patience
-from turncheck.github.errors import GitHubError, MissingPermissionError
-from turncheck.secret import Secret
+from turncheck.ci.github.checks import CheckAnnotation, CheckRun, post_check_run
+from turncheck.ci.github.client import GitHubClient, Patience
+from turncheck.ci.github.errors import GitHubError, MissingPermissionError
+from turncheck.process.secret import Secret
 
 CHECK = CheckRun(
     name="turncheck: bot",

@@ -10,10 +10,16 @@ from dataclasses import dataclass, field
 import pytest
 from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trouble, refuse
 
-from turncheck.github.baseline import merge_base
-from turncheck.github.client import GitHubClient, Patience
-from turncheck.github.errors import AnswerLostError, GitHubError, MissingPermissionError, NotFoundError, TooLargeError
-from turncheck.secret import Secret
+from turncheck.ci.github.client import GitHubClient, Patience
+from turncheck.ci.github.errors import (
+    AnswerLostError,
+    GitHubError,
+    MissingPermissionError,
+    NotFoundError,
+    TooLargeError,
+)
+from turncheck.ci.github.stored_reports import merge_base
+from turncheck.process.secret import Secret
 
 COMMENTS = "/repos/acme/bots/issues/7/comments"
 NOW = 1_700_000_000.0

@@ -15,10 +15,10 @@ from fake_github import (
     refuse,
 )
 
-from turncheck.github.client import GitHubClient, Patience
-from turncheck.github.comment import Stamp, StickyComment, stamped
-from turncheck.github.errors import GitHubError, MissingPermissionError, NotFoundError
-from turncheck.secret import Secret
+from turncheck.ci.github.client import GitHubClient, Patience
+from turncheck.ci.github.comment import Stamp, StickyComment, stamped
+from turncheck.ci.github.errors import GitHubError, MissingPermissionError, NotFoundError
+from turncheck.process.secret import Secret
 
 MARKER = "<!-- turncheck:report id=pizzeria -->"
 PATH = r"/issues/7/comments"

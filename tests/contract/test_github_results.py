@@ -14,9 +14,9 @@ from fake_github import Answer, Seen, Trouble
 from fake_results import JOB, RUN, SIGNATURE, TOKEN, FakeResults
 from node_tools import node_folder, npm_package
 
-from turncheck.github.client import Patience
-from turncheck.github.errors import GitHubError
-from turncheck.github.results_service import BLOCK, NoService, ResultsService, find_service, names_beside
+from turncheck.ci.github.client import Patience
+from turncheck.ci.github.errors import GitHubError
+from turncheck.ci.github.results_service import BLOCK, NoService, ResultsService, find_service, names_beside
 
 FILES = [("report.json", b'{"a": 1}'), ("rasa/intent_report.json", b"{}")]
 SCRIPT = """

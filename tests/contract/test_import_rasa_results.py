@@ -16,11 +16,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from turncheck.commands.import_results import import_results
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
-from turncheck.errors import UserError
-from turncheck.import_command import import_results
+from turncheck.messages.errors import UserError
 from turncheck.render.rasa_files import nlu_files
 from turncheck.render.story_files import story_files
 from turncheck.report.codec import decode, encode

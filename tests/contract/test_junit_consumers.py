@@ -31,7 +31,7 @@ from pull_request import LINKS, pull_request
 from turncheck.render.junit import render_junit
 
 if TYPE_CHECKING:
-    from turncheck.settings import JunitFlavour
+    from turncheck.settings.options import JunitFlavour
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache"

@@ -21,7 +21,7 @@ from turncheck.engines.rasa_server.engine import RasaNlu, RasaPolicies, describe
 from turncheck.evaluation.e2e import CaseRun, evaluate_cases
 from turncheck.evaluation.nlu import evaluate_held_out
 from turncheck.evaluation.stories import evaluate_stories
-from turncheck.project.e2e_cases import read_cases
+from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import EngineInfo, ProjectInfo, Report, Source, Tool

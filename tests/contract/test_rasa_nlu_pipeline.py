@@ -14,7 +14,7 @@ import pytest
 
 from turncheck.engines.embedded.nlu.tokenizers import WhitespaceTokenizer
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:

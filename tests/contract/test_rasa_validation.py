@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from turncheck.finding import Finding
-from turncheck.validate_command import Request, check_project
+from turncheck.commands.validate import Request, check_project
+from turncheck.messages.finding import Finding
 
 HERE = Path(__file__).parents[1] / "oracle" / "validate"
 SHARED = Path(__file__).parents[2].parent / "shared" / "oracle" / "validate"

@@ -13,8 +13,8 @@ import pytest
 from action_servers import action_server
 
 from turncheck.dialogue.event_reading import from_json
-from turncheck.engines.embedded.actions.endpoint import ActionEndpoint
-from turncheck.engines.embedded.actions.server import HttpActionServer
+from turncheck.engines.action_server.endpoint import ActionEndpoint
+from turncheck.engines.action_server.server import HttpActionServer
 from turncheck.engines.embedded.trainer import EmbeddedTrainer
 from turncheck.project.reader import read_project
 

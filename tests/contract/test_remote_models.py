@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from turncheck.errors import UserError
-from turncheck.remote_models import fetch_model
+from turncheck.engines.embedded.remote_models import fetch_model
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

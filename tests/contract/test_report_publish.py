@@ -12,8 +12,8 @@ from fake_github import ACTIONS_TOKEN, PERSON_TOKEN, READ_ONLY_TOKEN, FakeGitHub
 
 from turncheck.cli import run_command_line
 from turncheck.comparison.baseline import Missing, Present
-from turncheck.files import write_all
-from turncheck.job import conclude
+from turncheck.conclude import conclude
+from turncheck.publishing.files import write_all
 from turncheck.render.links import Links
 from turncheck.report.codec import encode
 from turncheck.report.model import GateSettings, ProjectInfo, Report, Source, Tool

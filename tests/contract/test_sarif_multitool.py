@@ -12,10 +12,10 @@ import pytest
 from node_tools import npm_package
 
 from turncheck import __version__
-from turncheck.finding import Finding
-from turncheck.location import Location
+from turncheck.commands.validate import Request, rule_texts, run_data_validate
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
 from turncheck.render.sarif import findings_sarif
-from turncheck.validate_command import Request, rule_texts, run_data_validate
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "validate"
 HOSTILE = """\

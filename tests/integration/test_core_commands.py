@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 import pytest
 
-from turncheck import core_commands
 from turncheck.cli import run_command_line
-from turncheck.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
+from turncheck.commands import core as core_commands
+from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
 
 DOMAIN = """
 version: "3.1"

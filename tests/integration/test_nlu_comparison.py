@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import pytest
 from distributed import LocalCluster
 
-from turncheck import nlu_comparison
-from turncheck.errors import UserError
-from turncheck.nlu_commands import NluOutput, NluTestOptions, config_files
-from turncheck.nlu_comparison import run_compare_nlu
-from turncheck.screen import Screen
+from turncheck.commands import compare_pipelines as nlu_comparison
+from turncheck.commands.compare_pipelines import run_compare_nlu
+from turncheck.commands.nlu import NluOutput, NluTestOptions, config_files
+from turncheck.messages.errors import UserError
+from turncheck.process.screen import Screen
 
 if TYPE_CHECKING:
-    from turncheck.nlu_comparison import Outcome, Task
+    from turncheck.commands.compare_pipelines import Outcome, Task
 
 CASE = Path(__file__).parent.parent / "oracle" / "nlu" / "comparison"
 PROJECT = CASE / "project"

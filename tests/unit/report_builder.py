@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from turncheck.finding import Finding
-from turncheck.location import Location
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
 from turncheck.report.model import (
     Batch,
     BatchCase,

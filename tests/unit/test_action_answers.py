@@ -11,17 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from turncheck.e2e_command import Progress, results_yaml
+from turncheck.commands.e2e import Progress, results_yaml
+from turncheck.commands.shell import message_lines
+from turncheck.engines.action_server.server import CallFailedError, Reply, read_reply
 from turncheck.engines.embedded.actions.base import ActionRejectedError
-from turncheck.engines.embedded.actions.server import CallFailedError, Reply, read_reply
 from turncheck.engines.embedded.trainer import EmbeddedTrainer
 from turncheck.evaluation.e2e import CaseRun, evaluate_cases
-from turncheck.project.e2e_cases import read_cases
+from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
 from turncheck.render.e2e_text import e2e_text
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import ProjectInfo, Report, Source, Tool
-from turncheck.shell_command import message_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Turn
     from turncheck.engines.embedded.engine import EmbeddedEngine
-    from turncheck.project.e2e_model import E2ECases
+    from turncheck.project.e2e.model import E2ECases
     from turncheck.report.model import EndToEnd
 
 FILES = {

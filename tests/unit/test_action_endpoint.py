@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from turncheck.engines.embedded.actions.endpoint import choose_server
-from turncheck.engines.embedded.actions.server import CallFailedError, HttpActionServer, NoActionServer
-from turncheck.errors import UserError
-from turncheck.location import Location
+from turncheck.engines.action_server.choice import choose_server
+from turncheck.engines.action_server.server import CallFailedError, HttpActionServer, NoActionServer
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
 from turncheck.project.model import Endpoint
 from turncheck.web.addresses import is_loopback
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from turncheck.project.annotations import parse_annotations
+from turncheck.project.formats.annotations import parse_annotations
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.validation.annotation_slips import slips_in, swallows
 from turncheck.validation.pipeline import validate

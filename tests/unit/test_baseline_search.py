@@ -10,17 +10,17 @@ import msgspec
 import pytest
 from report_builder import report, with_changes
 
-from turncheck.baseline_search import BaselineSearch
-from turncheck.checkout import find_checkout
+from turncheck.ci.git import find_checkout
+from turncheck.ci.github.context import GitHubContext, PullRequest
 from turncheck.comparison.baseline import Baseline, Missing, Present, Unreachable
-from turncheck.errors import UserError
-from turncheck.github.context import GitHubContext, PullRequest
-from turncheck.job import run_job
-from turncheck.measure import Inputs
+from turncheck.messages.errors import UserError
+from turncheck.process.screen import Screen
 from turncheck.render.links import Links
 from turncheck.report.model import GateSettings, ProjectInfo, Report, Source
-from turncheck.screen import Screen
-from turncheck.settings import Settings
+from turncheck.run.find_baseline import BaselineSearch
+from turncheck.run.inputs import Inputs
+from turncheck.run.run import run_job
+from turncheck.settings.options import Settings
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.project.e2e_cases import read_cases
+from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
-from turncheck.validation.test_case_names import check_cases
+from turncheck.validation.e2e_case_names import check_cases
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from turncheck.checkout import Checkout, GitError, find_checkout
+from turncheck.ci.git import Checkout, GitError, find_checkout
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from turncheck.engines.child_process import running_child
+from turncheck.process.child_process import running_child
 
 CHILD = """
 import subprocess, sys, time
@@ -21,7 +21,7 @@ time.sleep(60)
 PARENT = """
 import sys, time
 from pathlib import Path
-from turncheck.engines.child_process import running_child
+from turncheck.process.child_process import running_child
 with running_child("the server", [sys.executable, "-c", sys.argv[1]], Path("."), {}) as child:
     print(child.process.pid, flush=True)
     time.sleep(60)

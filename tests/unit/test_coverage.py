@@ -7,16 +7,16 @@ from pathlib import Path
 
 from small_project import read
 
-from turncheck.project.model import ActionStep, Story, UserStep
-from turncheck.project.reader import read_nlu, read_stories
-from turncheck.report.model import COVERAGE_KINDS
-from turncheck.validation.coverage import (
+from turncheck.evaluation.coverage import (
     Reached,
     coverage,
     reached_by_conversations,
     reached_by_examples,
     reached_by_stories,
 )
+from turncheck.project.model import ActionStep, Story, UserStep
+from turncheck.project.reader import read_nlu, read_stories
+from turncheck.report.model import COVERAGE_KINDS
 
 S = "data/stories.yml"
 TEST = """\

@@ -14,13 +14,13 @@ import pytest
 from small_project import DOMAIN, FILES, NLU, write_project
 
 from turncheck.cli import run_command_line
+from turncheck.commands.validate import Request, check_project
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.project.e2e_cases import read_cases
+from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
-from turncheck.validate_command import Request, check_project
 from turncheck.validation.catalogue_cases import CASE_CHECKS
+from turncheck.validation.e2e_case_names import check_cases
 from turncheck.validation.registry import CHECKS, OWN_CHECKS
-from turncheck.validation.test_case_names import check_cases
 
 if TYPE_CHECKING:
     from pathlib import Path

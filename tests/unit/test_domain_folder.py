@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from small_project import DOMAIN, write_project
 
+from turncheck.commands.validate import Request, check_project
 from turncheck.project.reader import read_project
-from turncheck.validate_command import Request, check_project
 from turncheck.validation.pipeline import validate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
 
 VERSION = 'version: "3.1"\n'
 

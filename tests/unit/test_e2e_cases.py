@@ -10,11 +10,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.project.e2e_cases import read_cases
-from turncheck.project.e2e_model import Expectation, MessageAsserted, SlotAsserted
+from turncheck.project.e2e.cases import read_cases
+from turncheck.project.e2e.model import Expectation, MessageAsserted, SlotAsserted
 
 if TYPE_CHECKING:
-    from turncheck.project.e2e_model import E2ECases
+    from turncheck.project.e2e.model import E2ECases
 
 
 def read(tmp_path: Path, text: str, name: str = "cases.yml") -> E2ECases:

@@ -14,14 +14,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.e2e_command import Progress, results_yaml
+from turncheck.commands.e2e import Progress, results_yaml
 from turncheck.engines.base import CustomAction, CutShortError, Turn
-from turncheck.errors import UserError
 from turncheck.evaluation.e2e import CaseRun, evaluate_cases
 from turncheck.evaluation.e2e_assertions import judge_assertions
 from turncheck.evaluation.e2e_steps import judge_steps, same
-from turncheck.location import Location
-from turncheck.project.e2e_model import Assertion, CaseTurn, E2ECase, Expectation
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, Expectation
 from turncheck.render.e2e_text import e2e_text
 from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
 

@@ -17,7 +17,7 @@ from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.evaluation.calibration import expected_calibration_error
 from turncheck.evaluation.entities import EntityCase, score_extractors
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config, EntityAnnotation, Example, NluData, Project
 from turncheck.report.model import EntitySpan
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from turncheck.environment import expand, for_child, is_private
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
+from turncheck.process.environment import expand, for_child, is_private
 from turncheck.web.network import Network
 
 

@@ -9,7 +9,7 @@ from nlu_fakes import ScriptedEngine, WordTrainer, example_of, fallen_back, proj
 
 from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.nlu import evaluate_held_out, evaluate_nlu, why_not_testable
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config, Example, NluData
 from turncheck.report.model import Nlu
 

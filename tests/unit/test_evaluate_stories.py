@@ -10,9 +10,9 @@ from nlu_fakes import ScriptedEngine
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, SelectedResponse
-from turncheck.engines.embedded.policies.decision import Decision
+from turncheck.engines.decision import Decision
 from turncheck.evaluation.stories import evaluate_stories
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.project.model import (
     Action,
     EntityAnnotation,

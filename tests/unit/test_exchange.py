@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from report_builder import report
 from web_servers import Answer, serving
 
-from turncheck.baselines import read_baseline
 from turncheck.comparison.baseline import Missing, Present, Unreadable
 from turncheck.report.codec import encode
+from turncheck.run.named_baseline import read_baseline
 from turncheck.web.addresses import is_http, is_https, is_safe, origin_of, without_login
 from turncheck.web.exchange import (
     AnswerTooLargeError,
@@ -143,8 +143,8 @@ def test_a_baseline_is_fetched_within_bounds() -> None:
 
 
 def test_a_baseline_that_drips_or_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turncheck.baselines._SECONDS", 0.6)
-    monkeypatch.setattr("turncheck.baselines.MAX_BYTES", 1 << 20)
+    monkeypatch.setattr("turncheck.run.named_baseline._SECONDS", 0.6)
+    monkeypatch.setattr("turncheck.run.named_baseline.MAX_BYTES", 1 << 20)
     answers = {"/drips": Answer(body=b"x" * 1000, pause=0.05), "/large": Answer(body=b" " * (1 << 21))}
     with serving(answers) as server:
         drips = read_baseline(f"{server.address}/drips", server.network)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from turncheck.errors import UserError
-from turncheck.files import write_all, write_file
+from turncheck.messages.errors import UserError
+from turncheck.publishing.files import write_all, write_file
 from turncheck.render.rendered import Rendered
 
 

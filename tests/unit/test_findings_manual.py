@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 from turncheck.render.sinks.markdown import PROSE_LIMIT
 from turncheck.validation.catalogue_cases import CASE_CHECKS
 from turncheck.validation.registry import CHECKS, OWN_CHECKS, explain, manual
@@ -52,7 +52,7 @@ def _given_codes() -> tuple[set[str], set[str]]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         if path.name.startswith("catalogue_"):
             continue
-        if path.relative_to(source).parts[0] in {"project", "validation"}:
+        if path.relative_to(source).parts[0] in {"project", "validation", "yaml_tree"}:
             texts |= _texts(tree)
             continue
         for node in ast.walk(tree):

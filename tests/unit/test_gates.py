@@ -18,7 +18,7 @@ from turncheck.comparison.gate_rules import read_rules
 from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import find_metric, metrics_of
 from turncheck.comparison.model import GateResult, Verdict, encode
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 from turncheck.report.model import EVALUATIONS, GateSettings, Nlu, Report, Skipped, Understood, UnjudgedIntent
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_builder import report
 
-from turncheck.github import artifacts
-from turncheck.github.artifacts import BadArchiveError, is_ours, read_reports
+from turncheck.ci.github import artifacts
+from turncheck.ci.github.artifacts import BadArchiveError, is_ours, read_reports
 from turncheck.report.codec import encode
 
 CONTENT = encode(report())

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from turncheck.github.baseline import Base, base_of
-from turncheck.github.context import GitHubContext, PullRequest
-from turncheck.github.pull_request import Target, find_target
+from turncheck.ci.github.context import GitHubContext, PullRequest
+from turncheck.ci.github.pull_request import Target, find_target
+from turncheck.ci.github.stored_reports import Base, base_of
 
 NEW = "0" * 40
 PULL = PullRequest(7, "h" * 40, "feature", "develop", "b" * 40, fork=False)

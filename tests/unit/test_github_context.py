@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.errors import UserError
-from turncheck.github.context import read_context
-from turncheck.github.file_commands import SUMMARY_LIMIT, format_output, write_outputs, write_summary
+from turncheck.ci.github.context import read_context
+from turncheck.ci.github.file_commands import SUMMARY_LIMIT, format_output, write_outputs, write_summary
+from turncheck.messages.errors import UserError
 
 
 def environment(tmp_path: Path, event: Any, **more: str) -> dict[str, str]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from turncheck.github import tarball
-from turncheck.github.errors import GitHubError
-from turncheck.github.tarball import unpack
+from turncheck.ci.github import tarball
+from turncheck.ci.github.errors import GitHubError
+from turncheck.ci.github.tarball import unpack
 
 
 def archive(*members: tuple[str, bytes | str], kind: bytes = tarfile.REGTYPE) -> io.BytesIO:

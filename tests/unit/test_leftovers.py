@@ -12,17 +12,18 @@ from small_project import write_project
 
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.leftovers import told_against
-from turncheck.job import conclude
-from turncheck.measure import Inputs, measure
+from turncheck.conclude import conclude
+from turncheck.process.screen import Screen
 from turncheck.render.links import Links
 from turncheck.report.codec import encode
 from turncheck.report.model import Source
-from turncheck.screen import Screen
-from turncheck.settings import Settings
+from turncheck.run.evaluations import measure
+from turncheck.run.inputs import Inputs
+from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
-    from turncheck.finding import Finding
-    from turncheck.job import Outcome
+    from turncheck.conclude import Outcome
+    from turncheck.messages.finding import Finding
     from turncheck.report.model import Report
 
 TEST = """\

@@ -2,8 +2,8 @@
 
 import pytest
 
-from turncheck.errors import UserError
-from turncheck.location import Location
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
 from turncheck.render.links import repository_path
 
 

@@ -10,7 +10,7 @@ from small_project import places, read
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.training import training_trackers
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 from turncheck.validation.pipeline import validate
 
 S = "data/stories.yml"

@@ -14,7 +14,7 @@ from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import metrics_of
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.render.annotations import find_annotations
 from turncheck.render.console import render_console
 from turncheck.render.junit import render_junit

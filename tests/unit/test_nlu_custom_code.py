@@ -9,8 +9,8 @@ import pytest
 from turncheck.engines.embedded.model_archive import MemberWriter
 from turncheck.engines.embedded.nlu.persistence import write_nlu
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.errors import UserError
-from turncheck.location import Location
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config, Example, NluData, Project
 
 CODE = '''

@@ -13,7 +13,7 @@ from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, Sele
 from turncheck.engines.embedded.nlu.message_handler import read_direct_message
 from turncheck.engines.embedded.nlu.model_parse import as_model_parse
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.project.model import Domain, Entity, Intent, Project, Response, ResponseVariation
 
 HERE = Location("domain.yml")

@@ -22,7 +22,7 @@ from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
 from turncheck.engines.embedded.nlu.small_svm import fit_small
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config, EntityAnnotation, Example, NluData, Project
 
 SENTENCES = (

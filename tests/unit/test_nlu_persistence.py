@@ -14,8 +14,8 @@ from turncheck.engines.embedded.model_archive import MemberWriter, read_model, w
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.errors import UserError
-from turncheck.location import Location
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
 from turncheck.project.model import (
     Component,
     Config,

@@ -8,8 +8,8 @@ import pytest
 
 from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
 from turncheck.engines.embedded.nlu.plan import make_plan
-from turncheck.errors import UserError
-from turncheck.location import Location
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config
 
 

@@ -108,7 +108,7 @@ def test_curves_are_a_pdf_and_a_png_that_do_not_change_from_one_drawing_to_the_n
 
 
 def test_matplotlib_is_imported_on_drawing_alone() -> None:
-    code = "import sys, turncheck.render.plots, turncheck.nlu_commands; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, turncheck.render.plots, turncheck.commands.nlu; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -11,8 +11,8 @@ from turncheck.engines.embedded.nlu.batch import Tokens
 from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.engines.embedded.nlu.tokenizer_choice import make_tokenizer
 from turncheck.engines.embedded.nlu.tokenizers import WhitespaceTokenizer, split_further
-from turncheck.errors import UserError
-from turncheck.location import Location
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
 from turncheck.project.model import Component
 
 

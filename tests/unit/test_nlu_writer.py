@@ -12,8 +12,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.errors import UserError
-from turncheck.location import Location
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+from turncheck.project.formats.rasa_nlu_writer import annotated, write_nlu_yaml, write_responses_yaml
 from turncheck.project.model import (
     EntityAnnotation,
     Example,
@@ -24,7 +25,6 @@ from turncheck.project.model import (
     ResponseVariation,
     Synonym,
 )
-from turncheck.project.nlu_writer import annotated, write_nlu_yaml, write_responses_yaml
 from turncheck.project.reader import read_nlu, read_nlu_responses
 
 HERE = Location("")

@@ -19,7 +19,7 @@ from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.model import Comparison, Verdict, encode
 from turncheck.comparison.wording import change, figure
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.render.markdown import render_comment
 from turncheck.report.codec import encode as encode_report
 from turncheck.report.model import (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from small_project import DOMAIN, checked, places, read, write_project
 
+from turncheck.commands.validate import Request, check_project
 from turncheck.project.reader import read_nlu, read_project, read_stories
-from turncheck.validate_command import Request, check_project
 from turncheck.validation.pipeline import validate
 from turncheck.validation.project_tests import ProjectTests
 from turncheck.validation.registry import OWN_CHECKS

@@ -12,7 +12,7 @@ from report_builder import BASE_COMMIT, case, example, finding, report, story, s
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
-from turncheck.plurals import count
+from turncheck.messages.plurals import count
 from turncheck.render.annotations import find_annotations
 from turncheck.render.console import render_console
 from turncheck.render.e2e_text import e2e_text

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.project.annotations import AnnotationError, WrittenSentence, parse_annotations
+from turncheck.project.formats.annotations import AnnotationError, WrittenSentence, parse_annotations
 from turncheck.project.model import EntityAnnotation
 
 

@@ -14,7 +14,7 @@ from turncheck.project.reader import read_nlu
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.project.model import NluData
 
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.finding import Finding
-from turncheck.location import Location
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
 from turncheck.project.model import EntityAnnotation, Lookup, NluData, Regex, Synonym
 from turncheck.project.reader import read_nlu, read_project
-from turncheck.project.yaml_positions import YamlMapping, parse_yaml
-from turncheck.project.yaml_source import YamlSource
+from turncheck.yaml_tree.source import YamlSource
+from turncheck.yaml_tree.tree import YamlMapping, parse_yaml
 
 WRITTEN = """{
 \t"rasa_nlu_data": {

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from turncheck.project.endpoints import KNOWN
 from turncheck.project.reader import read_nlu, read_project, read_stories
-from turncheck.project.yaml_positions import YamlMapping
 from turncheck.validation.pipeline import validate
+from turncheck.yaml_tree.tree import YamlMapping
 
 if TYPE_CHECKING:
     from turncheck.project.model import Project

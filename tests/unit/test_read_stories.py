@@ -22,7 +22,7 @@ from turncheck.project.reader import read_stories
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
 
 
 def read(root: Path, text: str) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:

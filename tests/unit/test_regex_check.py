@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.project.reader import read_project
 from turncheck.validation.facts import gather
 from turncheck.validation.regexes import backtracks, check_pattern, check_regexes, compile_problem

@@ -11,13 +11,14 @@ from small_project import write_project
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
-from turncheck.measure import Inputs, measure
+from turncheck.process.screen import Screen
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.report.model import Source
-from turncheck.screen import Screen
-from turncheck.settings import Settings
+from turncheck.run.evaluations import measure
+from turncheck.run.inputs import Inputs
+from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from turncheck.errors import UserError
-from turncheck.finding import Finding
-from turncheck.location import Location
+from turncheck.messages.errors import UserError
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
 from turncheck.report.codec import decode, encode, json_schema
 from turncheck.report.model import (
     Confusion,

@@ -10,7 +10,7 @@ from turncheck.dialogue.rule_learning import RuleConflictError, learn_rules
 from turncheck.dialogue.rules import RuleBook, RuleSettings
 from turncheck.dialogue.tracker import Tracker
 from turncheck.dialogue.training import trackers_of
-from turncheck.errors import TrainingRefusedError
+from turncheck.messages.errors import TrainingRefusedError
 from turncheck.project.model import Story
 
 LISTEN = ActionExecuted("action_listen")

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.finding import Finding, Severity
-from turncheck.location import Location
+from turncheck.commands.validate import Request, line_hash_below, run_data_validate
+from turncheck.messages.finding import Finding, Severity
+from turncheck.messages.location import Location
 from turncheck.render.line_hashes import line_hashes
 from turncheck.render.sarif import MOST_RESULTS, findings_sarif
-from turncheck.validate_command import Request, line_hash_below, run_data_validate
 
 
 def findings(number: int, severity: Severity, message: str = "Bad.") -> list[Finding]:

@@ -15,12 +15,12 @@ from urllib.parse import quote
 import pytest
 from small_project import write_project
 
+from turncheck.ci.github.client import GitHubClient, Patience
+from turncheck.ci.github.errors import GitHubError
 from turncheck.cli import run_command_line
-from turncheck.errors import UserError
-from turncheck.github.client import GitHubClient, Patience
-from turncheck.github.errors import GitHubError
-from turncheck.secret import Secret, read_secret, redact, redact_all, secret_of
-from turncheck.settings import from_flags, from_inputs, options
+from turncheck.messages.errors import UserError
+from turncheck.process.secret import Secret, read_secret, redact, redact_all, secret_of
+from turncheck.settings.options import from_flags, from_inputs, options
 
 PRIVATE = [name for name, option in options().items() if option.is_private and option.action_input]
 """Every setting whose text is never shown: a new one is covered as soon as it is there."""
@@ -77,8 +77,8 @@ def workflow(bot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     }
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("turncheck.github.client._ATTEMPTS", 1)
-    monkeypatch.setattr("turncheck.github.results_service._ATTEMPTS", 1)
+    monkeypatch.setattr("turncheck.ci.github.client._ATTEMPTS", 1)
+    monkeypatch.setattr("turncheck.ci.github.results_service._ATTEMPTS", 1)
     before = dict(os.environ)
     yield tmp_path
     os.environ.clear()  # the action takes the secrets out of its environment
@@ -100,8 +100,8 @@ EARLY = (
     "turncheck.action.read_context",
     "turncheck.action.prepare",
     "turncheck.action.run_job",
-    "turncheck.measure.read_tests",
-    "turncheck.main_job.read_settings_file",
+    "turncheck.run.evaluations.read_tests",
+    "turncheck.run.prepare.read_settings_file",
 )
 LAYERS = (
     *EARLY,
@@ -109,11 +109,11 @@ LAYERS = (
     "turncheck.action.client_of",
     "turncheck.action.find_service",
     "turncheck.action.Publishing",
-    "turncheck.job.measure_project",
-    "turncheck.job.compare",
-    "turncheck.job.render_outputs",
+    "turncheck.run.run.measure_project",
+    "turncheck.conclude.compare",
+    "turncheck.conclude.render_outputs",
     "turncheck.web.exchange._sent",
-    "turncheck.github.results_service.ResultsService._send",
+    "turncheck.ci.github.results_service.ResultsService._send",
 )
 
 

@@ -18,7 +18,7 @@ from turncheck.engines.embedded.nlu.intent_model import IntentModel
 from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors, chosen_vectors, needs_vectors
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 from turncheck.project.model import NOWHERE, Component, Config, Example, NluData, Project
 
 TEXTS = ("hello there", "good morning", "Hello!", "see you later", "bye bye", "you there", "good bye", "see you")

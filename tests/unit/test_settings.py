@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from turncheck.errors import UserError
-from turncheck.location import Location
-from turncheck.secret import Secret
-from turncheck.settings import Settings, combine, from_file, from_flags, from_inputs, options
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+from turncheck.process.secret import Secret
+from turncheck.settings.options import Settings, combine, from_file, from_flags, from_inputs, options
 
 
 def here(name: str) -> Location:

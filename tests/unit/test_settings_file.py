@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from turncheck.errors import UserError
-from turncheck.location import Location
-from turncheck.settings_file import read_settings_file
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+from turncheck.settings.file import read_settings_file
 
 
 def test_without_a_file_nothing_is_set(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from turncheck.commands.shell import ShellOptions, Terminal, message_lines, read_fixtures, talk
 from turncheck.engines.base import CustomAction, Turn
-from turncheck.errors import EXIT_OK, UserError
-from turncheck.shell_command import ShellOptions, Terminal, message_lines, read_fixtures, talk
+from turncheck.messages.errors import EXIT_OK, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

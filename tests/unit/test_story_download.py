@@ -7,9 +7,9 @@ import time
 import pytest
 from web_servers import Answer, serving
 
-from turncheck import story_download
-from turncheck.errors import UserError
-from turncheck.story_download import download
+from turncheck.messages.errors import UserError
+from turncheck.web import download as story_download
+from turncheck.web.download import download
 from turncheck.web.network import Network
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.suggestions import suggestion
+from turncheck.messages.suggestions import suggestion
 
 
 def test_a_close_name_is_suggested_and_a_far_one_is_not() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from small_project import places, read, write_project
 
-from turncheck.location import Location
-from turncheck.validate_command import Request, check_project
+from turncheck.commands.validate import Request, check_project
+from turncheck.messages.location import Location
 from turncheck.validation.pipeline import Validated, validate
 from turncheck.validation.suppressions import suppress
 

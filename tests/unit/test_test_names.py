@@ -9,9 +9,9 @@ import pytest
 from small_project import DOMAIN, write_project
 
 from turncheck.cli import run_command_line
+from turncheck.commands.validate import Request, check_project
 from turncheck.project.reader import read_project
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
-from turncheck.validate_command import Request, check_project
 
 STORIES = "tests/test_stories.yml"
 CASES = "tests/e2e_test_cases.yml"

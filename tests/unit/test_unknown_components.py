@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_project import write_project
 
-from turncheck.validate_command import FORMATS, Request, run_data_validate
+from turncheck.commands.validate import FORMATS, Request, run_data_validate
 
 C = "config.yml"
 

@@ -11,11 +11,11 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from small_project import read
 
-from turncheck.project.unquoted import rasas_reading
-from turncheck.project.yaml_positions import YamlScalar, parse_yaml
-from turncheck.project.yaml_source import YamlSource
 from turncheck.validation.pipeline import validate
 from turncheck.validation.unquoted import check_unreadable_values
+from turncheck.yaml_tree.source import YamlSource
+from turncheck.yaml_tree.tree import YamlScalar, parse_yaml
+from turncheck.yaml_tree.unquoted import rasas_reading
 
 if TYPE_CHECKING:
     from pathlib import Path

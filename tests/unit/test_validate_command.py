@@ -12,9 +12,9 @@ import pytest
 from small_project import write_project
 
 from turncheck.cli import run_command_line
-from turncheck.errors import UserError
+from turncheck.commands.validate import FORMATS, Format, Request, run_data_validate
+from turncheck.messages.errors import UserError
 from turncheck.project.reader import read_project
-from turncheck.validate_command import FORMATS, Format, Request, run_data_validate
 from turncheck.validation.pipeline import validate
 
 D, N, S, R = "domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml"
@@ -144,7 +144,7 @@ def test_explain_prints_and_validates_nothing(tmp_path: Path) -> None:
 
 def test_nothing_that_learns_or_draws_is_imported(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from turncheck.validate_command import Request, run_data_validate;"
+        "import sys; from pathlib import Path; from turncheck.commands.validate import Request, run_data_validate;"
         f"run_data_validate(Request(project=Path({str(write_project(tmp_path))!r})));"
         "print(sorted({'numpy', 'sklearn', 'scipy', 'matplotlib', 'requests', 'rich'} & sys.modules.keys()))"
     )

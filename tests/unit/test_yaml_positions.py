@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.project.yaml_positions import MAX_DEPTH, YamlDocument, YamlMapping, YamlScalar, YamlSequence, parse_yaml
-from turncheck.project.yaml_source import EscapeError, YamlSource
+from turncheck.yaml_tree.source import EscapeError, YamlSource
+from turncheck.yaml_tree.tree import MAX_DEPTH, YamlDocument, YamlMapping, YamlScalar, YamlSequence, parse_yaml
 
 
 def parse(text: str) -> YamlDocument:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from turncheck.project.yaml_positions import parse_yaml
-from turncheck.project.yaml_scalars import resolve_plain
-from turncheck.project.yaml_source import YamlSource
+from turncheck.yaml_tree.scalars import resolve_plain
+from turncheck.yaml_tree.source import YamlSource
+from turncheck.yaml_tree.tree import parse_yaml
 
 
 def ruamel(text: str) -> Any:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from tools.fuzzing.servers import Answer, answering, mutated
 from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 
-from turncheck.engines.embedded.actions.endpoint import choose_server
+from turncheck.commands.shell import message_lines
+from turncheck.engines.action_server.choice import choose_server
 from turncheck.engines.embedded.trainer import EmbeddedTrainer
-from turncheck.errors import UserError
 from turncheck.evaluation.e2e import CaseRun, evaluate_cases
-from turncheck.location import Location
-from turncheck.project.e2e_cases import read_cases
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Endpoint
 from turncheck.project.reader import read_project
-from turncheck.shell_command import message_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

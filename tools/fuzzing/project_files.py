@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from tools.fuzzing.mutations import mutate
 from tools.fuzzing.trial import Trial
 
-from turncheck.errors import UserError
-from turncheck.validate_command import FORMATS, Request, run_data_validate
+from turncheck.commands.validate import FORMATS, Request, run_data_validate
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,11 +12,11 @@ from tools.fuzzing.trial import PLANTED, PRIVATE, Trial, as_json
 
 from turncheck.cli import build_parser
 from turncheck.comparison.gate_rules import read_rules
-from turncheck.errors import UserError, trouble_of_system
-from turncheck.main_job import prepare
-from turncheck.measure import gate_settings
-from turncheck.secret import redact
-from turncheck.settings import from_flags, from_inputs, options
+from turncheck.messages.errors import UserError, trouble_of_system
+from turncheck.process.secret import redact
+from turncheck.run.prepare import prepare
+from turncheck.settings.gates import gate_settings
+from turncheck.settings.options import from_flags, from_inputs, options
 
 if TYPE_CHECKING:
     import random

@@ -15,14 +15,16 @@ from tools.fuzzing.trial import PLANTED, PRIVATE
 
 from turncheck.action import run_action
 from turncheck.comparison.baseline import Missing
-from turncheck.job import Outcome, run_job
-from turncheck.main_job import prepare
+from turncheck.process.screen import Screen
+from turncheck.process.secret import redact
 from turncheck.render.links import Links
-from turncheck.screen import Screen
-from turncheck.secret import redact
+from turncheck.run.prepare import prepare
+from turncheck.run.run import run_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from turncheck.conclude import Outcome
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pizzeria"
 HEAD, BASE = "b" * 40, "c" * 40
@@ -110,7 +112,7 @@ def _as_measured(*, with_git: bool) -> Iterator[None]:
         stack.enter_context(patch("turncheck.action.write_all", lambda *_: []))
         stack.enter_context(patch("turncheck.action.terminal_summary", lambda *_: ""))
         if not with_git:
-            stack.enter_context(patch("turncheck.main_job.find_checkout", lambda _: None))
+            stack.enter_context(patch("turncheck.run.prepare.find_checkout", lambda _: None))
         yield
 
 

@@ -1,182 +1,85 @@
-"""Bare ``turncheck train`` and ``turncheck test``: language understanding and dialogue in one go, as Rasa's."""
+"""Bare ``turncheck test``: the stories, then the NLU data, one report of both."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from turncheck.bounds import capped_workers
-from turncheck.commands import core
-from turncheck.commands.rasa_flags import add_rasa_flags, rasa_settings
-from turncheck.commands.run import add_vectors_flag
-from turncheck.commands.shared_flags import (
-    add_augmentation,
-    add_config,
-    add_domain,
-    add_model_output,
-    add_paths,
-    add_project,
-    add_seed,
-    add_verbosity,
-    at_least_one,
-    screen_of,
-)
+from msgspec import structs
+
+from turncheck.commands.core import core_exit_code, measure_core, tell_core, write_core_files
+from turncheck.commands.nlu import measure_nlu, tell_nlu, write_test_files
+from turncheck.engines.base import CutShortError
+from turncheck.messages.errors import UserError
+from turncheck.publishing.files import write_file
+from turncheck.render.not_run import not_run_text
+from turncheck.report.codec import encode
+from turncheck.report.model import EngineInfo, Report, Skipped
+from turncheck.run.cut_short import end_with, not_run
 
 if TYPE_CHECKING:
-    import argparse
+    from turncheck.commands.core import CoreOutput, CoreTestOptions
+    from turncheck.commands.nlu import NluOutput, NluTestOptions
+    from turncheck.process.screen import Screen
 
-    from turncheck.train_command import TrainOptions
+
+def run_test_both(
+    core: CoreTestOptions, core_output: CoreOutput, nlu: NluTestOptions, nlu_output: NluOutput, screen: Screen
+) -> int:
+    """Judge test stories and NLU data, and write Rasa's files of both and the report, which ``nlu_output`` names.
+
+    Where the stories could not be judged to their end the NLU data are not judged any more; where the NLU data cannot
+    be judged, what was found of the stories is kept.
+
+    Raises:
+        UserError: what ended it, after all that was finished is written.
+        KeyboardInterrupt: somebody interrupted it; what was finished is written.
+    """
+    report, stopped = measure_core(core, screen)
+    write_core_files(report, core_output, screen)
+    tell_core(report, core.project)
+    if stopped is None:
+        report, stopped = _with_nlu(report, nlu, replace(nlu_output, json=None), screen)
+    else:
+        report = _without_nlu(report, stopped)
+        sys.stdout.write(not_run_text(structs.replace(report, skipped=report.skipped[-1:])))
+    if nlu_output.json is not None:
+        write_file(nlu_output.json, encode(report))
+    if stopped is not None:
+        end_with(stopped)
+    return core_exit_code(report, core)
 
 
-def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add ``train`` with its kinds below it."""
-    parser = subparsers.add_parser(
-        "train",
-        help="train a model: both parts, or one",
-        description="Train language understanding and policies, and save them as one model.",
+def _with_nlu(
+    report: Report, options: NluTestOptions, output: NluOutput, screen: Screen
+) -> tuple[Report, CutShortError | None]:
+    """Add to the report of the stories what the NLU data give."""
+    try:
+        nlu, stopped = measure_nlu(options, screen)
+    except UserError as error:
+        stopped = CutShortError(error)
+        return _without_nlu(report, stopped), stopped
+    write_test_files(nlu, output, screen)
+    tell_nlu(nlu, options.project)
+    both = structs.replace(
+        nlu, engine=_of_both(report.engine, nlu.engine), core=report.core, coverage=report.coverage, seed=report.seed
     )
-    _add_train_flags(parser)
-    add_augmentation(parser)
-    add_verbosity(parser)
-    parser.set_defaults(handler=_train_both)
-    _add_validation_flags(parser)
-    parts = parser.add_subparsers(title="one part only", metavar="PART")
-    only_nlu = parts.add_parser("nlu", help="train language understanding", description="Train the NLU pipeline.")
-    _add_train_flags(only_nlu)
-    only_nlu.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data (default: data)")
-    add_verbosity(only_nlu)
-    only_nlu.set_defaults(handler=_train_nlu)
-    core.add_train_core(parts)
+    return both, stopped
 
 
-def _add_train_flags(parser: argparse.ArgumentParser) -> None:
-    add_project(parser)
-    add_paths(parser, "--data", words="files or folders (default: data)")
-    add_domain(parser)
-    add_config(parser)
-    add_seed(parser, "training")
-    add_vectors_flag(parser)
-    add_model_output(parser)
+def _without_nlu(report: Report, stopped: CutShortError) -> Report:
+    skipped = Skipped(evaluation="nlu", reason=not_run(stopped))
+    return structs.replace(report, skipped=(*report.skipped, skipped), stopped=str(stopped))
 
 
-def _add_validation_flags(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("validation before training")
-    group.add_argument("--skip-validation", action="store_true", help="train without `data validate` before it")
-    group.add_argument("--fail-on-validation-warnings", action="store_true", help="train nothing where it warns")
-    group.add_argument(
-        "--validation-max-history", type=at_least_one, metavar="N", help="turns that its story check looks back at"
+def _of_both(one: EngineInfo | None, other: EngineInfo | None) -> EngineInfo | None:
+    """Return the engine with all that stood in for something, and all notes, each once."""
+    if one is None or other is None:
+        return one or other
+    return structs.replace(
+        one,
+        substitutions=tuple(dict.fromkeys((*one.substitutions, *other.substitutions))),
+        notes=tuple(dict.fromkeys((*one.notes, *other.notes))),
+        model=one.model or other.model,
     )
-
-
-def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add ``test`` with its kinds below it."""
-    from turncheck.commands import conversation, nlu  # noqa: PLC0415 - `train` needs neither
-
-    parser = subparsers.add_parser(
-        "test",
-        help="test what was trained, as `rasa test` does",
-        description="Judge test stories end to end, and NLU data.",
-    )
-    nlu.add_nlu_flags(parser)
-    core.add_story_flags(parser)
-    add_rasa_flags(parser)
-    nlu.add_output_flags(parser)
-    add_verbosity(parser)
-    parser.set_defaults(handler=_test_both)
-    kinds = parser.add_subparsers(title="one kind only", metavar="WHAT")
-    nlu.add_test_nlu(kinds)
-    core.add_test_core(kinds)
-    conversation.add_test_e2e(kinds)
-
-
-def _train_both(namespace: argparse.Namespace) -> int:
-    from turncheck.train_command import Validation, run_train  # noqa: PLC0415 - not for --help
-
-    options = _train_options(namespace, namespace.data)
-    if not namespace.skip_validation:
-        validation = Validation(namespace.validation_max_history, namespace.fail_on_validation_warnings)
-        options = replace(options, validation=validation)
-    return run_train(options, ("nlu", "core"), screen_of(namespace))
-
-
-def _train_nlu(namespace: argparse.Namespace) -> int:
-    from turncheck.train_command import run_train  # noqa: PLC0415 - not for --help
-
-    data = [*(namespace.data or ()), *([namespace.nlu] if namespace.nlu else ())]
-    return run_train(_train_options(namespace, data), ("nlu",), screen_of(namespace))
-
-
-def _train_options(namespace: argparse.Namespace, data: list[Path] | None) -> TrainOptions:
-    from turncheck.train_command import TrainOptions  # noqa: PLC0415 - not for --help
-
-    return TrainOptions(
-        project=namespace.project,
-        domain=namespace.domain,
-        config=namespace.config,
-        data=data or (),
-        out=namespace.out,
-        fixed_name=namespace.fixed_model_name,
-        augmentation=getattr(namespace, "augmentation", 50),
-        seed=namespace.seed,
-        vectors=namespace.vectors,
-    )
-
-
-def _test_both(namespace: argparse.Namespace) -> int:
-    """Judge the stories end to end, then the NLU data; what the project has not is left out, and said."""
-    from turncheck.both_command import run_test_both  # noqa: PLC0415 - not for --help
-    from turncheck.commands import nlu  # noqa: PLC0415 - see `add_test`
-    from turncheck.core_commands import CoreOutput, CoreTestOptions, run_test_core  # noqa: PLC0415
-    from turncheck.errors import UserError  # noqa: PLC0415
-    from turncheck.nlu_commands import config_files  # noqa: PLC0415
-    from turncheck.project.reader import read_project  # noqa: PLC0415
-    from turncheck.project.testfiles import find_test_stories  # noqa: PLC0415
-    from turncheck.trainable import ensure_assistant, ensure_readable  # noqa: PLC0415
-
-    screen = screen_of(namespace)
-    namespace.workers = capped_workers(namespace.workers, screen)
-    configs: list[Path] = namespace.config or []
-    config = configs[0] if len(configs) == 1 and configs[0].is_file() else None
-    has_stories = bool(namespace.stories or namespace.url or find_test_stories(namespace.project))
-    project = read_project(namespace.project, config=config)
-    ensure_assistant(project)
-    if namespace.nlu is None:
-        ensure_readable(project, {"nlu"})
-    has_nlu = namespace.nlu is not None or bool(project.nlu.examples)
-    if not has_stories and not has_nlu:
-        raise UserError(
-            "there is nothing to test: neither test stories nor NLU data", remedy="See --stories and --nlu."
-        )
-    if has_stories:
-        options = CoreTestOptions(
-            project=namespace.project,
-            stories=namespace.stories or (),
-            url=namespace.url,
-            models=(namespace.model,) if namespace.model else (),
-            domain=namespace.domain,
-            config=config,
-            endpoints=namespace.endpoints,
-            max_stories=namespace.max_stories,
-            end_to_end=True,
-            fail_on_prediction_errors=namespace.fail_on_prediction_errors,
-            seed=namespace.seed,
-            vectors=namespace.vectors,
-            allow_custom_code=namespace.allow_custom_code,
-            rasa=rasa_settings(namespace, workers=namespace.workers),
-        )
-        output = CoreOutput(
-            folder=namespace.out or Path("results"),
-            successes=namespace.successes,
-            errors=not namespace.no_errors,
-            warnings=not namespace.no_warnings,
-            plots=not namespace.no_plot,
-        )
-        if not has_nlu:
-            screen.note("No NLU data: only the test stories are tested.")
-            return run_test_core(options, replace(output, json=namespace.json), screen)
-        if len(config_files(configs)) <= 1:
-            return run_test_both(options, output, *nlu.nlu_options(namespace), screen)
-        return max(run_test_core(options, output, screen), nlu.test_nlu(namespace))
-    screen.note("No test stories: only the NLU data are tested.")
-    return nlu.test_nlu(namespace)

@@ -1,167 +1,207 @@
-"""``turncheck report``: compare, render, import, publish."""
+"""``turncheck report``: outputs made again from reports alone, later, on another machine."""
 
 from __future__ import annotations
 
 import os
-import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.run import add_setting
-from turncheck.commands.shared_flags import add_verbosity, at_least_one, existing_folder, screen_of
-from turncheck.settings import options
+import msgspec
+
+from turncheck.ci.github.client import GitHubClient
+from turncheck.ci.github.comment import Stamp
+from turncheck.ci.github.context import read_context
+from turncheck.ci.github.pull_request import target_of_number
+from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
+from turncheck.comparison.model import Comparison
+from turncheck.conclude import conclude
+from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
+from turncheck.publishing.files import terminal_summary, write_all, written_line
+from turncheck.publishing.other_run import FoundResult, FoundRun, RunReader
+from turncheck.publishing.publish import Place, Publishing
+from turncheck.render.links import Links
+from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
+from turncheck.run.named_baseline import read_baseline
+from turncheck.run.prepare import links_of
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Callable, Mapping
+
+    from turncheck.ci.github.context import GitHubContext
+    from turncheck.comparison.baseline import Baseline
+    from turncheck.conclude import Outcome
+    from turncheck.process.screen import Screen
+    from turncheck.process.secret import Secret
+    from turncheck.report.model import Report
+    from turncheck.settings.options import JunitFlavour, Settings
+
+COMPARISON_FILES = ("comparison.json", "verdict.json", "comment.md", "summary.md")
 
 
-GATES = (
-    *("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged"),
-    "misunderstood",
-)
+def read_report(path: Path) -> Report:
+    """Read a report from a file, or from the folder that a run wrote.
+
+    Raises:
+        UserError: it is not there, or is no report.
+    """
+    if path.is_dir():
+        path = path / "report.json"
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise UserError(
+            f"cannot read {path}: {error.strerror or error}", remedy="Give a report.json that `turncheck run` wrote."
+        ) from None
+    return decode(content, name=str(path))
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add ``report`` and what is below it."""
-    report = subparsers.add_parser("report", help="work with reports that were written before")
-    kinds = report.add_subparsers(title="what is done", metavar="WHAT", required=True)
-    _add_compare(kinds)
-    _add_render(kinds)
-    _add_import(kinds)
-    _add_publish(kinds)
+def compare_reports(
+    base: Path, head: Path, *, gates: Mapping[str, Any], out: Path, write: Callable[[str], object], screen: Screen
+) -> int:
+    """Compare two reports, judge the second by its own gates or those given, and write what a pull request would see.
+
+    Returns:
+        0 where all gates passed, else 1.
+
+    Raises:
+        UserError: a report that cannot be read, or a gate that cannot be.
+    """
+    report = _with_gates(read_report(head), gates)
+    # Gates that are given from outside hold for both: neither report has changed them.
+    outcome = _outcome(report, Present(_with_gates(read_report(base), gates), "file"))
+    chosen = [rendering for rendering in outcome.renderings if rendering.name in COMPARISON_FILES]
+    written = write_all(out, chosen)
+    write(terminal_summary(outcome, links_of(read_context(os.environ))))
+    screen.note(written_line(out, written))
+    return outcome.exit_code
 
 
-def _add_compare(kinds: argparse._SubParsersAction[Any]) -> None:
-    parser = kinds.add_parser(
-        "compare",
-        help="compare two reports and judge the second",
-        description="Compare two reports; the second is judged by the gates given here, else by its own.",
+def render_report(path: Path, baseline: str | None, out: Path, screen: Screen, flavour: JunitFlavour = "common") -> int:
+    """Render a report again: every file that a run writes.
+
+    Raises:
+        UserError: a report that cannot be read.
+    """
+    found = read_baseline(baseline, Network.of(os.environ)) if baseline else Missing("none was given")
+    outcome = _outcome(read_report(path), found, flavour)
+    screen.note(written_line(out, write_all(out, outcome.renderings)))
+    return EXIT_OK
+
+
+@dataclass(frozen=True, slots=True)
+class PublishRequest:
+    """What is to be published where: a report on a pull request, or whatever a workflow run left."""
+
+    repository: str
+    token: Secret | None
+    settings: Settings
+    gates: Mapping[str, Any]
+    report: Path | None = None
+    pull_request: int | None = None
+    baseline: str | None = None
+
+
+def publish_report(request: PublishRequest, environment: Mapping[str, str], screen: Screen) -> int:
+    """Post the comment (and the check run) of a report, from a laptop or another CI.
+
+    Returns:
+        0 where it was posted, 2 where something of it could not be.
+
+    Raises:
+        UserError: nothing could be posted, and why.
+    """
+    if not request.repository:
+        raise UserError("which repository?", remedy="Give --repository OWNER/NAME, or set GITHUB_REPOSITORY.")
+    if "/" not in request.repository:
+        raise UserError(f"'{request.repository}' is not a repository", remedy="Write it as OWNER/NAME.")
+    if request.token is None:
+        raise UserError("publishing needs a token", remedy="Give --token, or set GITHUB_TOKEN or GH_TOKEN.")
+    context = read_context({**environment, "GITHUB_REPOSITORY": request.repository})
+    assert context is not None  # noqa: S101 - it was given a repository
+    client = GitHubClient(context.api_url, request.token, network=context.network)
+    if request.settings.run_id is not None:
+        found = _reader(request, client, context, screen).read(request.settings.run_id)
+    else:
+        found = _given(request, client, context)
+    if isinstance(found.target, str):
+        raise UserError(f"there is nowhere to comment: {found.target}")
+    place = Place(
+        repository=request.repository,
+        client=client,
+        target=lambda: found.target,
+        stamp=found.stamp,
+        say=lambda _, text: screen.note(text),
+        annotate=lambda _: None,
     )
-    parser.add_argument("base", type=Path, metavar="BASE", help="a report.json, or the folder it is in")
-    parser.add_argument("head", type=Path, metavar="HEAD", help="the same for the newer one")
-    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
-    gates = parser.add_argument_group("gates (default: those of HEAD)")
-    for name in GATES:
-        add_setting(gates, name, options()[name])
-    add_verbosity(parser)
-    parser.set_defaults(handler=_compare)
+    failed = []
+    for number, result in enumerate(found.results):
+        folder = Path(request.settings.out)
+        folder = folder if len(found.results) == 1 else folder / str(number + 1)
+        write_all(folder, result.outcome.renderings)
+        publishing = Publishing(result.outcome, folder, request.settings, place, artifact_url=result.artifact_url)
+        failed += publishing.publish()
+        if publishing.comment_url:
+            screen.note(f"Commented: {publishing.comment_url}")
+    return EXIT_NOT_DONE if failed else EXIT_OK
 
 
-def _add_render(kinds: argparse._SubParsersAction[Any]) -> None:
-    parser = kinds.add_parser("render", help="write all outputs of a report again")
-    parser.add_argument("report", type=Path, metavar="REPORT", help="a report.json, or the folder it is in")
-    parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare with (path or https URL)")
-    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
-    add_setting(parser, "junit-flavour", options()["junit-flavour"])
-    add_verbosity(parser)
-    parser.set_defaults(handler=_render)
-
-
-def _add_import(kinds: argparse._SubParsersAction[Any]) -> None:
-    parser = kinds.add_parser(
-        "import",
-        help="make a report of the files that `rasa test` wrote",
-        description="Make report.json of the files that `rasa test` wrote, to compare, judge and publish it.",
+def _reader(request: PublishRequest, client: GitHubClient, context: GitHubContext, screen: Screen) -> RunReader:
+    return RunReader(
+        client=client,
+        repository=request.repository,
+        server_url=context.server_url,
+        artifact_name=request.settings.artifact_name,
+        gates=request.gates,
+        say=screen.note,
+        flavour=request.settings.junit_flavour,
     )
-    parser.add_argument("folder", type=Path, metavar="DIR", help="what `rasa test --out` named")
-    parser.recognise("folder", os.path.isdir)
-    parser.add_argument(
-        "--project",
-        type=existing_folder,
-        default=Path(),
-        metavar="DIR",
-        help="the assistant's folder: its test files say where a sentence stands (default: .)",
-    )
-    for flag, short, what in (("--nlu", "-u", "sentences"), ("--stories", "-s", "stories")):
-        parser.add_argument(
-            *(short, flag),
-            type=Path,
-            nargs="+",
-            action="extend",
-            default=[],
-            metavar="PATH",
-            help=f"the test {what} (default: found below tests/)",
+
+
+def _given(request: PublishRequest, client: GitHubClient, context: GitHubContext) -> FoundRun:
+    """A report from a file, for a pull request by its number: both must be about the same commit."""
+    if request.report is None or request.pull_request is None:
+        raise UserError("what is to be published?", remedy="Give REPORT and --pull-request N, or --run-id ID.")
+    report = _with_gates(read_report(request.report), request.gates)
+    target = target_of_number(client, request.repository, request.pull_request)
+    if report.source.commit != target.head_sha:
+        measured = (report.source.commit or "no known commit")[:12]
+        raise UserError(
+            f"the report is of {measured}, the head of pull request {target.number} is {target.head_sha[:12]}",
+            remedy="Measure the commit that the pull request is at.",
         )
-    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
-    add_verbosity(parser)
-    parser.set_defaults(handler=_import)
-
-
-PUBLISHED = ("run-id", "artifact-name", "comment", "check-run", "token", "out", "junit-flavour")
-
-
-def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
-    parser = kinds.add_parser(
-        "publish",
-        help="post the comment of a report, or of what a workflow run uploaded",
-        description="Post from a laptop or another CI: REPORT on --pull-request N, or the reports of --run-id ID.",
+    baseline = (
+        read_baseline(request.baseline, context.network) if request.baseline else _baseline_beside(request.report)
     )
-    parser.add_argument("report", nargs="?", type=Path, metavar="REPORT", help="a report.json, or the folder it is in")
-    parser.add_argument("--repository", metavar="OWNER/NAME", help="on GitHub (default: GITHUB_REPOSITORY)")
-    parser.add_argument("--pull-request", type=at_least_one, metavar="N", help="where REPORT is posted")
-    parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare REPORT with (path or https URL)")
-    for name in PUBLISHED:
-        add_setting(parser, name, options()[name])
-    gates = parser.add_argument_group("gates (default: those of the report)")
-    for name in GATES:
-        add_setting(gates, name, options()[name])
-    add_verbosity(parser)
-    parser.set_defaults(handler=_publish)
+    links = Links(repository_url=context.repository_url, commit=target.head_sha)
+    # Other CIs have no run ids of GitHub's: the clock tells later from earlier.
+    stamp = Stamp(int(time.time()))
+    outcome = conclude(report, baseline, links, flavour=request.settings.junit_flavour)
+    return FoundRun(stamp, target, (FoundResult(outcome, ""),))
 
 
-def _compare(namespace: argparse.Namespace) -> int:
-    from turncheck.report_commands import compare_reports  # noqa: PLC0415 - not for --help
-    from turncheck.settings import from_flags  # noqa: PLC0415
-
-    gates = from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES})
-    return compare_reports(
-        namespace.base,
-        namespace.head,
-        gates=gates,
-        out=namespace.out,
-        write=sys.stdout.write,
-        screen=screen_of(namespace),
-    )
-
-
-def _import(namespace: argparse.Namespace) -> int:
-    from turncheck.import_command import run_import  # noqa: PLC0415 - not for --help
-    from turncheck.main_job import where_it_stands  # noqa: PLC0415
-
-    source, root = where_it_stands(namespace.project, os.environ)
-    return run_import(
-        namespace.folder,
-        namespace.project,
-        nlu=namespace.nlu,
-        stories=namespace.stories,
-        out=namespace.out,
-        source=source,
-        root=root,
-        screen=screen_of(namespace),
-    )
+def _baseline_beside(path: Path) -> Baseline:
+    """What the run compared with that wrote this folder; a file alone tells nothing of it."""
+    compared, beside = path / "comparison.json", path / BASELINE_NAME
+    if not compared.is_file():
+        return Missing("none was given")
+    try:
+        used = msgspec.json.decode(compared.read_bytes(), type=Comparison).baseline
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(f"{compared} is no comparison of turncheck: {error}") from None
+    if used.status != "present":
+        if used.status == "unreadable":
+            return Unreadable(used.reason)
+        return Unreachable(used.reason) if used.status == "unreachable" else Missing(used.reason)
+    return Present(read_report(beside), used.way or "file", used.commit, used.run_id, used.passed_over)
 
 
-def _render(namespace: argparse.Namespace) -> int:
-    from turncheck.report_commands import render_report  # noqa: PLC0415 - not for --help
-    from turncheck.settings import combine, from_flags  # noqa: PLC0415
-
-    flavour = combine(from_flags({"junit-flavour": namespace.junit_flavour})).junit_flavour
-    return render_report(namespace.report, namespace.baseline, namespace.out, screen_of(namespace), flavour)
+def _outcome(report: Report, baseline: Baseline, flavour: JunitFlavour = "common") -> Outcome:
+    return conclude(report, baseline, links_of(read_context(os.environ)), flavour=flavour)
 
 
-def _publish(namespace: argparse.Namespace) -> int:
-    from turncheck.report_commands import PublishRequest, publish_report  # noqa: PLC0415 - not for --help
-    from turncheck.secret import secret_of  # noqa: PLC0415
-    from turncheck.settings import combine, from_flags  # noqa: PLC0415
-
-    settings = combine(from_flags({name: getattr(namespace, name.replace("-", "_")) for name in PUBLISHED}))
-    request = PublishRequest(
-        repository=namespace.repository or os.environ.get("GITHUB_REPOSITORY", ""),
-        token=settings.token or secret_of(os.environ, "GITHUB_TOKEN", "GH_TOKEN"),
-        settings=settings,
-        gates=from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES}),
-        report=namespace.report,
-        pull_request=namespace.pull_request,
-        baseline=namespace.baseline,
-    )
-    return publish_report(request, os.environ, screen_of(namespace))
+def _with_gates(report: Report, gates: Mapping[str, Any]) -> Report:
+    return msgspec.structs.replace(report, settings=msgspec.structs.replace(report.settings, **gates))

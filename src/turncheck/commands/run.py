@@ -1,125 +1,66 @@
-"""``turncheck run``: the main job. Its flags are made from the settings, one each."""
+"""``turncheck run``: the run as people start it."""
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
 
-from turncheck.commands.shared_flags import add_verbosity
-from turncheck.commands.word_order import PROJECT, looks_like_project
-from turncheck.errors import UserError
+from turncheck.conclude import Outcome
+from turncheck.messages.errors import UserError
+from turncheck.process.screen import Screen
+from turncheck.publishing.files import draw_plots, terminal_summary, write_all, write_file, written_line
+from turncheck.report.codec import encode
+from turncheck.run.prepare import Prepared, baseline_finder, prepare
+from turncheck.run.run import run_job
+from turncheck.settings.options import from_flags
 
-if TYPE_CHECKING:
-    from turncheck.settings import Option
-
-SHORT_FORMS = {"config": "-c", "domain": "-d", "nlu": "-u", "stories": "-s", "model": "-m"}
-"""As Rasa has them."""
-
-GROUPS = {
-    "what is read": ("config", "domain", "data", "nlu", "stories", "e2e", "evaluations"),
-    "how it is measured": ("engine", "model", "folds", "seed", "workers", "strict", "vectors", "allow-custom-code"),
-    "gates": (
-        *("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged"),
-        "misunderstood",
-    ),
-    "comparison and publishing": (
-        *("baseline", "comment", "check-run", "annotations", "artifact-name", "retention-days", "token", "run-id"),
-    ),
-    "the team's own assistant": (
-        *("rasa-url", "rasa-token", "rasa-jwt", "rasa-command"),
-        *("action-endpoint", "action-server", "allow-hosts", "env"),
-    ),
-}
+PUBLISHING: Final = ("comment", "check-run", "annotations", "artifact-name", "retention-days", "token")
+"""Settings that say how GitHub is told."""
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add ``run`` and ``action``."""
-    from turncheck.settings import options  # noqa: PLC0415 - other commands take only the flags below from here
+def run_from_flags(
+    flags: Mapping[str, Any], publish: Publish, *, json: str | None, plots: bool, quiet: bool, verbose: bool
+) -> int:
+    """Run the main job from the command line and return its exit code.
 
-    run = subparsers.add_parser(
-        "run",
-        help="the main job: every evaluation the project has files for, then report and gates",
-        description="Validate, evaluate, compare, judge; write the report and its renderings.",
-    )
-    run.add_argument("folder", nargs="?", metavar=PROJECT, help="the assistant's folder (default: .)")
-    run.recognise("folder", looks_like_project)
-    run.add_argument("--project", metavar="DIR", help="the same, as a flag")
-    for title, names in GROUPS.items():
-        group = run.add_argument_group(title)
-        for name in names:
-            add_setting(group, name, options()[name])
-    output = run.add_argument_group("output")
-    add_setting(output, "out", options()["out"])
-    add_setting(output, "junit-flavour", options()["junit-flavour"])
-    output.add_argument("--json", metavar="FILE", help="write the report to this file as well")
-    output.add_argument(
-        "--plots",
-        action="store_true",
-        help="draw the pictures of `rasa test` too: confusion matrices and histograms",
-    )
-    add_verbosity(output)
-    run.set_defaults(handler=_run)
+    Args:
+        flags: settings by name with dashes; ``None`` is unset.
+        publish: tells GitHub, where this runs in a workflow.
+        json: a further file for the report.
+        plots: draw the pictures too.
+        quiet: print nothing but the result.
+        verbose: print more.
 
-    action = subparsers.add_parser("action", help="the entrypoint of the container: settings from INPUT_* variables")
-    action.set_defaults(handler=_action)
-
-
-def add_setting(group: argparse._ArgumentGroup | argparse.ArgumentParser, name: str, option: Option) -> None:
-    """Add the flag of one setting. Unset is ``None``: defaults are the settings' own affair."""
-    from turncheck.settings import default_of  # noqa: PLC0415 - see `add_parsers`
-
-    names = [*([SHORT_FORMS[name]] if name in SHORT_FORMS else []), f"--{name}"]
-    default = default_of(name)
-    text = option.help
-    if default not in (None, (), False, 0) and "default:" not in text:
-        text += f" (default: {', '.join(default) if isinstance(default, tuple) else str(default).lower()})"
-    text = text.replace("%", "%%")
-    if option.switch:
-        group.add_argument(*names, action=argparse.BooleanOptionalAction, default=None, help=text)
-    elif option.many:
-        group.add_argument(*names, nargs="+", action="extend", metavar=option.metavar or "WORD", help=text)
-    else:
-        metavar = option.metavar or ("{" + ",".join(option.choices) + "}" if option.choices else None)
-        group.add_argument(*names, metavar=metavar, help=text)
+    Raises:
+        UserError: the job could not be done.
+    """
+    if flags.get("run-id") is not None:
+        raise UserError("run-id: `run` measures", remedy="Use `turncheck report publish --run-id ID`.")
+    prepared = prepare(from_flags(flags), os.environ)
+    screen = Screen(quiet=quiet, verbose=verbose)
+    for trouble in prepared.context.troubles if prepared.context is not None else ():
+        screen.alarm(f"turncheck: warning: {trouble}")
+    outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+    folder = Path(prepared.settings.out)
+    written = write_all(folder, outcome.renderings)
+    if json:
+        write_file(Path(json), encode(outcome.measured))
+        written.append(Path(json))
+    if plots:
+        written += draw_plots(outcome, folder, screen)
+    sys.stdout.write(terminal_summary(outcome, prepared.links))
+    screen.note(written_line(folder, written))
+    if prepared.context is not None:
+        publish(prepared, outcome, os.environ, sys.stdout.write)
+    elif asked := [name for name in PUBLISHING if flags.get(name) is not None]:
+        screen.note(f"This is no workflow run on GitHub: nothing is published ({', '.join(f'--{a}' for a in asked)}).")
+    if outcome.report.stopped is not None:
+        sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")
+    return outcome.exit_code
 
 
-def add_custom_code_flag(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
-    """Add ``--allow-custom-code`` to a command that trains without writing a model: a model holds no code."""
-    parser.add_argument(
-        "--allow-custom-code", action="store_true", help="load components of the project's own modules: runs its code"
-    )
-
-
-def add_vectors_flag(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
-    """Add ``--vectors`` to a command that trains."""
-    parser.add_argument(
-        "--vectors",
-        action="store_true",
-        help="sentence vectors beside n-grams, for English; needs turncheck[vectors] and their model",
-    )
-
-
-def _run(namespace: argparse.Namespace) -> int:
-    from turncheck.action import publish  # noqa: PLC0415 - the job's imports are not for --help
-    from turncheck.main_job import run_from_flags  # noqa: PLC0415 - as above
-    from turncheck.settings import options  # noqa: PLC0415 - see `add_parsers`
-
-    flags = {name: getattr(namespace, name.replace("-", "_"), None) for name in options() if options()[name].flag}
-    if namespace.folder is not None:
-        if namespace.project not in {None, namespace.folder}:
-            raise UserError(f"two projects are named: {namespace.folder} and --project {namespace.project}")
-        flags["project"] = namespace.folder
-    return run_from_flags(
-        flags,
-        publish,
-        json=namespace.json,
-        plots=namespace.plots,
-        quiet=namespace.quiet,
-        verbose=bool(namespace.verbose),
-    )
-
-
-def _action(namespace: argparse.Namespace) -> int:  # noqa: ARG001 - the container takes no arguments
-    from turncheck.action import main  # noqa: PLC0415 - the job's imports are not for --help
-
-    return main()
+Publish = Callable[[Prepared, Outcome, Mapping[str, str], Callable[[str], object]], object]
+"""Tells GitHub what was measured: :func:`turncheck.action.publish`."""

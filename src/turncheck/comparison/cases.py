@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.misunderstood import told_understanding
-from turncheck.finding import SEVERITIES
+from turncheck.messages.finding import SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from turncheck.finding import Finding
-    from turncheck.location import Location
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
     from turncheck.report.model import CaseResult, Misunderstanding, NluPrediction, Report, StoryResult, StoryStep
 
 

@@ -41,7 +41,7 @@ from turncheck.comparison.model import (
 )
 from turncheck.comparison.one_sided import base_lacks, lost, still_there
 from turncheck.comparison.renames import renamed_names, with_new_names
-from turncheck.plurals import count
+from turncheck.messages.plurals import count
 
 if TYPE_CHECKING:
     from turncheck.comparison.changed_cases import Matched

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from turncheck.comparison.model import FailedBy, GateResult
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
 
 
 def with_consequences(gates: Iterable[GateResult]) -> tuple[GateResult, ...]:

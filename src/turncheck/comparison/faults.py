@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.model import FailedBy, GateResult
-from turncheck.plurals import count
+from turncheck.messages.plurals import count
 from turncheck.report.model import EVALUATIONS
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
 from turncheck.comparison.metrics import family_of
-from turncheck.errors import UserError
-from turncheck.location import Location
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
 from turncheck.report.model import EVALUATIONS
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from turncheck.comparison.model import FailedBy, GateResult, Verdict
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.summary import reservation, summarize
 from turncheck.comparison.wording import count
-from turncheck.finding import LEGACY_PROJECT
+from turncheck.messages.finding import LEGACY_PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

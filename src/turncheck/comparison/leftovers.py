@@ -17,14 +17,14 @@ import msgspec
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.renames import KINDS, renamed_names
 from turncheck.comparison.wording import count
-from turncheck.finding import SEVERITIES, Finding
+from turncheck.messages.finding import SEVERITIES, Finding
 from turncheck.report.model import FindingCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.comparison.baseline import Baseline
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
     from turncheck.report.model import Report
 
 _USES: Final = frozenset(

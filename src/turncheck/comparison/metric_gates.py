@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.gate_rules import Operator, Regression, Threshold
     from turncheck.comparison.model import Comparison, MetricDelta, SharedDelta
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
     from turncheck.report.model import Report
 
 _HOLDS: Final[dict[Operator, Callable[[float, float], bool]]] = {

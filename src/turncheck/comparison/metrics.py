@@ -12,10 +12,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.errors import UserError
-from turncheck.plurals import count
+from turncheck.messages.errors import UserError
+from turncheck.messages.plurals import count
+from turncheck.messages.suggestions import nearest
 from turncheck.report.model import COVERAGE_KINDS
-from turncheck.suggestions import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

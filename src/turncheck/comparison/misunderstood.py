@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.model import CaseChange, MisunderstoodSentence, Named, TrainingChange
-from turncheck.location import Location
+from turncheck.messages.location import Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

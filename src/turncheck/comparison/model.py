@@ -8,8 +8,8 @@ import msgspec
 
 from turncheck.comparison.baseline import Way
 from turncheck.comparison.metrics import Better, Kind
-from turncheck.location import Location
-from turncheck.plurals import count
+from turncheck.messages.location import Location
+from turncheck.messages.plurals import count
 from turncheck.report.codec import json_of
 from turncheck.report.model import Evaluation, Misunderstanding
 from turncheck.report.schemas import document_schema

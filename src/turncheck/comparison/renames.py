@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from turncheck.comparison.model import Renamed
-from turncheck.suggestions import nearest
+from turncheck.messages.suggestions import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from turncheck.comparison.model import FindingChange
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.report.model import CoverageItem, Report
 
 KINDS: Final = ("intents", "entities", "slots", "responses", "actions", "forms")

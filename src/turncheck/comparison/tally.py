@@ -15,7 +15,7 @@ from turncheck.comparison.wording import count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
     from turncheck.report.model import CaseResult, Evaluation, Misunderstanding, Report, Skipped
 
 NAMES: Final[dict[Evaluation, tuple[str, str]]] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from turncheck.plurals import count
+from turncheck.messages.plurals import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

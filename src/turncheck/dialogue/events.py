@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
 
 Json = dict[str, Any]
 

@@ -22,14 +22,14 @@ from turncheck.dialogue.rules import (
 )
 from turncheck.dialogue.slots import influences
 from turncheck.dialogue.states import State, active_loop, follows_listen, previous_action
-from turncheck.errors import TrainingRefusedError
+from turncheck.messages.errors import TrainingRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class RuleConflictError(TrainingRefusedError):
 def learn_rules(trackers: Iterable[StoryTracker], domain: DialogueDomain, settings: RuleSettings) -> RuleBook:
     """Learn from the dialogues of rules and stories (those glued together aside).
 
-    Raises :class:`RuleConflictError`, and another :class:`~turncheck.errors.TrainingRefusedError` if the fallback
-    action is not in the domain.
+    Raises :class:`RuleConflictError`, and another :class:`~turncheck.messages.errors.TrainingRefusedError` if the
+    fallback action is not in the domain.
     """
     trackers = [tracker for tracker in trackers if not tracker.is_augmented]
     rules = [tracker for tracker in trackers if tracker.is_rule]

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
     from turncheck.project.model import Step, Story, StoryEntity
 
 STORY_START: Final = "STORY_START"

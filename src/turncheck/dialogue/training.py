@@ -16,7 +16,7 @@ from turncheck.dialogue.events import (
 from turncheck.dialogue.story_graph import StoryGraph
 from turncheck.dialogue.story_steps import STORY_START, Checkpoint, StoryStep, story_steps
 from turncheck.dialogue.tracker import Tracker
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.states import State
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
     from turncheck.project.model import Project, Story
 
 _SEED: Final = 42

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.tracker import Tracker
-    from turncheck.engines.embedded.policies.decision import Decision
+    from turncheck.engines.decision import Decision
     from turncheck.project.model import Project
-    from turncheck.report.model import EngineInfo
+    from turncheck.report.model import EngineInfo, Evaluation, Skipped
 
 
 INTERRUPTED: Final = "interrupted"
@@ -223,4 +223,95 @@ class ConversationEngine(Protocol):
         ``stubs`` stand for custom actions (by name: ``{"events": […], "responses": […]}``); then no action server is
         called. ``turn_timeout`` in seconds. ``attempt`` counts the repetitions of a test, which may fall out otherwise
         where chance plays a part.
+        """
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.engines.base import ConversationEngine, NluEngine, NluTrainer, Policies
+    from turncheck.project.model import Project
+    from turncheck.report.model import Evaluation
+
+
+class Engines(Protocol):
+    """An engine of one project, in the parts that evaluations take."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do here."""
+
+    @property
+    def at_once(self) -> int:
+        """How many stories and cases it is asked about at the same time."""
+
+    @property
+    def nlu_trainer(self) -> NluTrainer:
+        """What trains the engines of folds; only where the capabilities say so."""
+
+    @property
+    def nlu(self) -> NluEngine | None:
+        """Language understanding, trained on the whole project; ``None`` where it has no sentences."""
+
+    @property
+    def ensemble(self) -> Policies:
+        """What decides on the next action."""
+
+    def assistant(self, server: ActionServer) -> ConversationEngine:
+        """Return the whole assistant, for conversations in several threads.
+
+        An engine that runs custom actions itself has them run by ``server``.
+        """
+
+    def info(self, *, measured: EngineInfo | None = None) -> EngineInfo:
+        """Return name, version, and what stood in for what in the parts that were used.
+
+        Args:
+            measured: that of the folds' engines, where language understanding was measured by cross-validation.
+        """
+
+    def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
+        """Return why this engine cannot do an evaluation of this project, or ``None``.
+
+        ``in_folds``: of language understanding only folds are trained, never the whole project.
+        """
+
+    def ensure_same_model(self, finished: object) -> None:
+        """Make sure that what was measured until now was measured with one model.
+
+        Raises:
+            CutShortError: somebody else's server has another one than in the beginning; with what was ``finished``.
+        """
+
+    def before_folds(self, folds: int, *, whole: bool = False) -> str | None:
+        """Return what a person should know before so many folds are trained, or ``None``.
+
+        ``whole``: the model of the whole project will be needed, too.
+        """
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.engines.base import ActionOutcome
+
+
+class ActionServer(Protocol):
+    """Whatever runs custom actions."""
+
+    @property
+    def selective_domain(self) -> bool:
+        """Whether only the actions that ask for the domain get it."""
+
+    def look(self) -> None:
+        """See whether the server is there, before it is called for the first time."""
+
+    def run(self, call: Mapping[str, Any], timeout: float | None) -> Any:
+        """Run the action of this call and return the answer's JSON, not yet checked.
+
+        ``timeout`` in seconds, where it is to be less than the server's own.
+
+        Raises:
+            ActionRejectedError: the action refused.
+            CallFailedError: it failed, or the server did.
         """

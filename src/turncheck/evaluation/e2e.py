@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from turncheck.engines.at_once import Workers
 from turncheck.engines.base import INTERRUPTED, CutShortError, EngineError, PassingError
-from turncheck.errors import UserError
 from turncheck.evaluation.e2e_assertions import judge_assertions
 from turncheck.evaluation.e2e_coverage import Exercised
 from turncheck.evaluation.e2e_steps import Judged, SlotOrder, judge_steps, one_line
 from turncheck.evaluation.heard import heard_in
+from turncheck.messages.errors import UserError
 from turncheck.report.model import Attempt, CaseMessage, CaseResult, CaseStep, EndToEnd, Outcome
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from turncheck.engines.base import ConversationEngine, CustomAction, Turn
-    from turncheck.project.e2e_model import CaseTurn, E2ECase
+    from turncheck.project.e2e.model import CaseTurn, E2ECase
     from turncheck.report.model import StoryParse
 
 DEFAULT_TIMEOUT: Final = 60.0

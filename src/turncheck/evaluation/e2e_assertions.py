@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.evaluation.e2e_steps import Judged, json_text, response_name, same
-from turncheck.project.e2e_model import FlowsAsserted, MessageAsserted
-from turncheck.project.patterns import SEARCH_SECONDS, EndlessSearchError, is_found
+from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
 from turncheck.report.model import CaseStep, StepOutcome
+from turncheck.yaml_tree.patterns import SEARCH_SECONDS, EndlessSearchError, is_found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.engines.base import Turn
-    from turncheck.project.e2e_model import Assertion, SlotAsserted
+    from turncheck.project.e2e.model import Assertion, SlotAsserted
 
     Events = Sequence[Mapping[str, Any]]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.engines.base import Turn
-    from turncheck.project.e2e_model import Expectation
+    from turncheck.project.e2e.model import Expectation
 
 SlotOrder = Literal["any", "strict"]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.embedded.nlu.tokenizers import locate_words
-from turncheck.errors import UserError
 from turncheck.evaluation.entities import EntityCase, score_spans
 from turncheck.evaluation.imported_shapes import figure
 from turncheck.evaluation.insights import find_insights
-from turncheck.location import Location
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
 from turncheck.project.whitespace_words import whitespace_words
 from turncheck.report.model import (
     Confusion,

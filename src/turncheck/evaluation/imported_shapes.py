@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 
 Json = Any
 

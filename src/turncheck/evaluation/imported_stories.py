@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from turncheck.errors import UserError
 from turncheck.evaluation.imported_shapes import figure
 from turncheck.evaluation.misunderstood import span_written
-from turncheck.location import Location
-from turncheck.plurals import count
-from turncheck.project.annotations import AnnotationError, parse_annotations
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+from turncheck.messages.plurals import count
+from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.model import UserStep
-from turncheck.project.yaml_positions import YamlMapping, YamlSequence, parse_yaml
-from turncheck.project.yaml_source import YamlSource
 from turncheck.report.model import (
     Core,
     EntitySpan,
@@ -29,13 +27,15 @@ from turncheck.report.model import (
     StoryStep,
     WrittenStep,
 )
+from turncheck.yaml_tree.source import YamlSource
+from turncheck.yaml_tree.tree import YamlMapping, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.evaluation.imported_nlu import Results
     from turncheck.project.model import Story
-    from turncheck.project.yaml_positions import YamlNode
+    from turncheck.yaml_tree.tree import YamlNode
 
 NO_SUCCESSES: Final = (
     "The stories that passed are not listed: `rasa test core` writes them with --successes. Their number is."

@@ -9,7 +9,7 @@ from msgspec import structs
 from turncheck.evaluation.intents import before_fallback
 from turncheck.evaluation.neighbours import find_neighbours
 from turncheck.evaluation.predictions import ranked, span_found
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.report.model import EntitySpan, ExpectedParse, Misunderstanding, NearSentence, StoryParse
 
 if TYPE_CHECKING:

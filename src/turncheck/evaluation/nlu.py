@@ -20,7 +20,7 @@ from turncheck.evaluation.predictions import Judged, judge, judgement_of
 from turncheck.evaluation.responses import judged_selector, score_selectors
 from turncheck.evaluation.splits import Folds, stable_folds
 from turncheck.evaluation.understood import score_understood
-from turncheck.plurals import count
+from turncheck.messages.plurals import count
 from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from turncheck.evaluation.misunderstood import misunderstandings
 from turncheck.evaluation.policy_entities import score_policy_entities
 from turncheck.evaluation.scores import score_pairs
 from turncheck.evaluation.story_run import StoryRun, passes_as_written, run_story
-from turncheck.plurals import count
+from turncheck.messages.plurals import count
 from turncheck.project.model import UserStep
 from turncheck.report.model import Core, StoriesAsWritten, StoryResult
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.tracker import Tracker
     from turncheck.dialogue.training import StoryTracker
     from turncheck.engines.base import NluEngine, Policies
-    from turncheck.engines.embedded.policies.decision import Decision
+    from turncheck.engines.decision import Decision
     from turncheck.evaluation.policy_entities import AnnotatedText
     from turncheck.evaluation.story_run import Entity, Shows
     from turncheck.project.model import Example, Story

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.training import StoryTracker
     from turncheck.engines.base import Policies
-    from turncheck.engines.embedded.policies.decision import Decision
+    from turncheck.engines.decision import Decision
 
 ACTION_LIMIT: Final = 10
 """Actions in a turn before Rasa's circuit breaker ends it."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.project.model import Flow
-from turncheck.project.yaml_positions import YamlMapping
+from turncheck.yaml_tree.tree import YamlMapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from turncheck.project.files import ProjectFile
     from turncheck.project.model import Component, Config
+    from turncheck.project.project_file import ProjectFile
 
 _CALM_POLICIES: Final = frozenset({"FlowPolicy", "IntentlessPolicy", "EnterpriseSearchPolicy"})
 _CALM_COMPONENTS: Final = frozenset({"NLUCommandAdapter"})

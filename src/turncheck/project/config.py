@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.finding import Finding
+from turncheck.messages.finding import Finding
 from turncheck.project.model import Component, Config
-from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlScalar, YamlSequence
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.project.files import ProjectFile
+    from turncheck.project.project_file import ProjectFile
 
 _HINT: Final = "See Rasa's documentation of the model configuration."
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeGuard
 
-from turncheck.finding import Finding
+from turncheck.messages.finding import Finding
+from turncheck.messages.suggestions import misspelt
 from turncheck.project.model import Endpoint
-from turncheck.project.yaml_positions import YamlMapping, YamlScalar
-from turncheck.suggestions import misspelt
+from turncheck.yaml_tree.tree import YamlMapping, YamlScalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.project.files import ProjectFile
-    from turncheck.project.yaml_positions import YamlNode
+    from turncheck.project.project_file import ProjectFile
+    from turncheck.yaml_tree.tree import YamlNode
 
 ACTIONS: Final = "action_endpoint"
 KNOWN: Final = (

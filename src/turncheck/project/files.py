@@ -9,63 +9,21 @@ their absolute paths.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
-from turncheck.finding import Finding
-from turncheck.location import Location
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
 from turncheck.project.folder import YAML_SUFFIXES
-from turncheck.project.nlu_json import TOP_KEY, why_not_json
-from turncheck.project.yaml_positions import YamlDocument, YamlMapping, parse_yaml
+from turncheck.project.formats.rasa_json import why_not_json
+from turncheck.project.project_file import DATA_KEYS, DOMAIN_KEYS, NLU_KEYS, STORY_KEYS, TOP_KEY, ProjectFile, Role
+from turncheck.yaml_tree.tree import YamlDocument, YamlMapping, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from turncheck.project.folder import ProjectFolder
-    from turncheck.project.yaml_source import YamlSource
-
-NLU_KEYS: Final = ("nlu", "responses")
-STORY_KEYS: Final = ("stories", "rules")
-DATA_KEYS: Final = (*NLU_KEYS, *STORY_KEYS, "flows", "e2e_tests", "test_cases")
-DOMAIN_KEYS: Final = ("slots", "forms", "actions", "entities", "intents", "responses", "e2e_actions", "session_config")
-
-Role = Literal["domain", "data", "config", "endpoints"]
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectFile:
-    """A file that belongs to the project. ``document`` is ``None`` where its text could not even be got.
-
-    ``kinds``: which of the keys ``nlu``, ``responses``, ``stories``, ``rules`` … Rasa would see in it (data files);
-    of JSON its own key.
-    """
-
-    path: str
-    role: Role
-    document: YamlDocument | None
-    kinds: frozenset[str] = frozenset()
-
-    @property
-    def mapping(self) -> YamlMapping | None:
-        """The top level, if it could be parsed and is a mapping."""
-        root = self.document.root if self.document else None
-        return root if isinstance(root, YamlMapping) else None
-
-    @property
-    def has_nlu(self) -> bool:
-        """Whether Rasa reads NLU data or responses from it."""
-        return self.role == "data" and not self.kinds.isdisjoint((*NLU_KEYS, TOP_KEY))
-
-    @property
-    def is_json(self) -> bool:
-        """Whether it is NLU data in Rasa's JSON format, to which nothing applies that is said of YAML files."""
-        return TOP_KEY in self.kinds
-
-    @property
-    def has_stories(self) -> bool:
-        """Whether Rasa reads stories or rules from it."""
-        return self.role == "data" and not self.kinds.isdisjoint(STORY_KEYS)
+    from turncheck.yaml_tree.source import YamlSource
 
 
 _KEY_LINE: Final = re.compile(rf"(?:^|(?<=\r))\s*({'|'.join(DATA_KEYS)}):", re.MULTILINE)

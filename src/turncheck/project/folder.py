@@ -13,9 +13,9 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.finding import Finding, Severity
-from turncheck.location import Location, shown_path
-from turncheck.project.yaml_source import EscapeError, YamlSource
+from turncheck.messages.finding import Finding, Severity
+from turncheck.messages.location import Location, shown_path
+from turncheck.yaml_tree.source import EscapeError, YamlSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -10,16 +10,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from turncheck.location import Location
-from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
+from turncheck.messages.location import Location
+from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.finding import Finding
-    from turncheck.project.files import ProjectFile
+    from turncheck.messages.finding import Finding
     from turncheck.project.folder import ProjectFolder
-    from turncheck.project.yaml_positions import YamlNode
+    from turncheck.project.project_file import ProjectFile
+    from turncheck.yaml_tree.tree import YamlNode
 
 READS: Final = "turncheck reads Rasa 3 projects"
 REMEDY: Final = (

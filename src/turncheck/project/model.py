@@ -1,4 +1,4 @@
-"""An assistant's files, read and typed. Everything here knows its :class:`~turncheck.location.Location`.
+"""An assistant's files, read and typed. Everything here knows its :class:`~turncheck.messages.location.Location`.
 
 These classes hold data only. Reading is done by :mod:`turncheck.project.reader`.
 """
@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from turncheck.location import Location
+from turncheck.messages.location import Location
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from turncheck.finding import Finding
-    from turncheck.project.files import ProjectFile
+    from turncheck.messages.finding import Finding
     from turncheck.project.legacy import LegacyProject
+    from turncheck.project.project_file import ProjectFile
 
 NOWHERE = Location("")
 """For what is made by a program (a test, a default) and stands in no file."""
@@ -417,7 +417,7 @@ class Project:
     ``legacy`` is what shows that it is of an older Rasa, or ``None``. ``below``: the folders of assistants below this
     one, where it is none itself.
     ``files`` are the files that were read, parsed, with the position of every key and value
-    (:mod:`turncheck.project.yaml_positions`).
+    (:mod:`turncheck.yaml_tree.tree`).
     """
 
     root: Path

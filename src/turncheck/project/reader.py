@@ -4,7 +4,8 @@ What cannot be read becomes a finding, and the rest is read: see :class:`~turnch
 made while reading are those about files (``domain-not-found``, ``config-not-found``, ``path-not-found``,
 ``data-not-found``, ``file-…``), YAML (``yaml-…``), types that allow no reading (``schema-violation``), versions that
 are too high (``version-too-high``: Rasa skips such a file), and what is lost while loading (named in
-:mod:`~turncheck.project.nlu`, :mod:`~turncheck.project.stories` and :mod:`~turncheck.project.config`).
+:mod:`~turncheck.project.formats.rasa_nlu`, :mod:`~turncheck.project.formats.rasa_stories` and
+:mod:`~turncheck.project.config`).
 """
 
 from __future__ import annotations
@@ -15,21 +16,22 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.finding import Finding
-from turncheck.location import Location, shown_path
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location, shown_path
 from turncheck.project.assistants_below import assistants_below, told_assistants
 from turncheck.project.calm import calm_reason, read_flows
 from turncheck.project.config import config_from_file
-from turncheck.project.domain import domain_from_files
 from turncheck.project.endpoints import endpoints_from_file
-from turncheck.project.files import ProjectFile, data_files, parse_file
+from turncheck.project.files import data_files, parse_file
 from turncheck.project.folder import ProjectFolder
+from turncheck.project.formats.rasa_domain import domain_from_files
+from turncheck.project.formats.rasa_nlu import nlu_from_files
+from turncheck.project.formats.rasa_stories import stories_from_files
 from turncheck.project.legacy import recognise
 from turncheck.project.model import Config, NluData, Project, Response, Story
-from turncheck.project.nlu import nlu_from_files
-from turncheck.project.stories import stories_from_files
-from turncheck.project.unquoted import unreadable_values
+from turncheck.project.project_file import ProjectFile
 from turncheck.project.versions import version_too_high
+from turncheck.yaml_tree.unquoted import unreadable_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

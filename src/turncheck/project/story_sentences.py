@@ -10,7 +10,7 @@ from turncheck.project.model import EntityAnnotation, Example, OrStep, UserStep
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
     from turncheck.project.model import Project, Step
 
 _INTENT_MESSAGE = "/"

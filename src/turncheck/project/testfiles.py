@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.location import shown_path
-from turncheck.project.files import NLU_KEYS, STORY_KEYS, has_key_line
+from turncheck.messages.location import shown_path
+from turncheck.project.files import has_key_line
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
+from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

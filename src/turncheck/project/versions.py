@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from turncheck.finding import Finding
-from turncheck.project.yaml_positions import YamlScalar
+from turncheck.messages.finding import Finding
+from turncheck.yaml_tree.tree import YamlScalar
 
 if TYPE_CHECKING:
-    from turncheck.project.files import ProjectFile
+    from turncheck.project.project_file import ProjectFile
 
 SUPPORTED: Final = (3, 1)
 """The newest version of the training data format, also that of Rasa 3.6 and of Rasa Pro."""

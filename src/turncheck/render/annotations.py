@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.comparison.model import CaseChange, Comparison, MisunderstoodSentence
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
     from turncheck.report.model import Report
 
 Level = Literal["error", "warning", "notice"]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from turncheck.comparison.model import CaseChange, FindingChange
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
 
 Test = tuple[str, "CaseChange"]
 """What a test is called (``story``, ``end-to-end case``), and how it fared."""

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.render.coverage_text import not_reached
 from turncheck.render.sinks.terminal import aligned, place, text
 

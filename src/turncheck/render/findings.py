@@ -7,9 +7,9 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 
-from turncheck.finding import LEGACY_PROJECT, SEVERITIES, Finding, Severity
-from turncheck.location import Location
-from turncheck.plurals import count
+from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Severity
+from turncheck.messages.location import Location
+from turncheck.messages.plurals import count
 from turncheck.render.links import repository_path
 from turncheck.render.sinks import terminal, workflow_command
 

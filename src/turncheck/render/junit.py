@@ -31,14 +31,16 @@ from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted, places
 from turncheck.render.sinks.xml import attribute, element
 from turncheck.render.unjudged_text import why_unjudged
-from turncheck.report.model import CaseResult
+from turncheck.report.model import (
+    CaseResult,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.comparison.model import Comparison, GateResult, Verdict
-    from turncheck.finding import Finding
-    from turncheck.location import Location
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
     from turncheck.render.links import Links
     from turncheck.report.model import (
         Evaluation,
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
         StoryResult,
         StoryStep,
     )
-    from turncheck.settings import JunitFlavour
+    from turncheck.settings.options import JunitFlavour
 
 _MOST_LISTED: Final = 200
 _LONGEST_LINE: Final = 2_000

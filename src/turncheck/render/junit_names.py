@@ -11,7 +11,7 @@ from turncheck.render.sinks.xml import attribute
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
 
 _LONGEST = 200
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
 
 LONGEST_PATH: Final = 4096
 _COMMIT: Final = re.compile(r"[0-9a-f]{7,64}")

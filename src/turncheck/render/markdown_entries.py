@@ -12,7 +12,7 @@ from turncheck.comparison.consequences import cause_of
 from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.wording import count
-from turncheck.finding import Finding
+from turncheck.messages.finding import Finding
 from turncheck.render.links import repository_path
 from turncheck.render.sinks.markdown import Markdown, code, join, link, ticked, trusted
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         SettingChange,
         TrainingChange,
     )
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
     from turncheck.render.causes import Test
     from turncheck.render.links import Links
     from turncheck.report.model import Misunderstanding, Skipped, Substitution

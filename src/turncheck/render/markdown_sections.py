@@ -38,8 +38,8 @@ if TYPE_CHECKING:
         MisunderstoodSentence,
         Verdict,
     )
-    from turncheck.finding import Finding
-    from turncheck.location import Location
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
     from turncheck.render.causes import Test
     from turncheck.render.links import Links
     from turncheck.report.model import Report

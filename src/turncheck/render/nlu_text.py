@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.plurals import count
+from turncheck.messages.plurals import count
 from turncheck.render.engine_text import substitution_lines
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.sinks.terminal import place, text

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Set as AbstractSet
 
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
     from turncheck.report.model import Report, Skipped
 
 

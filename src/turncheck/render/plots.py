@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.plurals import count
+from turncheck.messages.plurals import count
 from turncheck.render.figures import figure_class
 from turncheck.render.rasa_files import active_extractors, file_part
 from turncheck.render.rendered import Rendered

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.render.links import repository_path
 
 if TYPE_CHECKING:

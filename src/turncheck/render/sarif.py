@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from turncheck.finding import MANUAL_AT, SEVERITIES
+from turncheck.messages.finding import MANUAL_AT, SEVERITIES
 from turncheck.render.links import repository_path
 from turncheck.render.rendered import Rendered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.finding import Finding, Severity
-    from turncheck.location import Location
+    from turncheck.messages.finding import Finding, Severity
+    from turncheck.messages.location import Location
 
 MEDIA_TYPE: Final = "application/sarif+json"
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

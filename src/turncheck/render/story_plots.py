@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.errors import UserError
-from turncheck.plurals import count as counted
+from turncheck.messages.errors import UserError
+from turncheck.messages.plurals import count as counted
 from turncheck.render.plots import RIGHT, WRONG, report_state, shown_label
 from turncheck.render.rendered import Rendered
 

@@ -10,9 +10,12 @@ from typing import Any, Final
 
 import msgspec
 
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 from turncheck.report.model import SCHEMA, Report
 from turncheck.report.schemas import document_schema
+
+BASELINE_NAME: Final = "baseline.json"
+"""What the baseline's report is called beside the report that was compared with it."""
 
 MAX_BYTES: Final = 256 * 1024 * 1024
 """No report is read beyond this size."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.report.conversations import Misunderstanding, NearSentence, StoryParse
 from turncheck.report.part import Part
 from turncheck.report.understanding import ExpectedParse

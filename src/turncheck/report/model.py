@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from turncheck.finding import Finding
-from turncheck.location import Location
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
 from turncheck.report.conversations import (
     Alternative,
     Batch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.report.part import Part
 
 

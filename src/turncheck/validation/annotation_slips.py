@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.finding import Finding
-    from turncheck.location import Location
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
     from turncheck.project.model import Domain, EntityAnnotation, Example, Story
     from turncheck.validation.facts import Facts
 

@@ -18,7 +18,7 @@ from turncheck.validation.registry import CHECKS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.project.model import Project
     from turncheck.validation.facts import Facts
 

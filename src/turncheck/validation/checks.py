@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypedDict, Unpack
 
-from turncheck.finding import Severity
+from turncheck.messages.finding import Severity
 
 Fails = Literal["always", "on-warnings", "never"]
 """Whether a finding makes ``data validate`` end with 1: always, with ``--fail-on-warnings``, or never."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.suggestions import suggestion
+from turncheck.messages.suggestions import suggestion
 from turncheck.validation.components import COMPONENTS, NEEDS, POLICIES, RECIPES, is_custom, short_name
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
@@ -12,7 +12,7 @@ from turncheck.validation.places import Places
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.validation.facts import Facts
 
 _MANDATORY = ("language", "assistant_id")

@@ -12,8 +12,8 @@ from turncheck.dialogue.events import ActionExecuted
 from turncheck.dialogue.rule_learning import conflicts_of
 from turncheck.dialogue.rules import RuleSettings
 from turncheck.dialogue.story_steps import GENERATED_PREFIX, STORY_START
-from turncheck.errors import TrainingRefusedError
-from turncheck.location import Location
+from turncheck.messages.errors import TrainingRefusedError
+from turncheck.messages.location import Location
 from turncheck.project.model import CheckpointStep
 from turncheck.validation.components import short_name
 from turncheck.validation.findings import found
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.states import State
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.validation.facts import Facts
 
 

@@ -18,7 +18,7 @@ from turncheck.validation.findings import found
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.project.model import Step, Story
     from turncheck.validation.facts import Facts
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.defaults import DEFAULT_ACTIONS, SLOT_SESSION_METADATA
+from turncheck.messages.suggestions import suggestion
 from turncheck.project.python_code import defines_class
-from turncheck.project.unquoted import rasas_reading
-from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
-from turncheck.suggestions import suggestion
 from turncheck.validation.findings import found
+from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
+from turncheck.yaml_tree.unquoted import rasas_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from turncheck.finding import Finding
-    from turncheck.location import Location
-    from turncheck.project.yaml_positions import YamlNode
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
+    from turncheck.yaml_tree.tree import YamlNode
 
 MAPPING_KEYS = {
     "from_entity": ("entity",),

@@ -20,7 +20,7 @@ from turncheck.validation.stages import rasa_checks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.project.model import Project
     from turncheck.validation.facts import Facts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from turncheck.plurals import count as counted
+from turncheck.messages.plurals import count as counted
 from turncheck.project.whitespace_words import whitespace_words, word_borders
 from turncheck.validation.components import is_custom, short_name
 from turncheck.validation.findings import found
@@ -16,7 +16,7 @@ from turncheck.validation.words import normalised, shown, splits_word, word_span
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.project.model import EntityAnnotation, Example, Project
     from turncheck.validation.facts import Facts
 

@@ -30,9 +30,9 @@ from turncheck.validation.training_dialogues import Dialogues
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from turncheck.location import Location
-    from turncheck.project.files import ProjectFile
+    from turncheck.messages.location import Location
     from turncheck.project.model import Domain, Project, Step, Story
+    from turncheck.project.project_file import ProjectFile
     from turncheck.validation.checks import Part
 
 UTTER = "utter_"

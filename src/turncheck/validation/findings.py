@@ -3,8 +3,8 @@
 from collections.abc import Hashable, Iterable
 from typing import Protocol, TypeVar
 
-from turncheck.finding import Finding
-from turncheck.location import Location
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
 from turncheck.validation.registry import CHECKS
 
 

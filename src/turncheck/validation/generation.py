@@ -9,7 +9,7 @@ from turncheck.validation.findings import found
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.validation.facts import Facts
 
 

@@ -14,7 +14,7 @@ from turncheck.validation.registry import CHECKS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.project.model import Project
 
 

@@ -14,8 +14,8 @@ from turncheck.validation.words import plain_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.finding import Finding
-    from turncheck.location import Location
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
     from turncheck.project.model import Component, NluData, Story
     from turncheck.validation.facts import Facts
     from turncheck.validation.project_tests import ProjectTests

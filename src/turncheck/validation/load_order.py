@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
-from turncheck.finding import Finding
+from turncheck.messages.finding import Finding
 from turncheck.project.model import Domain
 from turncheck.validation import schemas
 from turncheck.validation.checks import Step
@@ -20,8 +20,8 @@ from turncheck.validation.schema_rules import faults_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.project.files import ProjectFile
     from turncheck.project.model import Project
+    from turncheck.project.project_file import ProjectFile
 
 HIDDEN: Final = "hidden-by-load-error"
 

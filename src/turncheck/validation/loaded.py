@@ -11,7 +11,7 @@ from turncheck.validation.incomplete import standing
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.validation.facts import Facts
 
 

@@ -7,28 +7,28 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from turncheck.location import Location
-from turncheck.project.files import DOMAIN_KEYS
+from turncheck.messages.location import Location
+from turncheck.messages.suggestions import suggestion
 from turncheck.project.model import CheckpointStep
+from turncheck.project.project_file import DOMAIN_KEYS
 from turncheck.project.versions import SUPPORTED, parse_version
-from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
-from turncheck.suggestions import suggestion
 from turncheck.validation import schemas
 from turncheck.validation.domain_loading import check_domain_file
 from turncheck.validation.facts import read_data_files
 from turncheck.validation.findings import found
 from turncheck.validation.schema_rules import faults_of
 from turncheck.validation.unquoted import check_unreadable_values
+from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from turncheck.finding import Finding
-    from turncheck.project.files import ProjectFile
+    from turncheck.messages.finding import Finding
     from turncheck.project.model import Project, Synonym
-    from turncheck.project.yaml_positions import YamlNode
+    from turncheck.project.project_file import ProjectFile
     from turncheck.validation.facts import Facts
     from turncheck.validation.schema_rules import Fault
+    from turncheck.yaml_tree.tree import YamlNode
 
 _BEFORE_RELEASE: Final = re.compile(r"(?:a|b|c|rc|alpha|beta|pre|preview|dev)[-_.]?\d*['\"]*\s*$", re.IGNORECASE)
 _IMPORTERS: Final = frozenset({"RasaFileImporter", "MultiProjectImporter"})

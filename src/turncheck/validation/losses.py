@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.finding import Finding
-from turncheck.location import Location
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
 from turncheck.validation.loading import lost_by_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
-    from turncheck.project.files import ProjectFile
     from turncheck.project.model import Project
+    from turncheck.project.project_file import ProjectFile
 
 PARTS: Final[Mapping[str, str]] = {
     "domain": "the domain",

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.yaml_positions import YamlMapping, YamlSequence
-from turncheck.suggestions import suggestion
+from turncheck.messages.suggestions import suggestion
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
+from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.project.model import MappingCondition, Slot, SlotMapping
     from turncheck.validation.facts import Facts
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
 from turncheck.validation.facts import UTTER, read_data_files
 from turncheck.validation.findings import found
 from turncheck.validation.loading import is_domain_file
+from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from turncheck.finding import Finding
-    from turncheck.location import Location
-    from turncheck.project.files import ProjectFile
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
     from turncheck.project.model import Project
+    from turncheck.project.project_file import ProjectFile
     from turncheck.validation.facts import Facts
 
     Names = Mapping[str, Mapping[str, Location]]

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from turncheck.errors import EXIT_FAILED, EXIT_OK
-from turncheck.finding import SEVERITIES, Finding, Severity
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK
+from turncheck.messages.finding import SEVERITIES, Finding, Severity
 from turncheck.validation.drop_in import RasasView, rasas_view
 from turncheck.validation.facts import gather
 from turncheck.validation.load_order import as_hidden

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from turncheck.location import Location
-from turncheck.project.annotations import AnnotationError, WrittenSentence, parse_annotations
-from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
+from turncheck.messages.location import Location
+from turncheck.project.formats.annotations import AnnotationError, WrittenSentence, parse_annotations
+from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.project.model import Example, Project
-    from turncheck.project.yaml_positions import YamlNode
+    from turncheck.yaml_tree.tree import YamlNode
 
 
 class Places:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.project.e2e_model import E2ECase
+    from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Example, Story
 
 

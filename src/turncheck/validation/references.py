@@ -6,21 +6,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
 from turncheck.dialogue.defaults import DEFAULT_INTENTS
+from turncheck.messages.suggestions import suggestion
 from turncheck.project.model import OrStep, UserStep
-from turncheck.project.yaml_positions import YamlScalar, YamlSequence
-from turncheck.suggestions import suggestion
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found, gathered, places_of
 from turncheck.validation.places import Places
+from turncheck.yaml_tree.tree import YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.finding import Finding
-    from turncheck.location import Location
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
     from turncheck.project.model import Story
-    from turncheck.project.yaml_positions import YamlNode
     from turncheck.validation.facts import Facts
+    from turncheck.yaml_tree.tree import YamlNode
 
 
 def check_domain(facts: Facts) -> Iterator[Finding]:

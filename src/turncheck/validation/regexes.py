@@ -17,8 +17,8 @@ from turncheck.validation.words import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from turncheck.finding import Finding
-    from turncheck.location import Location
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
     from turncheck.project.model import Config
     from turncheck.validation.facts import Facts
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from turncheck.errors import UserError
-from turncheck.finding import MANUAL_AT
-from turncheck.suggestions import nearest
+from turncheck.messages.errors import UserError
+from turncheck.messages.finding import MANUAL_AT
+from turncheck.messages.suggestions import nearest
 from turncheck.validation.catalogue_cases import CASE_CHECKS
 from turncheck.validation.catalogue_names import NAME_CHECKS
 from turncheck.validation.catalogue_rasa import RASA_CHECKS

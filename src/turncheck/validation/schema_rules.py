@@ -10,13 +10,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from turncheck.project.unquoted import rasas_reading
-from turncheck.project.yaml_positions import YamlMapping, YamlNode, YamlScalar, YamlSequence
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
+from turncheck.yaml_tree.unquoted import rasas_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
 
 _MOST_FAULTS: Final = 200
 

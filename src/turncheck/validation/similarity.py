@@ -16,7 +16,7 @@ from turncheck.validation.words import normalised, plain_words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.project.model import Example
     from turncheck.validation.facts import Facts
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.project.model import SessionConfig
 from turncheck.validation import configuration as config
 from turncheck.validation import conflicts, dialogues, examples, leakage, loading, references, similarity
@@ -16,14 +16,14 @@ from turncheck.validation.annotation_slips import check_annotation_slips
 from turncheck.validation.findings import found
 from turncheck.validation.generation import check_generation
 from turncheck.validation.incomplete import standing
-from turncheck.validation.test_names import check_test_names
+from turncheck.validation.names_in_tests import check_test_names
 from turncheck.validation.undefined import check_buttons, check_undefined
 from turncheck.validation.unused import check_definitions, check_unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.validation.facts import Facts
 
 Find = Callable[["Facts"], Iterable["Finding"]]

@@ -11,15 +11,15 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from turncheck.location import Location
-from turncheck.project.yaml_positions import YamlMapping, YamlScalar, YamlSequence
+from turncheck.messages.location import Location
 from turncheck.validation.registry import CHECKS
+from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.project.yaml_positions import YamlDocument, YamlNode
-    from turncheck.project.yaml_source import YamlSource
+    from turncheck.yaml_tree.source import YamlSource
+    from turncheck.yaml_tree.tree import YamlDocument, YamlNode
 
 _MARK: Final = re.compile(r"turncheck\s*:", re.IGNORECASE)
 _HASH: Final = re.compile(r"(?:^|(?<=\s))#")

@@ -14,10 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from turncheck.finding import Finding
+from turncheck.messages.finding import Finding
+from turncheck.messages.suggestions import suggestion
 from turncheck.project.folder import ProjectFolder
-from turncheck.project.yaml_positions import parse_yaml
-from turncheck.suggestions import suggestion
 from turncheck.validation.findings import found
 from turncheck.validation.incomplete import missing_parts
 from turncheck.validation.load_order import HIDDEN
@@ -29,17 +28,18 @@ from turncheck.validation.suppression_comments import (
     comments_of_markdown,
     may_have_comments,
 )
+from turncheck.yaml_tree.tree import parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from turncheck.finding import Severity
-    from turncheck.location import Location
+    from turncheck.messages.finding import Severity
+    from turncheck.messages.location import Location
     from turncheck.project.model import Project
-    from turncheck.project.yaml_positions import YamlDocument
     from turncheck.validation.pipeline import Validated
     from turncheck.validation.project_tests import ProjectTests
+    from turncheck.yaml_tree.tree import YamlDocument
 
 _EVERYWHERE: Final = 0
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.training import Trackers, training_trackers
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from turncheck.project.model import Project

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.defaults import DEFAULT_SLOTS
-from turncheck.suggestions import suggestion
+from turncheck.messages.suggestions import suggestion
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found, gathered, places_of
 from turncheck.validation.mappings import check_mappings
@@ -16,8 +16,8 @@ from turncheck.validation.places import Places
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from turncheck.finding import Finding
-    from turncheck.location import Location
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
     from turncheck.project.model import EntityAnnotation, StoryEntity
     from turncheck.validation.facts import Facts
 

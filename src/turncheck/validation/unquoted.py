@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.project.unquoted import unreadable_values
 from turncheck.validation.findings import found
+from turncheck.yaml_tree.unquoted import unreadable_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.finding import Finding
-    from turncheck.project.yaml_positions import YamlNode
+    from turncheck.messages.finding import Finding
+    from turncheck.yaml_tree.tree import YamlNode
 
 
 def check_unreadable_values(root: YamlNode) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from turncheck.validation.undefined import filled_payload
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.finding import Finding
+    from turncheck.messages.finding import Finding
     from turncheck.project.model import Action, Config, Slot
     from turncheck.validation.facts import Facts
 

@@ -24,22 +24,21 @@ from turncheck.dialogue.events import (
     UserUttered,
 )
 from turncheck.dialogue.tracker import Tracker
+from turncheck.engines.action_server.server import CallFailedError
 from turncheck.engines.base import Turn
+from turncheck.engines.decision import Decision
 from turncheck.engines.embedded.actions.base import ActionContext, ActionError, ActionRejectedError
 from turncheck.engines.embedded.actions.custom import CustomActions
 from turncheck.engines.embedded.actions.messages import render
 from turncheck.engines.embedded.actions.registry import finder
 from turncheck.engines.embedded.actions.responses import Responses
-from turncheck.engines.embedded.actions.server import CallFailedError
 from turncheck.engines.embedded.messages import parse_message
-from turncheck.engines.embedded.policies.decision import Decision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.engines.base import NluEngine
-    from turncheck.engines.embedded.actions.server import ActionServer
+    from turncheck.engines.base import ActionServer, NluEngine
     from turncheck.report.model import Substitution
 
 ACTION_LIMIT: Final = 10

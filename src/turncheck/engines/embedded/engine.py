@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
-    from turncheck.engines.base import NluEngine
-    from turncheck.engines.embedded.actions.server import ActionServer
+    from turncheck.engines.base import ActionServer, NluEngine
     from turncheck.report.model import EngineInfo
 
 NO_NLU = "the model was trained without NLU data"

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
-from turncheck.errors import UserError
-from turncheck.temporary import whole_file
+from turncheck.messages.errors import UserError
+from turncheck.process.temporary import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

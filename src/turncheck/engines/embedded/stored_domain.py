@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from turncheck.location import Location
+from turncheck.messages.location import Location
 from turncheck.project.model import (
     Action,
     Component,

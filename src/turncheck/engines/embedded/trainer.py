@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from turncheck import __version__
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.embedded.actions.server import ActionServer, NoActionServer
+from turncheck.engines.action_server.server import NoActionServer
 from turncheck.engines.embedded.conversation import Assistant
 from turncheck.engines.embedded.engine import EmbeddedEngine
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
-    from turncheck.engines.base import NluEngine
+    from turncheck.engines.base import ActionServer, NluEngine
     from turncheck.project.model import Project
 
 NLG_NOTE = "The endpoint 'nlg' is not called: the domain's responses are used."

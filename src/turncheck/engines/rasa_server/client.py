@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Parse
     from turncheck.engines.rasa_server.answers import Prediction, Served, TrackerState
-    from turncheck.errors import UserError
+    from turncheck.messages.errors import UserError
     from turncheck.web.timed import Deadline
 
 Read = TypeVar("Read")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.events import UserUttered
 from turncheck.engines.at_once import ask_all
-from turncheck.engines.embedded.policies.decision import Decision
+from turncheck.engines.decision import Decision
 from turncheck.engines.rasa_server.client import ServerError
 from turncheck.report.model import EngineInfo
 

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Final
 import yaml
 
 from turncheck.engines.base import EngineError
-from turncheck.engines.child_process import running_child, split_command
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
-from turncheck.errors import UserError
-from turncheck.project.nlu_writer import write_nlu_yaml, write_responses_yaml
-from turncheck.temporary import temporary_folder
+from turncheck.messages.errors import UserError
+from turncheck.process.child_process import running_child, split_command
+from turncheck.process.temporary import temporary_folder
+from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from turncheck.engines.child_process import Child
+    from turncheck.process.child_process import Child
     from turncheck.project.model import Project
 
 START_SECONDS: Final = 300.0

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from turncheck.dialogue.event_reading import ShapeError
+from turncheck.engines.action_server.server import CallFailedError, Reply, read_reply
 from turncheck.engines.base import CustomAction
 from turncheck.engines.embedded.actions.answer import read_answer
 from turncheck.engines.embedded.actions.base import ActionRejectedError
 from turncheck.engines.embedded.actions.custom import stubbed, unsaid
-from turncheck.engines.embedded.actions.server import CallFailedError, Reply, read_reply
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from turncheck.engines.embedded.actions.server import HttpActionServer
+    from turncheck.engines.action_server.server import HttpActionServer
 
 _JSON: Final = "application/json"
 _OF_THE_CONNECTION: Final = {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}

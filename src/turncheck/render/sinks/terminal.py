@@ -8,7 +8,7 @@ from turncheck.render.sinks.plain import one_line, with_blanks
 from turncheck.render.sinks.workflow_command import log_line
 
 if TYPE_CHECKING:
-    from turncheck.location import Location
+    from turncheck.messages.location import Location
 
 _LONGEST_PLACE: Final = 400
 

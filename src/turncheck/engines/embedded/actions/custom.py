@@ -6,22 +6,21 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.event_reading import ShapeError
+from turncheck.engines.action_server.server import CallFailedError
 from turncheck.engines.base import CustomAction
 from turncheck.engines.embedded.actions.answer import check_message, read_answer
 from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
 from turncheck.engines.embedded.actions.messages import bot_event
 from turncheck.engines.embedded.actions.request import action_call
-from turncheck.engines.embedded.actions.server import CallFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     from turncheck.dialogue.events import BotUttered, Event
     from turncheck.dialogue.tracker import Tracker
-    from turncheck.engines.base import ActionOutcome
+    from turncheck.engines.base import ActionOutcome, ActionServer
     from turncheck.engines.embedded.actions.answer import Answer, Said
     from turncheck.engines.embedded.actions.base import ActionContext, Speech
-    from turncheck.engines.embedded.actions.server import ActionServer
 
 Json = dict[str, Any]
 

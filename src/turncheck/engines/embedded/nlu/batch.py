@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import PredictedEntity, SelectedResponse
     from turncheck.engines.embedded.model_archive import MemberWriter
-    from turncheck.engines.embedded.nlu.duckling import DucklingAccess
+    from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
     from turncheck.engines.embedded.nlu.linear import LabelSplit
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.project.model import Example, Project

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.errors import UserError
-from turncheck.suggestions import nearest
+from turncheck.messages.errors import UserError
+from turncheck.messages.suggestions import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

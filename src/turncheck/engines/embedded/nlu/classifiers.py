@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from turncheck.engines.base import PredictedIntent
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from turncheck.engines.base import PredictedEntity, PredictedIntent
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,7 +11,7 @@ import numpy as np
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import rank, softmax
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlencode
 
 from turncheck.engines.base import PredictedEntity
-from turncheck.errors import UserError
+from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
+from turncheck.messages.errors import UserError
 from turncheck.web.addresses import is_http, is_loopback, origin_of
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     import requests
 
@@ -23,22 +24,6 @@ if TYPE_CHECKING:
 
 _ANSWER_LIMIT: Final = 16 * 1024 * 1024
 EXTRACTOR: Final = "DucklingEntityExtractor"
-
-REFERENCE_TIME: Final = 1_735_732_800_000
-"""2025-01-01 12:00 UTC in milliseconds: "tomorrow" must mean the same in every run that is compared."""
-
-
-@dataclass(frozen=True, slots=True)
-class DucklingAccess:
-    """Where the server is, if not where the pipeline says, and which hosts the pipeline may name.
-
-    ``allowed_hosts``: loopback and these, ``None``: any. ``reference_time`` is in milliseconds since 1970.
-    """
-
-    url: str | None = None
-    allowed_hosts: Collection[str] | None = None
-    reference_time: int = REFERENCE_TIME
-    network: Network = field(default=Network(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

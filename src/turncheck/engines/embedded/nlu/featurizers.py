@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from turncheck.engines.embedded.nlu.patterns import NamedPattern, collect_patterns
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from turncheck.engines.embedded.nlu.catalogue import is_custom, known_component,
 from turncheck.engines.embedded.nlu.featurizers import check_lexical_features
 from turncheck.engines.embedded.nlu.sentence_vectors import MODEL
 from turncheck.engines.embedded.nlu.spacy_model import installed as spacy_installed
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 from turncheck.project.model import Component
 from turncheck.report.model import Substitution
 

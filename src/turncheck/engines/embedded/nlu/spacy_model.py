@@ -16,7 +16,7 @@ import numpy as np
 from turncheck.engines.base import PredictedEntity
 from turncheck.engines.embedded.nlu.batch import Tokens
 from turncheck.engines.embedded.nlu.tokenizers import split_further
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

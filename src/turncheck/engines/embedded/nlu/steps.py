@@ -18,7 +18,7 @@ from turncheck.engines.embedded.nlu.featurizers import CountVectorsFeaturizer, R
 from turncheck.engines.embedded.nlu.response_selector import ResponseSelectorStandIn
 from turncheck.engines.embedded.nlu.rule_extractors import EntitySynonymMapper, RegexEntityExtractor
 from turncheck.engines.embedded.nlu.spacy_model import SpacyEntityExtractor, SpacyFeaturizer
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from turncheck.engines.embedded.nlu.spacy_model import SpacyModel, SpacyTokenizer
 from turncheck.engines.embedded.nlu.tokenizers import JiebaTokenizer, WhitespaceTokenizer
-from turncheck.errors import UserError
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

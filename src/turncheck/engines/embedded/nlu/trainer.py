@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from turncheck import __version__
 from turncheck.engines.embedded.nlu.batch import Batch, Training
-from turncheck.engines.embedded.nlu.duckling import DucklingAccess
+from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.linear import LabelSplit
 from turncheck.engines.embedded.nlu.neighbours import TrainingSentences

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.dialogue.defaults import ACTION_LISTEN
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, UserFeaturization
 from turncheck.dialogue.policy_states import RuleOnly
-from turncheck.engines.embedded.policies.decision import Decision
+from turncheck.engines.decision import Decision
 from turncheck.engines.embedded.policies.rule import RulePolicy
 
 if TYPE_CHECKING:

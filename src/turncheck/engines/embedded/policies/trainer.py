@@ -16,7 +16,7 @@ from turncheck.engines.embedded.policies.memoization import (
     MemoizationSettings,
 )
 from turncheck.engines.embedded.policies.rule import RulePolicy
-from turncheck.errors import TrainingRefusedError
+from turncheck.messages.errors import TrainingRefusedError
 from turncheck.project.model import NOWHERE, Component
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def train_ensemble(
 ) -> Ensemble:
     """Train the project's policies on its stories and rules.
 
-    Raises :class:`~turncheck.errors.TrainingRefusedError` where Rasa refuses to train, also
+    Raises :class:`~turncheck.messages.errors.TrainingRefusedError` where Rasa refuses to train, also
     if no policy is left to decide anything.
     """
     domain = DialogueDomain.of(project) if domain is None else domain

@@ -1,0 +1,1 @@
+"""CI hosts, and git."""

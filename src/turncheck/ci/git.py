@@ -1,0 +1,131 @@
+"""The git checkout a project lies in: its commits, and another commit's files in a folder of their own.
+
+git is asked as a program. In a container the checkout belongs to another user, which git refuses to touch unless told
+otherwise (``safe.directory``); hooks and other programs that the repository's configuration names are not run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.process.temporary import temporary_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TIMEOUT: Final = 120
+_OPTIONS: Final = (
+    *("-c", "safe.directory=*"),
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "protocol.allow=never"),
+    *("-c", "core.splitIndex=false"),
+    *("-c", "submodule.recurse=false"),
+)
+_DEFAULT_BRANCHES: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+
+
+class GitError(Exception):
+    """git could not answer; the message is its own last line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A working tree. ``top`` is its folder."""
+
+    top: Path
+
+    def commit(self, name: str = "HEAD") -> str | None:
+        """Return the commit that a name stands for, ``None`` where it is unknown here (a shallow clone, say)."""
+        return self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+
+    def parents(self, commit: str) -> tuple[str, ...]:
+        """Return the parents of a commit, as the commit itself names them: also those cut off by a shallow clone."""
+        text = self._ask("cat-file", "commit", commit) or ""
+        head = text.partition("\n\n")[0].splitlines()
+        return tuple(line.removeprefix("parent ") for line in head if line.startswith("parent "))
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """Return the best common ancestor of two commits that is known here."""
+        return self._ask("merge-base", one, other)
+
+    def default_branch(self) -> str | None:
+        """Return the name under which the default branch is known here."""
+        return next((name for name in _DEFAULT_BRANCHES if self.commit(name)), None)
+
+    def is_shallow(self) -> bool:
+        """Whether history is cut off, as with a ``fetch-depth: 1``."""
+        return self._ask("rev-parse", "--is-shallow-repository") == "true"
+
+    def is_changed(self, folder: Path, *, without: Path | None = None) -> bool:
+        """Whether files below ``folder`` differ from the last commit (files git ignores aside, and a folder)."""
+        places = [str(folder.resolve())]
+        if without is not None and Path(os.path.realpath(without)).is_relative_to(self.top.resolve()):
+            places.append(f":(exclude){os.path.realpath(without)}")
+        return bool(self._ask("status", "--porcelain", "--untracked-files=all", "--", *places))
+
+    @contextmanager
+    def files_of(self, commit: str) -> Iterator[Path]:
+        """Write another commit's files into a temporary folder, and remove it afterwards.
+
+        The repository itself is only read: the index that git needs for it lies in that folder, too.
+
+        Raises:
+            GitError: the commit is not here, or cannot be checked out.
+        """
+        with temporary_folder("base") as holder:
+            folder = holder / "tree"
+            folder.mkdir()
+            self._run(f"--work-tree={folder}", "read-tree", "-u", "--reset", commit, index=holder / "index")
+            yield folder
+
+    def _ask(self, *arguments: str) -> str | None:
+        """Return git's answer, or ``None`` where it has none."""
+        try:
+            return self._run(*arguments) or None
+        except GitError:
+            return None
+
+    def _run(self, *arguments: str, index: Path | None = None) -> str:
+        try:
+            done = subprocess.run(  # noqa: S603 - our own words and commit names, no shell
+                ["git", *_OPTIONS, *arguments],  # noqa: S607 - whichever git is first on the path
+                cwd=self.top,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_TIMEOUT,
+                check=False,
+                env=_environment() | ({} if index is None else {"GIT_INDEX_FILE": str(index)}),
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:  # a name from elsewhere with a null byte, say
+            raise GitError(f"git cannot be run: {error}") from None
+        if done.returncode:
+            lines = done.stderr.strip().splitlines()
+            raise GitError(lines[-1] if lines else f"git ended with {done.returncode}")
+        return done.stdout.strip()
+
+
+def find_checkout(folder: Path) -> Checkout | None:
+    """Return the checkout that ``folder`` lies in, found by its ``.git``; no program is run."""
+    folder = folder.resolve()
+    for candidate in (folder, *folder.parents):
+        if (candidate / ".git").exists():
+            return Checkout(candidate)
+    return None
+
+
+def _environment() -> dict[str, str]:
+    """What git needs to run, and nothing that another process put there for its own git."""
+    kept = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
+    return {
+        **{name: os.environ[name] for name in kept if name in os.environ},
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_LFS_SKIP_SMUDGE": "1",
+    }

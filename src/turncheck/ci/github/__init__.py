@@ -1,0 +1,1 @@
+"""GitHub: what a job there is told, and how it is told what was found."""

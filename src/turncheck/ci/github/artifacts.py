@@ -1,0 +1,179 @@
+"""Reports from artifacts of other runs: data of strangers, read under limits, never unpacked to a disk.
+
+Only entries named ``report.json`` (and the baseline beside it) are read, in memory; an archive that plays tricks (names
+that lead out, links, contents larger than they say) is refused whole.
+"""
+
+from __future__ import annotations
+
+import stat
+import tempfile
+import zipfile
+import zlib
+from dataclasses import dataclass
+from io import SEEK_END
+from pathlib import PurePosixPath
+from typing import IO, TYPE_CHECKING, Final
+
+from turncheck.ci.github.answers import Artifact
+from turncheck.ci.github.errors import TooLargeError
+from turncheck.messages.errors import UserError
+from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.ci.github.client import GitHubClient
+    from turncheck.report.model import Report
+
+NEEDS: Final = "actions: read"
+REPORT_NAME: Final = "report.json"
+PLOTS_SUFFIX: Final = "-plots"
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""Of an archive as it is sent."""
+MOST_ENTRIES: Final = 20_000
+MOST_REPORTS: Final = 50
+_DIRECTORY_BYTES: Final = 8 * 1024 * 1024
+_END: Final = b"PK\x05\x06"
+_END_64: Final = b"PK\x06\x07"
+_END_BYTES: Final = 22
+_LONGEST_END: Final = _END_BYTES + 0xFFFF
+_METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_CHUNK: Final = 1024 * 1024
+_IN_MEMORY: Final = 32 * 1024 * 1024
+
+
+class BadArchiveError(UserError):
+    """The archive is none, or plays tricks."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReport:
+    """A report out of an artifact, and the baseline that lay beside it, or why that cannot be used."""
+
+    report: Report
+    baseline: Report | None = None
+    baseline_fault: str = ""
+
+
+def artifacts_of_run(client: GitHubClient, repository: str, run_id: int | str) -> list[Artifact]:
+    """List the artifacts of a run, newest first.
+
+    Raises:
+        GitHubError: they cannot be listed.
+    """
+    path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
+    return sorted(client.pages(path, Artifact, key="artifacts", needs=NEEDS), key=lambda one: -one.id)
+
+
+def is_ours(name: str, wanted: str) -> bool:
+    """Whether an artifact's name is the wished one, or one that begins with it because that was taken."""
+    return (name == wanted or name.startswith(f"{wanted}-")) and not name.endswith(PLOTS_SUFFIX)
+
+
+def read_artifact(client: GitHubClient, repository: str, artifact: Artifact) -> list[StoredReport]:
+    """Download an artifact and return the reports in it.
+
+    Raises:
+        NotFoundError: it has expired.
+        BadArchiveError: it is no archive, plays tricks, or holds a report that is none.
+        GitHubError: it cannot be had.
+    """
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
+        path = f"/repos/{repository}/actions/artifacts/{artifact.id}/zip"
+        try:
+            client.download(path, file, MOST_BYTES, needs=NEEDS)  # type: ignore[arg-type]  # it has what is needed
+        except TooLargeError as error:
+            raise BadArchiveError(error.what) from None
+        file.seek(0)
+        return list(read_reports(file))
+
+
+def read_reports(file: IO[bytes]) -> Iterator[StoredReport]:
+    """Read every report in a zip file.
+
+    Raises:
+        BadArchiveError: as :func:`read_artifact`.
+    """
+    try:
+        _check_end(file)
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            _check(entries)
+            by_name = {entry.filename: entry for entry in entries}
+            found = [entry for entry in entries if PurePosixPath(entry.filename).name == REPORT_NAME]
+            if len(found) > MOST_REPORTS:
+                raise BadArchiveError(f"it holds more than {MOST_REPORTS} reports")
+            budget = _Budget()
+            for entry in found:
+                beside = by_name.get(str(PurePosixPath(entry.filename).with_name(BASELINE_NAME)))
+                report = _decode(_unpacked(archive, entry, budget))
+                yield _with_baseline(report, _unpacked(archive, beside, budget) if beside else None)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        raise BadArchiveError(f"it is no zip file that could be read ({type(error).__name__})") from None
+
+
+def _check_end(file: IO[bytes]) -> None:
+    """Refuse a directory of millions of entries before it is read: the end record says how long it is."""
+    size = file.seek(0, SEEK_END)
+    file.seek(max(0, size - _LONGEST_END))
+    tail = file.read()
+    at = tail.rfind(_END)
+    if at < 0 or len(tail) - at < _END_BYTES:
+        raise BadArchiveError("it is no zip file")
+    if _END_64 in tail[max(0, at - 20) : at]:
+        raise BadArchiveError("it is a zip file of a kind for more than four gigabytes")
+    if int.from_bytes(tail[at + 12 : at + 16], "little") > _DIRECTORY_BYTES:
+        raise BadArchiveError(f"it holds more than {MOST_ENTRIES} files")
+    file.seek(0)
+
+
+def _check(entries: list[zipfile.ZipInfo]) -> None:
+    if len(entries) > MOST_ENTRIES:
+        raise BadArchiveError(f"it holds more than {MOST_ENTRIES} files")
+    names = set()
+    for entry in entries:
+        path = PurePosixPath(entry.filename)
+        if path.is_absolute() or ".." in path.parts or "\\" in entry.filename or ":" in entry.filename:
+            raise BadArchiveError("it holds a name that leads out of it")
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            raise BadArchiveError("it holds a link")
+        if entry.filename in names:
+            raise BadArchiveError("it holds a name twice")
+        names.add(entry.filename)
+
+
+@dataclass(slots=True)
+class _Budget:
+    """Bytes that may still be unpacked, all reports together."""
+
+    left: int = 2 * MAX_BYTES
+
+
+def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: _Budget) -> bytes:
+    """Read one entry, whatever size it claims to have."""
+    if entry.compress_type not in _METHODS or entry.flag_bits & 0x1:
+        raise BadArchiveError("it is packed in a way that is not read (encrypted, or an unusual method)")
+    content = bytearray()
+    with archive.open(entry) as packed:
+        while chunk := packed.read(_CHUNK):
+            content += chunk
+            budget.left -= len(chunk)
+            if len(content) > MAX_BYTES or budget.left < 0:
+                raise BadArchiveError(f"a report in it is larger than {MAX_BYTES // 2**20} MiB")
+    return bytes(content)
+
+
+def _with_baseline(report: Report, content: bytes | None) -> StoredReport:
+    """A report is none the worse for a baseline beside it that cannot be read."""
+    try:
+        return StoredReport(report, None if content is None else decode(content, name="the baseline beside it"))
+    except UserError as error:
+        return StoredReport(report, None, error.what)
+
+
+def _decode(content: bytes) -> Report:
+    try:
+        return decode(content, name="the report in it")
+    except UserError as error:
+        raise BadArchiveError(error.what) from None

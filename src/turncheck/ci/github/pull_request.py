@@ -1,0 +1,105 @@
+"""Which pull request a run speaks on: from the event where it has one, else asked of the API; never from a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from turncheck.ci.github.answers import Pull
+from turncheck.ci.github.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from turncheck.ci.github.answers import WorkflowRun
+    from turncheck.ci.github.client import GitHubClient
+    from turncheck.ci.github.context import GitHubContext
+
+NEEDS: Final = "pull-requests: read"
+_DEPENDABOT: Final = "dependabot[bot]"
+_MOST_PULLS: Final = 10
+_BY_BRANCH: Final = frozenset({"push", "workflow_dispatch"})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The pull request to speak on. ``reads_only`` says why its runs cannot write, where they cannot."""
+
+    number: int
+    head_sha: str
+    base_ref: str
+    reads_only: str = ""
+
+
+def find_target(context: GitHubContext, client: GitHubClient | None) -> Target | str:
+    """Return the pull request of this run, or the reason why there is none to speak on.
+
+    Raises:
+        GitHubError: GitHub had to be asked and could not.
+    """
+    pull = context.pull_request
+    reads_only = "Dependabot" if context.actor == _DEPENDABOT else ""
+    if pull is not None:
+        return Target(pull.number, pull.head_sha, pull.base_ref, "a fork" if pull.fork else reads_only)
+    if context.event_name == "merge_group":
+        return "a merge queue reads the exit status, its runs do not comment"
+    branch = context.ref.removeprefix("refs/heads/")
+    if context.event_name not in _BY_BRANCH or branch == context.ref:
+        return f"the event '{context.event_name}' belongs to no pull request"
+    if client is None:
+        return "without a token it is not known which pull request this is"
+    owner = context.repository.partition("/")[0]
+    found = _open_pulls(client, context.repository, owner, branch)
+    if not found:
+        return f"the branch '{branch}' has no open pull request"
+    return replace(_target(found[0]), reads_only=reads_only)
+
+
+def target_of_run(client: GitHubClient, repository: str, run: WorkflowRun) -> Target | str:
+    """Return the pull request that a workflow run was for, checked against the API; or why there is none.
+
+    Args:
+        client: asks the API.
+        repository: ``owner/name``, where the run was.
+        run: the run, as the API gives it.
+
+    Raises:
+        GitHubError: GitHub could not be asked.
+    """
+    if run.head_repository is None:
+        return "the repository that the change came from is gone"
+    numbers = [pull.number for pull in run.pull_requests or ()]
+    if not numbers:  # as it is for forks
+        listed = _open_pulls(client, repository, run.head_repository.owner, run.head_branch or "")
+        numbers = [pull.number for pull in listed]
+    moved_on = False
+    for number in numbers[:_MOST_PULLS]:
+        try:
+            pull = client.get(f"/repos/{repository}/pulls/{number}", Pull, needs=NEEDS)
+        except NotFoundError:
+            continue
+        from_there = pull.head.repo is not None and pull.head.repo.full_name == run.head_repository.full_name
+        if pull.state == "open" and from_there:
+            if pull.head.sha == run.head_sha:
+                return _target(pull)
+            moved_on = True
+    if moved_on:
+        return f"the pull request has moved on from commit {run.head_sha[:8]}"
+    return f"no open pull request has commit {run.head_sha[:8]} at its head"
+
+
+def target_of_number(client: GitHubClient, repository: str, number: int) -> Target:
+    """Return a pull request by its number.
+
+    Raises:
+        GitHubError: GitHub could not be asked, or has no such pull request.
+    """
+    return _target(client.get(f"/repos/{repository}/pulls/{number}", Pull, needs=NEEDS))
+
+
+def _open_pulls(client: GitHubClient, repository: str, owner: str, branch: str) -> list[Pull]:
+    listed = client.pages(f"/repos/{repository}/pulls", Pull, needs=NEEDS, state="open", head=f"{owner}:{branch}")
+    # GitHub ignores a filter that it does not understand, and lists all.
+    return [pull for pull in listed if pull.head.ref == branch]
+
+
+def _target(pull: Pull) -> Target:
+    return Target(pull.number, pull.head.sha, pull.base.ref)

@@ -1,0 +1,92 @@
+"""A commit's files from the API, for checkouts that do not have them: unpacked under limits, regular files alone."""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+import tempfile
+import zlib
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Final
+
+from turncheck.ci.github.errors import GitHubError
+from turncheck.process.temporary import temporary_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.ci.github.client import GitHubClient
+
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""Of the archive as it is sent."""
+MOST_UNPACKED: Final = 1024 * 1024 * 1024
+MOST_FILES: Final = 100_000
+_CHUNK: Final = 1024 * 1024
+_IN_MEMORY: Final = 32 * 1024 * 1024
+
+
+@contextmanager
+def files_by_api(client: GitHubClient, repository: str, commit: str) -> Iterator[Path]:
+    """Fetch a commit's files into a temporary folder, and remove it afterwards.
+
+    Raises:
+        GitHubError: they cannot be had, or are more than is taken.
+    """
+    with temporary_folder("base") as folder:
+        with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
+            path = f"/repos/{repository}/tarball/{commit}"
+            client.download(path, file, MOST_BYTES, needs="contents: read")  # type: ignore[arg-type]  # has what is needed
+            file.seek(0)
+            unpack(file, Path(folder))
+        yield Path(folder)
+
+
+def unpack(file: IO[bytes], folder: Path) -> None:
+    """Unpack a repository's archive, without the one folder that everything in it lies in.
+
+    Links and everything else that is no file are left out; names that lead out are an error.
+
+    Raises:
+        GitHubError: it is no archive, or holds more than is taken.
+    """
+    left = MOST_UNPACKED
+    try:
+        with _Bounded(fileobj=file, mode="rb") as unzipped, tarfile.open(fileobj=unzipped, mode="r|") as archive:
+            for number, member in enumerate(archive):
+                if number >= MOST_FILES:
+                    raise GitHubError(f"the archive of the base holds more than {MOST_FILES} files")
+                path = PurePosixPath(member.name)
+                if path.is_absolute() or ".." in path.parts:
+                    raise GitHubError("the archive of the base holds a name that leads out of it")
+                content = archive.extractfile(member) if member.isreg() else None
+                if content is None or len(path.parts) < 2:
+                    continue
+                left -= _write(content, folder.joinpath(*path.parts[1:]), left)
+    except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError) as error:
+        raise GitHubError(f"the archive of the base cannot be unpacked ({type(error).__name__})") from None
+
+
+class _Bounded(gzip.GzipFile):
+    """As much of a stream as is taken: headers count as well, which :mod:`tarfile` reads whole into memory."""
+
+    _read = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        chunk = super().read(size)
+        self._read += len(chunk)
+        if self._read > MOST_UNPACKED:
+            raise GitHubError(f"the archive of the base is larger than {MOST_UNPACKED // 2**20} MiB")
+        return chunk
+
+
+def _write(content: IO[bytes], path: Path, limit: int) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    size = 0
+    with path.open("wb") as file:
+        while chunk := content.read(_CHUNK):
+            size += len(chunk)
+            if size > limit:
+                raise GitHubError(f"the archive of the base is larger than {MOST_UNPACKED // 2**20} MiB")
+            file.write(chunk)
+    return size

@@ -1,0 +1,230 @@
+"""Comparing policies: models trained on ever fewer stories (``train core -c A B``), then judged (``test core``)."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import sys
+from dataclasses import dataclass, replace
+from math import fsum, sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.commands.core import read_test_stories, subject_of
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.dialogue.story_steps import story_steps
+from turncheck.dialogue.training import trackers_of_steps
+from turncheck.engines.embedded.fingerprint import project_fingerprint
+from turncheck.engines.embedded.model_archive import MemberWriter, write_model
+from turncheck.engines.embedded.models import SUFFIX, load_model, named_model
+from turncheck.engines.embedded.policies.archive import write_ensemble
+from turncheck.engines.embedded.policies.trainer import train_ensemble
+from turncheck.evaluation.stories import evaluate_stories
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
+from turncheck.messages.plurals import count
+from turncheck.publishing.files import write_all, write_file
+from turncheck.render.nlu_comparison import CORE_CURVE, CurvePoint, draw_curves
+from turncheck.render.rasa_files import as_json
+from turncheck.render.sinks.terminal import text
+from turncheck.run.trainable import ensure_policies_accepted, ensure_trainable, read_given_project
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.commands.core import CoreOutput, CoreTestOptions
+    from turncheck.commands.train import TrainOptions
+    from turncheck.dialogue.story_steps import StoryStep
+    from turncheck.process.screen import Screen
+    from turncheck.project.model import Project, Story
+
+DEFAULT_PERCENTAGES: Final = (0, 5, 25, 50, 70, 95)
+DEFAULT_RUNS: Final = 3
+_NUMBER_OF_STORIES: Final = "num_stories.json"
+_PERCENTAGE: Final = "__percentage__"
+_RUN_FOLDER: Final = re.compile(r"run_(\d+)")
+_ENOUGH_POINTS: Final = 2
+
+
+def run_train_comparison(
+    options: TrainOptions,
+    configs: Sequence[Path],
+    screen: Screen,
+    *,
+    runs: int = DEFAULT_RUNS,
+    percentages: Sequence[int] = DEFAULT_PERCENTAGES,
+) -> int:
+    """Train each configuration on what is left of the stories at each percentage, as often as there are runs.
+
+    Writes Rasa's tree: ``run_1/CONFIG__percentage__25.tar.gz`` … and ``num_stories.json``. Which stories are left out
+    is drawn from the seed, the run and the percentage, the same for all configurations.
+
+    Raises:
+        UserError: nothing to read or to learn from, a percentage out of range, two configurations of one name.
+    """
+    if any(not 0 <= percentage < 100 for percentage in percentages):
+        raise UserError("a percentage of --percentages is not between 0 and 99")
+    names = [config.stem for config in configs]
+    if len(set(names)) != len(names):
+        raise UserError("two configurations have the same name", remedy="Models are named after them: rename one.")
+    try:
+        number = _train_all(options, configs, screen, runs, percentages)
+    except TrainingRefusedError as error:
+        sys.stderr.write(f"turncheck: error: {error.seen_from_above(str(options.project))}\n")
+        return EXIT_FAILED
+    sizes = [number - round(percentage / 100 * number) for percentage in percentages]
+    write_file(options.out / _NUMBER_OF_STORIES, as_json(_NUMBER_OF_STORIES, sizes).encoded)
+    return EXIT_OK
+
+
+def _train_all(
+    options: TrainOptions, configs: Sequence[Path], screen: Screen, runs: int, percentages: Sequence[int]
+) -> int:
+    """Return of how many steps the percentages are."""
+    number = 0
+    for config in configs:
+        project = read_given_project(options.project, options.domain, options.data or None, config)
+        ensure_trainable(project)
+        ensure_policies_accepted(project, screen)
+        domain = DialogueDomain.of(project)
+        steps = story_steps((*project.stories, *project.rules), domain)
+        number = len(steps)
+        for run in range(1, runs + 1):
+            for percentage in percentages:
+                left = _left(steps, percentage, f"{options.seed}/{run}/{percentage}")
+                path = options.out / f"run_{run}" / f"{config.stem}{_PERCENTAGE}{percentage}{SUFFIX}"
+                what = f"Training {config.stem}, run {run} of {runs}, without {percentage}% of the stories"
+                with screen.step("train", what):
+                    _train(project, domain, left, path, options.augmentation)
+                sys.stdout.write(f"The model is saved at '{path}'.\n")
+    return number
+
+
+def _left(steps: Sequence[StoryStep], percentage: int, seed: str) -> list[StoryStep]:
+    """Leave out the share of the story and rule steps; what is left stays in order."""
+    number = round(percentage / 100 * len(steps))
+    dropped = set(random.Random(seed).sample(range(len(steps)), number))
+    return [step for place, step in enumerate(steps) if place not in dropped]
+
+
+def _train(project: Project, domain: DialogueDomain, steps: Sequence[StoryStep], path: Path, augmentation: int) -> None:
+    trackers = trackers_of_steps(steps, domain, augmentation=augmentation)
+    ensemble = train_ensemble(project, domain=domain, trackers=trackers)
+    writer = MemberWriter()
+    write_ensemble(writer, ensemble, project.config)
+    write_model(path, writer, fingerprint=project_fingerprint(project), parts=("core",))
+
+
+# --- judging ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Correct:
+    """How many test stories a model gets right, of how many."""
+
+    right: int
+    total: int
+
+
+def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: CoreOutput, screen: Screen) -> int:
+    """Judge several models; write for each the number of right stories to ``results.json``, and print them.
+
+    Raises:
+        UserError: nothing to judge, a model that cannot be read.
+    """
+    stories = read_test_stories(options)
+    found = {path: _judge(path, stories, options, screen) for path in models}
+    results: dict[str, list[int]] = {}
+    for path, correct in found.items():
+        results.setdefault(path.name, []).append(correct.right)
+    write_all(output.folder, [as_json("results.json", results)])
+    for path, correct in found.items():
+        sys.stdout.write(
+            f"{text(str(path), 200)}: {correct.right} of {count(correct.total, 'story', 'stories')} right\n"
+        )
+    return EXIT_OK
+
+
+def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, screen: Screen) -> int:
+    """Judge a folder made by ``train core -c A B``; write ``results.json`` and the curve, and print the figures.
+
+    Raises:
+        UserError: nothing to judge, no such folder, models that cannot be read.
+    """
+    folder = _model_folder(options.models)
+    stories = read_test_stories(options)
+    results: dict[str, list[list[int]]] = {}
+    for run in _runs(folder):
+        of_run: dict[str, list[tuple[int, int]]] = {}
+        for path in sorted(run.glob(f"*{SUFFIX}")):
+            config, _, percentage = path.name.removesuffix(SUFFIX).partition(_PERCENTAGE)
+            share = int(percentage) if percentage.isdigit() else 0
+            of_run.setdefault(config, []).append((share, _judge(path, stories, options, screen).right))
+        for config, scores in of_run.items():
+            results.setdefault(config, []).append([right for _, right in sorted(scores)])
+    write_all(output.folder, [as_json("results.json", results)])
+    sizes = _sizes(folder)
+    if output.plots and sizes is not None:
+        with screen.step("plots", "Drawing"):
+            curves = draw_curves({name: _curve(runs, sizes) for name, runs in results.items()}, CORE_CURVE)
+            write_all(output.folder, [curve for curve in curves if curve.media_type == "application/pdf"])
+    _tell(results)
+    screen.note(f"Results are in {output.folder}")
+    return EXIT_OK
+
+
+def _judge(path: Path, stories: Sequence[Story], options: CoreTestOptions, screen: Screen) -> _Correct:
+    with screen.step("core", f"Testing {path}"):
+        subject = subject_of(load_model(named_model(path)), replace(options, models=(path,)), screen)
+        core = evaluate_stories(
+            subject.ensemble,
+            stories,
+            nlu=subject.nlu,
+            tokenize=subject.tokenize,
+            end_to_end=options.end_to_end,
+            max_stories=options.max_stories,
+        )
+    judged = [story for story in core.stories if not story.duplicate]
+    return _Correct(sum(story.passed for story in judged), len(judged))
+
+
+def _model_folder(models: Sequence[Path]) -> Path:
+    path = models[0] if models else Path("models")
+    folder = path.parent if path.is_file() else path
+    if not folder.is_dir() or not _runs(folder):
+        raise UserError(
+            f"'{folder}' holds no models to compare",
+            remedy="Train some: turncheck train core --config A.yml B.yml --out FOLDER.",
+        )
+    return folder
+
+
+def _runs(folder: Path) -> list[Path]:
+    runs = ((_RUN_FOLDER.fullmatch(path.name), path) for path in folder.iterdir() if path.is_dir())
+    return [path for _, path in sorted((int(match[1]), path) for match, path in runs if match)]
+
+
+def _sizes(folder: Path) -> list[int] | None:
+    try:
+        sizes = json.loads((folder / _NUMBER_OF_STORIES).read_text())
+    except (OSError, ValueError):
+        return None
+    return sizes if isinstance(sizes, list) and all(isinstance(size, int) for size in sizes) else None
+
+
+def _curve(runs: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[CurvePoint]:
+    return [CurvePoint(size, *_spread(scores)) for size, scores in zip(sizes, zip(*runs, strict=False), strict=False)]
+
+
+def _spread(scores: Sequence[int]) -> tuple[float, float]:
+    mean = fsum(scores) / len(scores)
+    if len(scores) < _ENOUGH_POINTS:
+        return mean, 0.0
+    return mean, sqrt(fsum((score - mean) ** 2 for score in scores) / len(scores))
+
+
+def _tell(results: Mapping[str, Any]) -> None:
+    for name, runs in sorted(results.items()):
+        for number, scores in enumerate(runs, 1):
+            shown = ", ".join(str(score) for score in scores)
+            sys.stdout.write(f"{text(name)}, run {number}: {shown} stories right\n")

@@ -1,0 +1,259 @@
+"""``turncheck test e2e``: run end-to-end cases against the assistant and tell how they fared, in pytest's manner."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+import yaml
+
+from turncheck import __version__
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.engines.base import CutShortError
+from turncheck.engines.choice import given_rasa
+from turncheck.engines.embedded.remote_models import fetch_model
+from turncheck.evaluation.coverage import coverage, reached_by_conversations
+from turncheck.evaluation.e2e import DEFAULT_CHANNEL, CaseRun, evaluate_cases, none_run
+from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
+from turncheck.messages.location import Location
+from turncheck.messages.plurals import count
+from turncheck.process.temporary import temporary_folder
+from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
+from turncheck.project.python_code import code_of_actions
+from turncheck.publishing.files import write_file
+from turncheck.render.e2e_text import e2e_text, mark
+from turncheck.render.sinks.terminal import place, text
+from turncheck.report.codec import encode
+from turncheck.report.model import ProjectInfo, Report, Source, Tool
+from turncheck.run.assistant import AssistantOptions, read_assistant, running_assistant, running_server
+from turncheck.run.cut_short import as_far_as_it_goes, end_with, not_run
+from turncheck.validation.e2e_case_names import check_cases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from turncheck.engines.base import ConversationEngine
+    from turncheck.engines.rasa_server.engines import RasaEngines
+    from turncheck.messages.finding import Finding
+    from turncheck.process.screen import Screen
+    from turncheck.project.e2e.model import E2ECase, E2ECases
+    from turncheck.project.model import Project
+    from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
+    from turncheck.settings.options import Settings
+
+DEFAULT_RESULTS: Final = "e2e_results.yml"
+
+
+@dataclass(frozen=True, slots=True)
+class E2EOptions:
+    """What is run and written. ``paths``: files, folders, ``file.yml::case``; without any, the default file.
+
+    ``results``: where to write the results, a file or a folder.
+    """
+
+    paths: tuple[Path | str, ...] = ()
+    run: CaseRun = field(default_factory=CaseRun)
+    results: Path | None = None
+    json: Path | None = None
+    rasa: Settings | None = None
+    """Where a real Rasa is talked to instead of the embedded engine."""
+
+
+def run_test_e2e(
+    options: E2EOptions,
+    assistant: AssistantOptions,
+    environment: Mapping[str, str],
+    screen: Screen,
+    output: TextIO,
+) -> int:
+    """Run the cases: 0 if none failed, 1 if one did, 2 if all were skipped.
+
+    Raises:
+        UserError: cases that cannot be read, a path that is missing, nothing to run, an assistant that cannot be made.
+            Where the engine gave up, all that was finished is written before.
+        KeyboardInterrupt: somebody interrupted it; what was finished is written.
+    """
+    if options.rasa is not None and options.run.channel != DEFAULT_CHANNEL:
+        raise UserError("--channel is for the embedded engine: a Rasa server is talked to by its channel 'rest'")
+    project = read_assistant(assistant)
+    read = read_cases(assistant.project, options.paths or (assistant.project / DEFAULT_PATH,))
+    checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project), project.flows)
+    folder = str(assistant.project)
+    _refuse_faulty(read, checked, folder, screen)
+    progress = Progress(output, len(read.cases), folder)
+
+    def measure() -> _E2EMeasurement:
+        with (
+            _talking_to(options.rasa, assistant, project, environment, screen) as (engine, rasa),
+            screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"),
+        ):
+            return _measured(engine, rasa, read.cases, options.run, progress, timed=screen.timer("e2e"))
+
+    measured = as_far_as_it_goes(measure)
+    finished, stopped = measured.finished, measured.stopped
+    if finished is not None:
+        result = finished.result
+    else:
+        result = none_run(read.cases, not_run(stopped) if stopped is not None else "")
+    report = Report(
+        tool=Tool(name="turncheck", version=__version__),
+        project=ProjectInfo(name=project.name),
+        source=Source(),
+        seed=assistant.seed,
+        engine=finished.engine if finished is not None else None,
+        e2e=result,
+        coverage=coverage(project, reached_by_conversations(result.exercised), code_of_actions(project.root)),
+        stopped=measured.reason,
+        timings=dict(screen.timings),
+    )
+    seconds = screen.timings.get("e2e", 0.0)
+    output.write(e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage, folder=folder))
+    if options.results is not None:
+        path = options.results / DEFAULT_RESULTS if options.results.is_dir() else options.results
+        write_file(path, results_yaml(read.cases, result))
+        screen.note(f"The results are in {path}")
+    if options.json is not None:
+        write_file(options.json, encode(report))
+    if stopped is not None:
+        end_with(stopped)
+    if not result.passed and not result.failed:
+        screen.note("Nothing was tested: all cases were skipped.")
+        return EXIT_NOT_DONE
+    return EXIT_FAILED if result.failed else EXIT_OK
+
+
+@dataclass(frozen=True, slots=True)
+class _E2EMeasurement:
+    result: EndToEnd
+    engine: EngineInfo
+
+
+def _measured(
+    engine: ConversationEngine,
+    rasa: RasaEngines | None,
+    cases: Sequence[E2ECase],
+    run: CaseRun,
+    progress: Progress,
+    *,
+    timed: Callable[[int, float], None],
+) -> _E2EMeasurement:
+    try:
+        result = evaluate_cases(engine, cases, run, progress.finished, timed)
+        if rasa is not None:
+            rasa.ensure_same_model(result)
+    except CutShortError as error:
+        raise CutShortError(error, _E2EMeasurement(error.finished, engine.info)) from error
+    finally:
+        progress.end()
+    return _E2EMeasurement(result, engine.info)
+
+
+@contextmanager
+def _talking_to(
+    rasa: Settings | None,
+    assistant: AssistantOptions,
+    project: Project,
+    environment: Mapping[str, str],
+    screen: Screen,
+) -> Iterator[tuple[ConversationEngine, RasaEngines | None]]:
+    """Yield what conversations are held with; with a real Rasa what it is a part of, too."""
+    if rasa is None:
+        with running_assistant(assistant, project, environment, screen) as engine:
+            yield engine.for_threads(), None
+        return
+    with (
+        _with_model(rasa, assistant, environment) as settings,
+        given_rasa(settings, project) as engines,
+        running_server(assistant, project, environment, screen) as server,
+    ):
+        if engines is not None:
+            yield engines.assistant(server), engines
+
+
+@contextmanager
+def _with_model(rasa: Settings, assistant: AssistantOptions, environment: Mapping[str, str]) -> Iterator[Settings]:
+    """Fetch the model that a Rasa of ours is to serve, where it is kept elsewhere."""
+    if assistant.remote_storage is None:
+        yield rasa
+        return
+    if rasa.rasa_command is None:
+        raise UserError("--remote-storage does not go with --rasa-url: a server that runs already has its model loaded")
+    with temporary_folder("model") as folder:
+        yield replace(rasa, model=str(fetch_model(assistant.remote_storage, rasa.model, environment, Path(folder))))
+
+
+def _refuse_faulty(read: E2ECases, checked: Sequence[Finding], folder: str, screen: Screen) -> None:
+    """Say what is wrong with the files; errors end it before anything runs."""
+    findings = sorted((*read.findings, *checked), key=lambda finding: finding.location.sort_key)
+    errors = [finding for finding in findings if finding.severity == "error"]
+    for finding in findings:
+        if finding.severity == "warning":
+            screen.note(f"Warning: {_fault_text(finding, folder)}")
+    if errors:
+        faults = "\n".join(_fault_text(finding, folder) for finding in errors)
+        raise UserError(f"the test cases have {len(errors)} faults:\n{faults}" if len(errors) > 1 else faults)
+    if not read.cases:
+        raise UserError("there are no end-to-end test cases", remedy=f"Name a file, or write {DEFAULT_PATH}.")
+
+
+def _fault_text(finding: Finding, folder: str) -> str:
+    hint = f" {finding.hint}" if finding.hint else ""
+    return f"{place(finding.location, folder)}: {text(f'{finding.message}{hint}', 600)}"
+
+
+class Progress:
+    """One sign a case, each file on a line of its own."""
+
+    def __init__(self, output: TextIO, total: int, folder: str = "") -> None:
+        self._output = output
+        self._total = total
+        self._folder = folder
+        self._done = 0
+        self._path: str | None = None
+
+    def finished(self, case: CaseResult) -> None:
+        """Show the case."""
+        if case.location.path != self._path:
+            self.end()
+            self._path = case.location.path
+            self._output.write(f"{place(Location(self._path), self._folder)} ")
+        self._done += 1
+        self._output.write(mark(case))
+        self._output.flush()
+
+    def end(self) -> None:
+        """End the line."""
+        if self._path is not None:
+            self._output.write(f" [{self._done * 100 // self._total:3}%]\n")
+
+
+def results_yaml(cases: Sequence[E2ECase], result: EndToEnd) -> bytes:
+    """Return the results as the file that Rasa Pro writes: ``test_results`` with one entry a case."""
+    entries = [_entry(case, one) for case, one in zip(cases, result.cases, strict=True)]
+    document = yaml.safe_dump({"test_results": entries}, allow_unicode=True, sort_keys=False, width=120)
+    return document.encode()
+
+
+def _entry(case: E2ECase, result: CaseResult) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": result.name,
+        "pass_status": result.passed,
+        "expected_steps": list(case.source),
+        "difference": list(result.difference),
+    }
+    entry.update(_more(result))
+    return entry
+
+
+def _more(result: CaseResult) -> Iterator[tuple[str, Any]]:
+    failed = next((s.location for s in result.steps if s.outcome == "failed" and s.location is not None), None)
+    if failed is not None:
+        yield "error_path", f"{result.location.path}:{failed.line}"
+    if result.outcome == "skipped":
+        yield "skipped", result.reason or ""
+    elif result.reason:
+        yield "reason", result.reason
+    if result.attempts is not None:
+        yield "pass_rate", result.attempts.passed / result.attempts.of

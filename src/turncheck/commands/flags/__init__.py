@@ -1,0 +1,47 @@
+"""The commands' arguments: one module a family. Each turns a namespace into typed parameters and calls what does it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+
+
+COMMANDS = ("run", "action", "data", "train", "test", "parse", "shell", "report")
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None = None) -> None:
+    """Add the parser of one command; of all, where none is named or nobody knows the name.
+
+    Making all of them takes longer than some commands take.
+    """
+    wanted = (command,) if command in COMMANDS else COMMANDS
+    if "run" in wanted or "action" in wanted:
+        from turncheck.commands.flags import run  # noqa: PLC0415 - each family is imported where it is wanted
+
+        run.add_parsers(subparsers)
+    if "data" in wanted:
+        from turncheck.commands.flags import data  # noqa: PLC0415
+
+        data.add_parsers(subparsers)
+    if "train" in wanted:
+        from turncheck.commands.flags import both  # noqa: PLC0415
+
+        both.add_train(subparsers)
+    if "test" in wanted:
+        from turncheck.commands.flags import both  # noqa: PLC0415
+
+        both.add_test(subparsers)
+    if "parse" in wanted:
+        from turncheck.commands.flags import parse  # noqa: PLC0415
+
+        parse.add_parsers(subparsers)
+    if "shell" in wanted:
+        from turncheck.commands.flags import shell  # noqa: PLC0415
+
+        shell.add_shell(subparsers)
+    if "report" in wanted:
+        from turncheck.commands.flags import report  # noqa: PLC0415
+
+        report.add_parsers(subparsers)

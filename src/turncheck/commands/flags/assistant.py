@@ -1,0 +1,55 @@
+"""The flags that say which assistant is talked to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
+from turncheck.commands.flags.shared import add_config, add_domain, add_model, add_project, add_seed
+
+if TYPE_CHECKING:
+    import argparse
+
+    from turncheck.run.assistant import AssistantOptions
+
+
+def add_assistant(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add the flags; the group is returned for more of them."""
+    group = parser.add_argument_group("the assistant")
+    add_project(group)
+    add_domain(group)
+    group.add_argument(
+        "--data", type=Path, nargs="+", action="extend", default=[], metavar="PATH", help="(default: data)"
+    )
+    add_config(group)
+    add_model(group)
+    group.add_argument("--endpoints", type=Path, metavar="PATH", help="(default: endpoints.yml)")
+    group.add_argument(
+        "--action-endpoint", metavar="URL", help="the action server, instead of the one in endpoints.yml"
+    )
+    group.add_argument("--action-server", metavar="COMMAND", help="start the action server with this command")
+    add_seed(group, "training and of variations")
+    add_vectors_flag(group)
+    add_custom_code_flag(group)
+    return group
+
+
+def assistant_of(namespace: argparse.Namespace) -> AssistantOptions:
+    """Return what the flags of :func:`add_assistant` say."""
+    from turncheck.run.assistant import AssistantOptions  # noqa: PLC0415 - the job's imports are not for --help
+
+    return AssistantOptions(
+        project=namespace.project,
+        domain=namespace.domain,
+        data=tuple(namespace.data),
+        config=namespace.config,
+        endpoints=namespace.endpoints,
+        model=namespace.model,
+        remote_storage=namespace.remote_storage,
+        seed=namespace.seed,
+        vectors=namespace.vectors,
+        allow_custom_code=namespace.allow_custom_code,
+        action_endpoint=namespace.action_endpoint,
+        action_server=namespace.action_server,
+    )

@@ -1,0 +1,182 @@
+"""Bare ``turncheck train`` and ``turncheck test``: language understanding and dialogue in one go, as Rasa's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands.flags import core
+from turncheck.commands.flags.rasa import add_rasa_flags, rasa_settings
+from turncheck.commands.flags.run import add_vectors_flag
+from turncheck.commands.flags.shared import (
+    add_augmentation,
+    add_config,
+    add_domain,
+    add_model_output,
+    add_paths,
+    add_project,
+    add_seed,
+    add_verbosity,
+    at_least_one,
+    screen_of,
+)
+from turncheck.settings.bounds import capped_workers
+
+if TYPE_CHECKING:
+    import argparse
+
+    from turncheck.commands.train import TrainOptions
+
+
+def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``train`` with its kinds below it."""
+    parser = subparsers.add_parser(
+        "train",
+        help="train a model: both parts, or one",
+        description="Train language understanding and policies, and save them as one model.",
+    )
+    _add_train_flags(parser)
+    add_augmentation(parser)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_train_both)
+    _add_validation_flags(parser)
+    parts = parser.add_subparsers(title="one part only", metavar="PART")
+    only_nlu = parts.add_parser("nlu", help="train language understanding", description="Train the NLU pipeline.")
+    _add_train_flags(only_nlu)
+    only_nlu.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data (default: data)")
+    add_verbosity(only_nlu)
+    only_nlu.set_defaults(handler=_train_nlu)
+    core.add_train_core(parts)
+
+
+def _add_train_flags(parser: argparse.ArgumentParser) -> None:
+    add_project(parser)
+    add_paths(parser, "--data", words="files or folders (default: data)")
+    add_domain(parser)
+    add_config(parser)
+    add_seed(parser, "training")
+    add_vectors_flag(parser)
+    add_model_output(parser)
+
+
+def _add_validation_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("validation before training")
+    group.add_argument("--skip-validation", action="store_true", help="train without `data validate` before it")
+    group.add_argument("--fail-on-validation-warnings", action="store_true", help="train nothing where it warns")
+    group.add_argument(
+        "--validation-max-history", type=at_least_one, metavar="N", help="turns that its story check looks back at"
+    )
+
+
+def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``test`` with its kinds below it."""
+    from turncheck.commands.flags import e2e, nlu  # noqa: PLC0415 - `train` needs neither
+
+    parser = subparsers.add_parser(
+        "test",
+        help="test what was trained, as `rasa test` does",
+        description="Judge test stories end to end, and NLU data.",
+    )
+    nlu.add_nlu_flags(parser)
+    core.add_story_flags(parser)
+    add_rasa_flags(parser)
+    nlu.add_output_flags(parser)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_test_both)
+    kinds = parser.add_subparsers(title="one kind only", metavar="WHAT")
+    nlu.add_test_nlu(kinds)
+    core.add_test_core(kinds)
+    e2e.add_test_e2e(kinds)
+
+
+def _train_both(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.train import Validation, run_train  # noqa: PLC0415 - not for --help
+
+    options = _train_options(namespace, namespace.data)
+    if not namespace.skip_validation:
+        validation = Validation(namespace.validation_max_history, namespace.fail_on_validation_warnings)
+        options = replace(options, validation=validation)
+    return run_train(options, ("nlu", "core"), screen_of(namespace))
+
+
+def _train_nlu(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.train import run_train  # noqa: PLC0415 - not for --help
+
+    data = [*(namespace.data or ()), *([namespace.nlu] if namespace.nlu else ())]
+    return run_train(_train_options(namespace, data), ("nlu",), screen_of(namespace))
+
+
+def _train_options(namespace: argparse.Namespace, data: list[Path] | None) -> TrainOptions:
+    from turncheck.commands.train import TrainOptions  # noqa: PLC0415 - not for --help
+
+    return TrainOptions(
+        project=namespace.project,
+        domain=namespace.domain,
+        config=namespace.config,
+        data=data or (),
+        out=namespace.out,
+        fixed_name=namespace.fixed_model_name,
+        augmentation=getattr(namespace, "augmentation", 50),
+        seed=namespace.seed,
+        vectors=namespace.vectors,
+    )
+
+
+def _test_both(namespace: argparse.Namespace) -> int:
+    """Judge the stories end to end, then the NLU data; what the project has not is left out, and said."""
+    from turncheck.commands.both import run_test_both  # noqa: PLC0415 - not for --help
+    from turncheck.commands.core import CoreOutput, CoreTestOptions, run_test_core  # noqa: PLC0415
+    from turncheck.commands.flags import nlu  # noqa: PLC0415 - see `add_test`
+    from turncheck.commands.nlu import config_files  # noqa: PLC0415
+    from turncheck.messages.errors import UserError  # noqa: PLC0415
+    from turncheck.project.reader import read_project  # noqa: PLC0415
+    from turncheck.project.testfiles import find_test_stories  # noqa: PLC0415
+    from turncheck.run.trainable import ensure_assistant, ensure_readable  # noqa: PLC0415
+
+    screen = screen_of(namespace)
+    namespace.workers = capped_workers(namespace.workers, screen)
+    configs: list[Path] = namespace.config or []
+    config = configs[0] if len(configs) == 1 and configs[0].is_file() else None
+    has_stories = bool(namespace.stories or namespace.url or find_test_stories(namespace.project))
+    project = read_project(namespace.project, config=config)
+    ensure_assistant(project)
+    if namespace.nlu is None:
+        ensure_readable(project, {"nlu"})
+    has_nlu = namespace.nlu is not None or bool(project.nlu.examples)
+    if not has_stories and not has_nlu:
+        raise UserError(
+            "there is nothing to test: neither test stories nor NLU data", remedy="See --stories and --nlu."
+        )
+    if has_stories:
+        options = CoreTestOptions(
+            project=namespace.project,
+            stories=namespace.stories or (),
+            url=namespace.url,
+            models=(namespace.model,) if namespace.model else (),
+            domain=namespace.domain,
+            config=config,
+            endpoints=namespace.endpoints,
+            max_stories=namespace.max_stories,
+            end_to_end=True,
+            fail_on_prediction_errors=namespace.fail_on_prediction_errors,
+            seed=namespace.seed,
+            vectors=namespace.vectors,
+            allow_custom_code=namespace.allow_custom_code,
+            rasa=rasa_settings(namespace, workers=namespace.workers),
+        )
+        output = CoreOutput(
+            folder=namespace.out or Path("results"),
+            successes=namespace.successes,
+            errors=not namespace.no_errors,
+            warnings=not namespace.no_warnings,
+            plots=not namespace.no_plot,
+        )
+        if not has_nlu:
+            screen.note("No NLU data: only the test stories are tested.")
+            return run_test_core(options, replace(output, json=namespace.json), screen)
+        if len(config_files(configs)) <= 1:
+            return run_test_both(options, output, *nlu.nlu_options(namespace), screen)
+        return max(run_test_core(options, output, screen), nlu.test_nlu(namespace))
+    screen.note("No test stories: only the NLU data are tested.")
+    return nlu.test_nlu(namespace)

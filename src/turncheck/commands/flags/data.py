@@ -1,0 +1,65 @@
+"""``turncheck data``: validate, split."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands.flags.nlu import add_data_split
+from turncheck.commands.flags.shared import add_config, add_domain, add_paths, add_project, add_verbosity
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``data`` and what is below it."""
+    data = subparsers.add_parser("data", help="check and split the project's data")
+    kinds = data.add_subparsers(title="what is done", metavar="WHAT", required=True)
+    _add_validate(kinds)
+    add_data_split(kinds)
+
+
+def _add_validate(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "validate",
+        help="check domain, data and configuration, as `rasa data validate` does",
+        description="Check domain, data and configuration. Exit code 0 where Rasa's is 0, else 1.",
+    )
+    parser.add_argument("kind", nargs="?", choices=("stories",), help="check story structure and configuration alone")
+    read = parser.add_argument_group("what is read")
+    add_project(read)
+    add_domain(read)
+    add_paths(read, "--data", words="training data (default: data)")
+    add_config(read)
+    how = parser.add_argument_group("how it is checked")
+    how.add_argument("--max-history", metavar="N", help="how many states the story structure check looks back at")
+    how.add_argument("--fail-on-warnings", action="store_true", help="the warnings that fail Rasa's run fail ours")
+    how.add_argument("--strict", action="store_true", help="show findings that Rasa does not have at their severity")
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--format", choices=("text", "json", "github", "sarif"), default="text", help="how findings are printed"
+    )
+    output.add_argument("--explain", metavar="CODE", help="print what the manual says about this code, check nothing")
+    add_verbosity(output)
+    parser.set_defaults(handler=_validate)
+
+
+def _validate(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.validate import Request, run_data_validate  # noqa: PLC0415 - not for --help
+
+    request = Request(
+        project=namespace.project,
+        domain=namespace.domain,
+        data=namespace.data,
+        config=namespace.config,
+        max_history=namespace.max_history,
+        stories_only=namespace.kind == "stories",
+        fail_on_warnings=namespace.fail_on_warnings,
+        strict=namespace.strict,
+    )
+    return run_data_validate(
+        request,
+        output_format=namespace.format,
+        notes="all" if namespace.verbose else "none" if namespace.quiet else "some",
+        explain_code=namespace.explain,
+    )

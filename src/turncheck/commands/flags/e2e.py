@@ -1,0 +1,107 @@
+"""``turncheck test e2e``: its flags."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from turncheck.commands.flags.assistant import add_assistant, assistant_of
+from turncheck.commands.flags.rasa import add_rasa_flags, rasa_settings
+from turncheck.commands.flags.shared import (
+    add_channel,
+    add_json,
+    add_verbosity,
+    repetitions,
+    screen_of,
+    workers,
+)
+from turncheck.commands.flags.word_order import holds_test_cases
+from turncheck.settings.bounds import capped_workers
+
+_DEFAULT_RESULTS: Final = Path()
+
+
+def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``e2e`` below ``test``."""
+    parser = subparsers.add_parser(
+        "e2e",
+        help="run end-to-end test cases",
+        description="Run end-to-end test cases: whole conversations, judged turn by turn.",
+    )
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="file or folder of cases, or file.yml::name (default: tests/e2e_test_cases.yml)",
+    )
+    parser.recognise("paths", holds_test_cases)
+    group = add_assistant(parser)
+    group.add_argument(
+        "--remote-storage",
+        metavar="WHERE",
+        help="where the model named by --model is kept: a folder, https://…, s3://bucket/prefix, or aws",
+    )
+    add_rasa_flags(parser)
+    run = parser.add_argument_group("how cases are run")
+    run.add_argument("--fail-fast", action="store_true", help="stop after the first case that fails")
+    run.add_argument(
+        "--slot-order",
+        choices=("any", "strict"),
+        default="any",
+        help="whether several slot_was_set steps of a turn must stand in the order of the slots (default: any)",
+    )
+    run.add_argument(
+        "--repeat", type=repetitions, default=1, metavar="N", help="run each case N times, to find flaky ones"
+    )
+    run.add_argument("--workers", type=workers, default=0, metavar="N", help="cases at once (default: 0, four)")
+    run.add_argument(
+        "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds a turn may take (default: 60)"
+    )
+    add_channel(run)
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        *("-o", "--e2e-results"),
+        type=Path,
+        nargs="?",
+        const=_DEFAULT_RESULTS,
+        metavar="PATH",
+        help="write the results (without PATH: tests/e2e_results.yml of the project)",
+    )
+    add_json(output)
+    add_verbosity(output)
+    parser.set_defaults(handler=_test_e2e)
+
+
+def _test_e2e(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.e2e import E2EOptions, run_test_e2e  # noqa: PLC0415 - see above
+    from turncheck.evaluation.e2e import CaseRun  # noqa: PLC0415 - see above
+
+    screen = screen_of(namespace)
+    at_once = capped_workers(namespace.workers, screen)
+    run = CaseRun(
+        slot_order=namespace.slot_order,
+        fail_fast=namespace.fail_fast,
+        workers=at_once or 4,
+        repeat=namespace.repeat,
+        turn_timeout=namespace.timeout,
+        channel=namespace.channel,
+    )
+    rasa = rasa_settings(namespace, workers=at_once)
+    results = namespace.e2e_results
+    if results is _DEFAULT_RESULTS:
+        results = namespace.project / "tests" / "e2e_results.yml"
+    options = E2EOptions(tuple(namespace.paths), run, results, namespace.json, rasa)
+    return run_test_e2e(options, assistant_of(namespace), os.environ, screen, sys.stdout)
+
+
+def _seconds(written: str) -> float:
+    try:
+        seconds = float(written)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, not '{written}'")
+    return seconds

@@ -1,0 +1,191 @@
+"""``turncheck test nlu`` and ``turncheck data split nlu``: Rasa's flags, and a few of our own."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands.flags.rasa import add_rasa_flags, rasa_settings
+from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
+from turncheck.commands.flags.shared import (
+    add_config,
+    add_domain,
+    add_json,
+    add_model,
+    add_project,
+    add_seed,
+    add_verbosity,
+    folds,
+    screen_of,
+    share,
+    whole_number,
+    workers,
+)
+from turncheck.settings.bounds import capped_workers
+
+if TYPE_CHECKING:
+    from turncheck.commands.nlu import NluOutput, NluTestOptions
+
+
+def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``nlu`` below ``test``."""
+    parser = subparsers.add_parser(
+        "nlu",
+        help="judge intents, entities and responses",
+        description="Judge NLU data with a trained engine, by cross-validation, or compare pipelines.",
+    )
+    add_nlu_flags(parser)
+    add_rasa_flags(parser)
+    add_output_flags(parser)
+    add_verbosity(parser)
+    parser.set_defaults(handler=test_nlu)
+
+
+def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what ``test nlu`` reads and how it measures."""
+    read = parser.add_argument_group("what is read")
+    add_project(read)
+    read.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data to judge (default: data)")
+    add_model(read)
+    add_config(read, several="several, or a folder, are compared")
+    add_domain(read)
+    measure = parser.add_argument_group("how it is measured")
+    measure.add_argument("--cross-validation", action="store_true", help="train and judge in folds")
+    measure.add_argument("-f", "--folds", type=folds, default=5, metavar="N", help="how many (default: 5)")
+    add_seed(measure, "folds and training")
+    measure.add_argument(
+        "--workers", type=workers, default=0, metavar="N", help="processes (default: 0, one a processor)"
+    )
+    add_vectors_flag(measure)
+    add_custom_code_flag(measure)
+    measure.add_argument("--pretrained", action="store_true", help="score spaCy's and Duckling's entities too")
+    compare = parser.add_argument_group("comparing pipelines")
+    compare.add_argument("-r", "--runs", type=whole_number, default=3, metavar="N", help="repetitions (default: 3)")
+    compare.add_argument(
+        *("-p", "--percentages"),
+        type=whole_number,
+        nargs="+",
+        action="extend",
+        metavar="N",
+        help="percentages of the training data to leave out (default: 0 25 50 75)",
+    )
+    compare.add_argument("--cluster", metavar="ADDRESS", help="run on a Dask cluster: tcp://host:port")
+
+
+def add_output_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what ``test nlu`` writes; the last four flags are those of older Rasa versions."""
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder (default: results; for a comparison nlu_comparison_results)"
+    )
+    output.add_argument("--successes", action="store_true", help="write right predictions to files too")
+    output.add_argument("--no-errors", action="store_true", help="do not write wrong predictions to files")
+    output.add_argument("--no-plot", action="store_true", help="draw nothing")
+    output.add_argument("--no-warnings", action="store_true", help=argparse.SUPPRESS)
+    add_json(output)
+    output.add_argument(
+        "--report", type=Path, nargs="?", const=Path("reports"), metavar="DIR", help="write the *_report.json here too"
+    )
+    output.add_argument("--errors", type=Path, metavar="FILE", help="write the wrong intents to this file too")
+    output.add_argument("--histogram", type=Path, metavar="FILE", help="draw the histogram of intents to this file too")
+    output.add_argument("--confmat", type=Path, metavar="FILE", help="draw the confusion matrix to this file too")
+
+
+def add_data_split(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``split nlu`` below ``data``."""
+    split = subparsers.add_parser("split", help="split data into training and test data")
+    kinds = split.add_subparsers(title="what is split", metavar="KIND", required=True)
+    parser = kinds.add_parser("nlu", help="split NLU data, intent by intent, as Rasa does")
+    add_project(parser)
+    parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="file or folder with NLU data (default: data)")
+    parser.add_argument(
+        "--training-fraction", type=share, default=0.8, metavar="SHARE", help="share to train on (default: 0.8)"
+    )
+    parser.add_argument("--random-seed", type=whole_number, metavar="N", help="makes the same split again")
+    parser.add_argument(
+        "--out", type=Path, default=Path("train_test_split"), metavar="DIR", help="folder (default: train_test_split)"
+    )
+    add_verbosity(parser)
+    parser.set_defaults(handler=_data_split_nlu)
+
+
+def test_nlu(namespace: argparse.Namespace) -> int:
+    """Run ``test nlu`` on parsed flags: a comparison where several configurations are named."""
+    from turncheck.commands.nlu import DEFAULT_COMPARISON_FOLDER, config_files, run_test_nlu  # noqa: PLC0415 - see below
+
+    screen = screen_of(namespace)
+    configs = config_files(namespace.config or [])
+    namespace.workers = capped_workers(namespace.workers, screen)
+    options, output = nlu_options(namespace)
+    if len(configs) <= 1:
+        return run_test_nlu(options, output, screen)
+
+    from turncheck.commands.compare_pipelines import run_compare_nlu  # noqa: PLC0415 - only for a comparison
+
+    return run_compare_nlu(
+        options,
+        configs,
+        _output(namespace, DEFAULT_COMPARISON_FOLDER),
+        screen,
+        runs=namespace.runs,
+        percentages=namespace.percentages or (0, 25, 50, 75),
+        cluster=namespace.cluster,
+    )
+
+
+def nlu_options(namespace: argparse.Namespace) -> tuple[NluTestOptions, NluOutput]:
+    """Return what ``test nlu`` measures with one configuration, and what it writes."""
+    from turncheck.commands.nlu import DEFAULT_FOLDER, config_files  # noqa: PLC0415 - not for --help
+
+    configs = config_files(namespace.config or [])
+    return _options(namespace, configs[0] if configs else None), _output(namespace, DEFAULT_FOLDER)
+
+
+def _options(namespace: argparse.Namespace, config: Path | None) -> NluTestOptions:
+    from turncheck.commands.nlu import NluTestOptions  # noqa: PLC0415 - not for --help
+
+    return NluTestOptions(
+        project=namespace.project,
+        nlu=namespace.nlu,
+        config=config,
+        domain=namespace.domain,
+        model=namespace.model,
+        cross_validation=namespace.cross_validation,
+        folds=namespace.folds,
+        seed=namespace.seed,
+        workers=namespace.workers,
+        pretrained=namespace.pretrained,
+        vectors=namespace.vectors,
+        allow_custom_code=namespace.allow_custom_code,
+        rasa=rasa_settings(namespace, workers=namespace.workers),
+    )
+
+
+def _output(namespace: argparse.Namespace, folder: str) -> NluOutput:
+    from turncheck.commands.nlu import NluOutput  # noqa: PLC0415 - not for --help
+
+    return NluOutput(
+        folder=namespace.out or Path(folder),
+        successes=namespace.successes,
+        errors=not namespace.no_errors,
+        plots=not namespace.no_plot,
+        json=namespace.json,
+        report_folder=namespace.report,
+        errors_file=namespace.errors,
+        histogram_file=namespace.histogram,
+        confusion_file=namespace.confmat,
+    )
+
+
+def _data_split_nlu(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.nlu import run_data_split_nlu  # noqa: PLC0415 - not for --help
+
+    return run_data_split_nlu(
+        namespace.project,
+        namespace.nlu,
+        namespace.out,
+        fraction=namespace.training_fraction,
+        seed=namespace.random_seed,
+        screen=screen_of(namespace),
+    )

@@ -1,0 +1,68 @@
+"""``turncheck parse``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
+from turncheck.commands.flags.shared import (
+    add_config,
+    add_domain,
+    add_model,
+    add_project,
+    add_seed,
+    add_verbosity,
+    screen_of,
+)
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``parse``."""
+    parser = subparsers.add_parser(
+        "parse",
+        help="what is understood of sentences",
+        description="Understand sentences from the command line, else from standard input, one a line.",
+    )
+    parser.add_argument("texts", nargs="*", metavar="TEXT", help="a sentence")
+    add_project(parser)
+    add_model(parser)
+    add_config(parser)
+    parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data to learn from (default: data)")
+    add_domain(parser)
+    add_seed(parser, "the training")
+    add_vectors_flag(parser)
+    add_custom_code_flag(parser)
+    parser.add_argument(
+        "--format", choices=("text", "jsonl"), default="text", help="jsonl: a line each, as Rasa's /model/parse answers"
+    )
+    add_verbosity(parser)
+    parser.set_defaults(handler=_parse)
+
+
+def _parse(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.parse import ParseOptions, run_parse  # noqa: PLC0415 - not for --help
+
+    options = ParseOptions(
+        project=namespace.project,
+        model=namespace.model,
+        config=namespace.config,
+        nlu=namespace.nlu,
+        domain=namespace.domain,
+        seed=namespace.seed,
+        vectors=namespace.vectors,
+        allow_custom_code=namespace.allow_custom_code,
+    )
+    screen = screen_of(namespace)
+    return run_parse(options, namespace.texts or _lines(), namespace.format, sys.stdout, screen)
+
+
+def _lines() -> Iterator[str]:
+    for line in sys.stdin:
+        if line.strip():
+            yield line.rstrip("\r\n")

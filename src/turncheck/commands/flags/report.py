@@ -1,0 +1,167 @@
+"""``turncheck report``: compare, render, import, publish."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands.flags.run import add_setting
+from turncheck.commands.flags.shared import add_verbosity, at_least_one, existing_folder, screen_of
+from turncheck.settings.options import options
+
+if TYPE_CHECKING:
+    import argparse
+
+
+GATES = (
+    *("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged"),
+    "misunderstood",
+)
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``report`` and what is below it."""
+    report = subparsers.add_parser("report", help="work with reports that were written before")
+    kinds = report.add_subparsers(title="what is done", metavar="WHAT", required=True)
+    _add_compare(kinds)
+    _add_render(kinds)
+    _add_import(kinds)
+    _add_publish(kinds)
+
+
+def _add_compare(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "compare",
+        help="compare two reports and judge the second",
+        description="Compare two reports; the second is judged by the gates given here, else by its own.",
+    )
+    parser.add_argument("base", type=Path, metavar="BASE", help="a report.json, or the folder it is in")
+    parser.add_argument("head", type=Path, metavar="HEAD", help="the same for the newer one")
+    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
+    gates = parser.add_argument_group("gates (default: those of HEAD)")
+    for name in GATES:
+        add_setting(gates, name, options()[name])
+    add_verbosity(parser)
+    parser.set_defaults(handler=_compare)
+
+
+def _add_render(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser("render", help="write all outputs of a report again")
+    parser.add_argument("report", type=Path, metavar="REPORT", help="a report.json, or the folder it is in")
+    parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare with (path or https URL)")
+    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
+    add_setting(parser, "junit-flavour", options()["junit-flavour"])
+    add_verbosity(parser)
+    parser.set_defaults(handler=_render)
+
+
+def _add_import(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "import",
+        help="make a report of the files that `rasa test` wrote",
+        description="Make report.json of the files that `rasa test` wrote, to compare, judge and publish it.",
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="what `rasa test --out` named")
+    parser.recognise("folder", os.path.isdir)
+    parser.add_argument(
+        "--project",
+        type=existing_folder,
+        default=Path(),
+        metavar="DIR",
+        help="the assistant's folder: its test files say where a sentence stands (default: .)",
+    )
+    for flag, short, what in (("--nlu", "-u", "sentences"), ("--stories", "-s", "stories")):
+        parser.add_argument(
+            *(short, flag),
+            type=Path,
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="PATH",
+            help=f"the test {what} (default: found below tests/)",
+        )
+    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
+    add_verbosity(parser)
+    parser.set_defaults(handler=_import)
+
+
+PUBLISHED = ("run-id", "artifact-name", "comment", "check-run", "token", "out", "junit-flavour")
+
+
+def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "publish",
+        help="post the comment of a report, or of what a workflow run uploaded",
+        description="Post from a laptop or another CI: REPORT on --pull-request N, or the reports of --run-id ID.",
+    )
+    parser.add_argument("report", nargs="?", type=Path, metavar="REPORT", help="a report.json, or the folder it is in")
+    parser.add_argument("--repository", metavar="OWNER/NAME", help="on GitHub (default: GITHUB_REPOSITORY)")
+    parser.add_argument("--pull-request", type=at_least_one, metavar="N", help="where REPORT is posted")
+    parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare REPORT with (path or https URL)")
+    for name in PUBLISHED:
+        add_setting(parser, name, options()[name])
+    gates = parser.add_argument_group("gates (default: those of the report)")
+    for name in GATES:
+        add_setting(gates, name, options()[name])
+    add_verbosity(parser)
+    parser.set_defaults(handler=_publish)
+
+
+def _compare(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.report import compare_reports  # noqa: PLC0415 - not for --help
+    from turncheck.settings.options import from_flags  # noqa: PLC0415
+
+    gates = from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES})
+    return compare_reports(
+        namespace.base,
+        namespace.head,
+        gates=gates,
+        out=namespace.out,
+        write=sys.stdout.write,
+        screen=screen_of(namespace),
+    )
+
+
+def _import(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.import_results import run_import  # noqa: PLC0415 - not for --help
+    from turncheck.run.prepare import where_it_stands  # noqa: PLC0415
+
+    source, root = where_it_stands(namespace.project, os.environ)
+    return run_import(
+        namespace.folder,
+        namespace.project,
+        nlu=namespace.nlu,
+        stories=namespace.stories,
+        out=namespace.out,
+        source=source,
+        root=root,
+        screen=screen_of(namespace),
+    )
+
+
+def _render(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.report import render_report  # noqa: PLC0415 - not for --help
+    from turncheck.settings.options import combine, from_flags  # noqa: PLC0415
+
+    flavour = combine(from_flags({"junit-flavour": namespace.junit_flavour})).junit_flavour
+    return render_report(namespace.report, namespace.baseline, namespace.out, screen_of(namespace), flavour)
+
+
+def _publish(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.report import PublishRequest, publish_report  # noqa: PLC0415 - not for --help
+    from turncheck.process.secret import secret_of  # noqa: PLC0415
+    from turncheck.settings.options import combine, from_flags  # noqa: PLC0415
+
+    settings = combine(from_flags({name: getattr(namespace, name.replace("-", "_")) for name in PUBLISHED}))
+    request = PublishRequest(
+        repository=namespace.repository or os.environ.get("GITHUB_REPOSITORY", ""),
+        token=settings.token or secret_of(os.environ, "GITHUB_TOKEN", "GH_TOKEN"),
+        settings=settings,
+        gates=from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES}),
+        report=namespace.report,
+        pull_request=namespace.pull_request,
+        baseline=namespace.baseline,
+    )
+    return publish_report(request, os.environ, screen_of(namespace))

@@ -1,0 +1,125 @@
+"""``turncheck run``: the main job. Its flags are made from the settings, one each."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands.flags.shared import add_verbosity
+from turncheck.commands.flags.word_order import PROJECT, looks_like_project
+from turncheck.messages.errors import UserError
+
+if TYPE_CHECKING:
+    from turncheck.settings.options import Option
+
+SHORT_FORMS = {"config": "-c", "domain": "-d", "nlu": "-u", "stories": "-s", "model": "-m"}
+"""As Rasa has them."""
+
+GROUPS = {
+    "what is read": ("config", "domain", "data", "nlu", "stories", "e2e", "evaluations"),
+    "how it is measured": ("engine", "model", "folds", "seed", "workers", "strict", "vectors", "allow-custom-code"),
+    "gates": (
+        *("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged"),
+        "misunderstood",
+    ),
+    "comparison and publishing": (
+        *("baseline", "comment", "check-run", "annotations", "artifact-name", "retention-days", "token", "run-id"),
+    ),
+    "the team's own assistant": (
+        *("rasa-url", "rasa-token", "rasa-jwt", "rasa-command"),
+        *("action-endpoint", "action-server", "allow-hosts", "env"),
+    ),
+}
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``run`` and ``action``."""
+    from turncheck.settings.options import options  # noqa: PLC0415 - other commands take only the flags below from here
+
+    run = subparsers.add_parser(
+        "run",
+        help="the main job: every evaluation the project has files for, then report and gates",
+        description="Validate, evaluate, compare, judge; write the report and its renderings.",
+    )
+    run.add_argument("folder", nargs="?", metavar=PROJECT, help="the assistant's folder (default: .)")
+    run.recognise("folder", looks_like_project)
+    run.add_argument("--project", metavar="DIR", help="the same, as a flag")
+    for title, names in GROUPS.items():
+        group = run.add_argument_group(title)
+        for name in names:
+            add_setting(group, name, options()[name])
+    output = run.add_argument_group("output")
+    add_setting(output, "out", options()["out"])
+    add_setting(output, "junit-flavour", options()["junit-flavour"])
+    output.add_argument("--json", metavar="FILE", help="write the report to this file as well")
+    output.add_argument(
+        "--plots",
+        action="store_true",
+        help="draw the pictures of `rasa test` too: confusion matrices and histograms",
+    )
+    add_verbosity(output)
+    run.set_defaults(handler=_run)
+
+    action = subparsers.add_parser("action", help="the entrypoint of the container: settings from INPUT_* variables")
+    action.set_defaults(handler=_action)
+
+
+def add_setting(group: argparse._ArgumentGroup | argparse.ArgumentParser, name: str, option: Option) -> None:
+    """Add the flag of one setting. Unset is ``None``: defaults are the settings' own affair."""
+    from turncheck.settings.options import default_of  # noqa: PLC0415 - see `add_parsers`
+
+    names = [*([SHORT_FORMS[name]] if name in SHORT_FORMS else []), f"--{name}"]
+    default = default_of(name)
+    text = option.help
+    if default not in (None, (), False, 0) and "default:" not in text:
+        text += f" (default: {', '.join(default) if isinstance(default, tuple) else str(default).lower()})"
+    text = text.replace("%", "%%")
+    if option.switch:
+        group.add_argument(*names, action=argparse.BooleanOptionalAction, default=None, help=text)
+    elif option.many:
+        group.add_argument(*names, nargs="+", action="extend", metavar=option.metavar or "WORD", help=text)
+    else:
+        metavar = option.metavar or ("{" + ",".join(option.choices) + "}" if option.choices else None)
+        group.add_argument(*names, metavar=metavar, help=text)
+
+
+def add_custom_code_flag(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """Add ``--allow-custom-code`` to a command that trains without writing a model: a model holds no code."""
+    parser.add_argument(
+        "--allow-custom-code", action="store_true", help="load components of the project's own modules: runs its code"
+    )
+
+
+def add_vectors_flag(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """Add ``--vectors`` to a command that trains."""
+    parser.add_argument(
+        "--vectors",
+        action="store_true",
+        help="sentence vectors beside n-grams, for English; needs turncheck[vectors] and their model",
+    )
+
+
+def _run(namespace: argparse.Namespace) -> int:
+    from turncheck.action import publish  # noqa: PLC0415 - the job's imports are not for --help
+    from turncheck.commands.run import run_from_flags  # noqa: PLC0415 - as above
+    from turncheck.settings.options import options  # noqa: PLC0415 - see `add_parsers`
+
+    flags = {name: getattr(namespace, name.replace("-", "_"), None) for name in options() if options()[name].flag}
+    if namespace.folder is not None:
+        if namespace.project not in {None, namespace.folder}:
+            raise UserError(f"two projects are named: {namespace.folder} and --project {namespace.project}")
+        flags["project"] = namespace.folder
+    return run_from_flags(
+        flags,
+        publish,
+        json=namespace.json,
+        plots=namespace.plots,
+        quiet=namespace.quiet,
+        verbose=bool(namespace.verbose),
+    )
+
+
+def _action(namespace: argparse.Namespace) -> int:  # noqa: ARG001 - the container takes no arguments
+    from turncheck.action import main  # noqa: PLC0415 - the job's imports are not for --help
+
+    return main()

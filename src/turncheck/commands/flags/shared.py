@@ -1,0 +1,158 @@
+"""The flags that several commands have: one shape for each, and how their values are read."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from turncheck.settings.bounds import MOST_FOLDS, MOST_REPETITIONS, MOST_SEED, MOST_WORKERS
+
+if TYPE_CHECKING:
+    from turncheck.process.screen import Screen
+
+_MOST_SHOWN = 80
+"""So many characters of a wrong value are shown."""
+
+Group = argparse._ArgumentGroup | argparse.ArgumentParser  # noqa: SLF001 - argparse names its groups nowhere else
+
+
+def existing_folder(text: str) -> Path:
+    """Read the path of a folder that is there."""
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"no such folder: {text}")
+    return Path(text)
+
+
+def whole_number(text: str) -> int:
+    """Read a whole number."""
+    return _whole(text, None)
+
+
+def not_negative(text: str) -> int:
+    """Read a whole number of at least 0."""
+    return _whole(text, 0)
+
+
+def at_least_one(text: str) -> int:
+    """Read a whole number of at least 1."""
+    return _whole(text, 1)
+
+
+def repetitions(text: str) -> int:
+    """Read how often something is to be done."""
+    return _whole(text, 1, MOST_REPETITIONS)
+
+
+def folds(text: str) -> int:
+    """Read how many folds there are to be."""
+    return _whole(text, 2, MOST_FOLDS)
+
+
+def seed(text: str) -> int:
+    """Read the seed of everything random."""
+    return _whole(text, 0, MOST_SEED)
+
+
+def workers(text: str) -> int:
+    """Read how many workers are wished."""
+    return _whole(text, 0, MOST_WORKERS)
+
+
+def share(text: str) -> float:
+    """Read a number between 0 and 1, neither of them."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"expected a number between 0 and 1, not '{text[:_MOST_SHOWN]}'")
+    return value
+
+
+def _whole(text: str, least: int | None, most: int | None = None) -> int:
+    wanted = "expected a whole number" + (f", at least {least}" if least is not None else "")
+    wanted += f" and at most {most}" if most is not None else ""
+    if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text) or not _is_within(int(text), least, most):
+        raise argparse.ArgumentTypeError(f"{wanted}, not '{text[:_MOST_SHOWN]}'")
+    return int(text)
+
+
+def _is_within(number: int, least: int | None, most: int | None) -> bool:
+    return (least is None or number >= least) and (most is None or number <= most)
+
+
+def add_project(group: Group) -> None:
+    """Add where the assistant lies."""
+    group.add_argument(
+        "--project", type=existing_folder, default=Path(), metavar="DIR", help="the assistant's folder (default: .)"
+    )
+
+
+def add_domain(group: Group) -> None:
+    """Add the domain."""
+    group.add_argument("-d", "--domain", type=Path, metavar="PATH", help="the domain (default: domain.yml)")
+
+
+def add_config(group: Group, *, several: str | None = None) -> None:
+    """Add the configuration; ``several`` says what more than one is good for."""
+    words = "the configuration (default: config.yml)"
+    if several is None:
+        group.add_argument("-c", "--config", type=Path, metavar="PATH", help=words)
+    else:
+        add_paths(group, "-c", "--config", words=f"{words}; {several}")
+
+
+def add_paths(group: Group, *names: str, words: str) -> None:
+    """Add a flag that takes several paths, in one go and repeated."""
+    group.add_argument(*names, type=Path, nargs="+", action="extend", metavar="PATH", help=words)
+
+
+def add_model(group: Group) -> None:
+    """Add the model."""
+    group.add_argument("-m", "--model", type=Path, metavar="PATH", help="a trained model, or a folder of them")
+
+
+def add_seed(group: Group, of_what: str) -> None:
+    """Add the seed."""
+    group.add_argument("--seed", type=seed, default=42, metavar="N", help=f"of {of_what} (default: 42)")
+
+
+def add_augmentation(group: Group) -> None:
+    """Add how many stories are glued together."""
+    words = "stories glued together (default: 50)"
+    group.add_argument("--augmentation", type=not_negative, default=50, metavar="N", help=words)
+
+
+def add_model_output(group: Group) -> None:
+    """Add where ``train`` puts its models."""
+    group.add_argument("--out", type=Path, default=Path("models"), metavar="DIR", help="folder (default: models)")
+    group.add_argument("--fixed-model-name", metavar="NAME", help="the model's name instead of one with the time")
+    group.add_argument("--force", action="store_true", help=argparse.SUPPRESS)
+
+
+def add_json(group: Group) -> None:
+    """Add where the report goes."""
+    group.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file as well")
+
+
+def add_channel(group: Group) -> None:
+    """Add the channel of a conversation."""
+    words = "channel that responses are chosen for (default: cmdline)"
+    group.add_argument("--channel", default="cmdline", metavar="NAME", help=words)
+
+
+def add_verbosity(group: Group) -> None:
+    """Add what every command takes to say more or less; ``-vv`` and ``--debug`` as Rasa has them."""
+    group.add_argument("-q", "--quiet", action="store_true", help="only results and errors")
+    group.add_argument("-v", "--verbose", action="count", default=0, help="say more")
+    group.add_argument("-vv", "--debug", action="store_const", const=2, dest="verbose", help="say everything")
+
+
+def screen_of(namespace: argparse.Namespace) -> Screen:
+    """Return the screen that the flags of :func:`add_verbosity` ask for."""
+    from turncheck.process.screen import Screen  # noqa: PLC0415 - not for --help
+
+    return Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose))

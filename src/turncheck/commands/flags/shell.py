@@ -1,0 +1,53 @@
+"""``turncheck shell``: the assistant is talked to."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands.flags.assistant import add_assistant, assistant_of
+from turncheck.commands.flags.shared import (
+    add_channel,
+    add_verbosity,
+    screen_of,
+)
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``shell``."""
+    parser = subparsers.add_parser(
+        "shell",
+        help="talk to the assistant",
+        description="Talk to the assistant; from a pipe, one message a line.",
+    )
+    add_assistant(parser)
+    talk = parser.add_argument_group("the conversation")
+    talk.add_argument("--format", choices=("text", "jsonl"), default="text", help="jsonl: one line of JSON a turn")
+    talk.add_argument(
+        "--fixture",
+        action="append",
+        default=[],
+        metavar="SLOT=VALUE",
+        help="fill a slot first; the value is JSON, else text (repeatable)",
+    )
+    add_channel(talk)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_shell, remote_storage=None)
+
+
+def _shell(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.shell import (  # noqa: PLC0415 - see above
+        ShellOptions,
+        Terminal,
+        run_shell,
+        typed_lines,
+    )
+
+    interactive = sys.stdin.isatty() and namespace.format == "text"
+    ends = Terminal(typed_lines() if interactive else sys.stdin, sys.stdout, interactive)
+    shell = ShellOptions(namespace.format, namespace.fixture, namespace.channel)
+    return run_shell(assistant_of(namespace), shell, ends, os.environ, screen_of(namespace))

@@ -1,0 +1,243 @@
+"""``turncheck report import``: the files that ``rasa test`` wrote become a Report, to be compared and judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck import __version__
+from turncheck.evaluation.imported_nlu import RESPONSES, Results, import_nlu
+from turncheck.evaluation.imported_shapes import (
+    EntityEntry,
+    IntentEntry,
+    ResponseEntry,
+    ensure_entries,
+    ensure_report,
+    read_json,
+)
+from turncheck.evaluation.imported_stories import STORY_REPORT, import_core
+from turncheck.messages.errors import EXIT_OK, UserError
+from turncheck.messages.location import shown_path
+from turncheck.project.reader import read_nlu, read_stories
+from turncheck.project.testfiles import find_test_nlu, find_test_stories
+from turncheck.publishing.files import write_file
+from turncheck.report.codec import MAX_BYTES, encode
+from turncheck.report.model import EngineInfo, ProjectInfo, Report, Skipped, Source, Tool
+from turncheck.run.reading import file_of_all
+from turncheck.settings.options import FILE_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from msgspec import Struct
+
+    from turncheck.messages.location import Location
+    from turncheck.process.screen import Screen
+    from turncheck.project.model import Story
+    from turncheck.report.model import Core, Evaluation, Nlu
+
+_REPORT: Final = "_report.json"
+_INTENTS: Final = "intent"
+_STORY_FILES: Final = ("failed_test_stories.yml", "successful_test_stories.yml", "stories_with_warnings.yml")
+_POLICY_ENTITIES: Final = "TEDPolicy"
+"""Rasa writes its files whether or not the policy is there; what it found is no understanding of a pipeline's."""
+
+
+def run_import(
+    folder: Path,
+    project: Path,
+    *,
+    nlu: Sequence[Path] = (),
+    stories: Sequence[Path] = (),
+    out: Path,
+    source: Source,
+    root: str,
+    screen: Screen,
+) -> int:
+    """Read the results below ``folder`` and write ``report.json`` into ``out``.
+
+    Args:
+        folder: what ``rasa test --out`` named.
+        project: its test files say where a sentence or a story stands.
+        nlu: the test sentences, where they lie elsewhere.
+        stories: the test stories, where they lie elsewhere.
+        out: where to write.
+        source: the state of the repository that was tested.
+        root: the project's path in its repository.
+        screen: says what was read.
+
+    Raises:
+        UserError: there are no such files, or one cannot be read.
+    """
+    if not folder.is_dir():
+        raise UserError(f"no such folder: {folder}", remedy="Name the folder that `rasa test --out` wrote.")
+    for path in (*nlu, *stories):
+        if not path.exists():
+            raise UserError(f"no such file or folder: {path}", remedy="Correct the path; it counts from here.")
+    report = import_results(folder, project, nlu=nlu, stories=stories, source=source, root=root)
+    write_file(out / "report.json", encode(report))
+    found = [name for name, part in (("NLU", report.nlu), ("stories", report.core)) if part is not None]
+    screen.note(f"Written to {out / 'report.json'}: {' and '.join(found)}")
+    return EXIT_OK
+
+
+def import_results(
+    folder: Path,
+    project: Path,
+    *,
+    nlu: Sequence[Path] = (),
+    stories: Sequence[Path] = (),
+    source: Source | None = None,
+    root: str = "",
+) -> Report:
+    """Make a report of the files in a folder; see :func:`run_import`.
+
+    Raises:
+        UserError: there are none, or one cannot be read.
+    """
+    files = _Files(folder)
+    understood = _nlu(files, _sentence_places(project, nlu))
+    core = _core(files, _stories_of(project, stories))
+    if understood is None and core is None:
+        raise UserError(
+            f"{folder} holds no results of `rasa test`: neither intent_report.json nor story_report.json",
+            remedy="Name the folder that `rasa test --out` wrote.",
+        )
+    reason = "imported: `rasa test` wrote nothing about it"
+    missing: list[Evaluation] = ["validate"]
+    missing += ["nlu"] if understood is None else []
+    missing += ["core"] if core is None else []
+    return Report(
+        tool=Tool(name="turncheck", version=__version__),
+        project=ProjectInfo(name=shown_path(project.resolve().name), root=root, file=_file_of_all(project)),
+        source=source or Source(),
+        seed=0,
+        engine=EngineInfo(name="rasa", version="unknown", notes=("Measured by `rasa test`, imported from its files.",)),
+        nlu=understood,
+        core=core,
+        skipped=tuple(Skipped(evaluation=evaluation, reason=reason, no_tests=True) for evaluation in (*missing, "e2e")),
+    )
+
+
+def _file_of_all(project: Path) -> str | None:
+    settings = project / FILE_NAME
+    return file_of_all(project, settings if settings.is_file() else None, ("config.yml", "domain.yml"))
+
+
+def _nlu(files: _Files, places: dict[tuple[str, str | None], Location]) -> Nlu | None:
+    named = files.named_reports()
+    for found in files.named_entries():
+        if (missing := f"{found.rpartition('_')[0]}{_REPORT}").removesuffix(_REPORT) not in named:
+            raise _without_figures(files.folder, found, missing)
+    extractors = {name: files.results(name) for name in named if name not in {_INTENTS, "story", _POLICY_ENTITIES}}
+    extractors = {name: one for name, one in extractors.items() if not name.startswith(RESPONSES)}
+    if _INTENTS not in named and not extractors and RESPONSES not in named:
+        return None
+    return import_nlu(
+        files.results(_INTENTS, IntentEntry),
+        files.results(RESPONSES, ResponseEntry),
+        extractors,
+        places=places,
+        folder=files.folder.name,
+    )
+
+
+def _core(files: _Files, told: dict[str, Story]) -> Core | None:
+    report = files.report(STORY_REPORT)
+    failed, passed, warned = (files.text(name) for name in _STORY_FILES)
+    if report is None:
+        for found in filter(None, (failed, passed, warned)):
+            raise _without_figures(files.folder, found[0], STORY_REPORT)
+        return None
+    return import_core(
+        report,
+        failed=failed,
+        passed=passed,
+        warned=warned,
+        told=told,
+        entities=files.results(_POLICY_ENTITIES, None),
+    )
+
+
+def _without_figures(folder: Path, found: str, missing: str) -> UserError:
+    return UserError(
+        f"{folder} holds {found} without {missing}, which `rasa test` writes beside it",
+        remedy="Name the folder with all files that `rasa test` wrote.",
+    )
+
+
+def _sentence_places(project: Path, paths: Sequence[Path]) -> dict[tuple[str, str | None], Location]:
+    data, _ = read_nlu(list(paths) or find_test_nlu(project), project)
+    places: dict[tuple[str, str | None], Location] = {}
+    for example in data.examples:
+        places.setdefault((example.text, example.base_intent or None), example.location)
+        places.setdefault((example.text, None), example.location)
+    return places
+
+
+def _stories_of(project: Path, paths: Sequence[Path]) -> dict[str, Story]:
+    stories, _ = read_stories(list(paths) or find_test_stories(project), project)
+    told: dict[str, Story] = {}
+    for story in stories:
+        told.setdefault(story.name, story)
+    return told
+
+
+class _Files:
+    """The results in a folder. A file that is missing is ``None``, one that is broken an error."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def named_reports(self) -> list[str]:
+        """Return what there are ``…_report.json`` of, sorted."""
+        return sorted(path.name.removesuffix(_REPORT) for path in self.folder.glob(f"*{_REPORT}"))
+
+    def named_entries(self) -> list[str]:
+        """Return the names of the files that list sentences, sorted."""
+        names = {path.name for part in ("errors", "successes") for path in self.folder.glob(f"*_{part}.json")}
+        return sorted(name for name in names if not name.startswith(f"{_POLICY_ENTITIES}_"))
+
+    def report(self, name: str) -> dict[str, Any] | None:
+        """Return the figures of a ``…_report.json``."""
+        found = self.text(name)
+        if found is None:
+            return None
+        path = str(self.folder / name)
+        figures: dict[str, Any] = read_json(found[1], path)
+        ensure_report(figures, path)
+        return figures
+
+    def results(self, name: str, shape: type[Struct] | None = EntityEntry) -> Results:
+        """Return the three files about one thing, whose entries have this shape."""
+        return Results(
+            report=self.report(f"{name}{_REPORT}"),
+            errors=self._entries(f"{name}_errors.json", shape),
+            successes=self._entries(f"{name}_successes.json", shape),
+        )
+
+    def text(self, name: str) -> tuple[str, str] | None:
+        """Return name and text of a file."""
+        path = self.folder / name
+        try:
+            with path.open("rb") as file:
+                content = file.read(MAX_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+        if len(content) > MAX_BYTES:
+            raise UserError(f"{path} is larger than {MAX_BYTES // 2**20} MiB")
+        try:
+            return name, content.decode("utf-8")
+        except UnicodeDecodeError:
+            raise UserError(f"{path} is no UTF-8 text") from None
+
+    def _entries(self, name: str, shape: type[Struct] | None) -> list[Any] | None:
+        found = self.text(name)
+        if found is None:
+            return None
+        path = str(self.folder / name)
+        entries: list[Any] = read_json(found[1], path)
+        ensure_entries(entries, shape, path)
+        return entries

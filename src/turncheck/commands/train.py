@@ -1,0 +1,162 @@
+"""``turncheck train [nlu|core]``: typed parameters in, a model file out, exit code back."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from turncheck.engines.embedded.fingerprint import project_fingerprint
+from turncheck.engines.embedded.model_archive import MemberWriter, write_model
+from turncheck.engines.embedded.models import DEFAULT_MODELS, model_path
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
+from turncheck.project.story_sentences import with_story_sentences
+from turncheck.render.engine_text import substitution_lines
+from turncheck.run.trainable import (
+    ensure_nlu_accepted,
+    ensure_policies_accepted,
+    ensure_readable,
+    ensure_trainable,
+    ensure_valid,
+    read_given_project,
+)
+from turncheck.validation.losses import NLU_PARTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.process.screen import Screen
+    from turncheck.project.model import Project
+    from turncheck.report.model import Substitution
+
+Part = Literal["nlu", "core"]
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """How the project is validated before it is trained."""
+
+    max_history: int | None = None
+    fail_on_warnings: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TrainOptions:
+    """What is trained from what, and where the model goes.
+
+    ``data``: files and folders instead of ``data``. ``validation``: ``None`` looks at what training refuses, alone.
+    """
+
+    project: Path
+    domain: Path | None = None
+    config: Path | None = None
+    data: Sequence[Path] = ()
+    out: Path = Path(DEFAULT_MODELS)
+    fixed_name: str | None = None
+    augmentation: int = 50
+    seed: int = 42
+    vectors: bool = False
+    validation: Validation | None = None
+
+
+def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> int:
+    """Train and save a model. With both parts asked for, one that the project has no data for is left out, and said.
+
+    Ends with 1 where Rasa refuses to train (rules that contradict each other …).
+
+    Raises:
+        UserError: nothing to read or to learn from, a model that cannot be written.
+    """
+    project = read_given_project(options.project, options.domain, options.data or None, options.config)
+    wanted = _possible(project, parts, screen)
+    writer = MemberWriter()
+    substitutions: list[Substitution] = []
+    try:
+        _ensure_accepted(project, wanted, options, screen)
+        _ensure_whole(project, wanted)
+        with screen.step("train", f"Training {' and '.join(wanted)}"):
+            for part in wanted:
+                if part == "nlu":
+                    learnt = with_story_sentences(project) if "core" in wanted else project
+                    substitutions.extend(_add_nlu(learnt, writer, options))
+                else:
+                    substitutions.extend(_add_core(project, writer, options))
+    except TrainingRefusedError as error:
+        sys.stderr.write(f"turncheck: error: {error.seen_from_above(str(options.project))}\n")
+        return EXIT_FAILED
+    if "core" in wanted:
+        _note_missing_rules(project, options, screen)
+    for line in substitution_lines(substitutions):
+        screen.note(line)
+    prefix = "" if len(wanted) > 1 else f"{wanted[0]}-"
+    path = model_path(options.out, options.fixed_name, prefix)
+    write_model(path, writer, fingerprint=project_fingerprint(project), parts=tuple(wanted))
+    sys.stdout.write(f"The model is saved at '{path}'.\n")
+    return EXIT_OK
+
+
+def _possible(project: Project, parts: Sequence[Part], screen: Screen) -> list[Part]:
+    """Return the parts that can be trained; a part that was asked for by itself must be possible."""
+    missing: dict[Part, str] = {}
+    if not project.nlu.examples:
+        missing["nlu"] = "the project has no NLU examples to learn from"
+    if not project.stories and not project.rules:
+        missing["core"] = "the project has neither stories nor rules to learn from"
+    wanted = [part for part in parts if part not in missing]
+    if not wanted:
+        raise UserError("; ".join(missing[part] for part in parts), remedy="Name data with --data.")
+    for part in parts:
+        if part in missing:
+            screen.note(f"Only {' and '.join(wanted)} is trained: {missing[part]}.")
+    return wanted
+
+
+def _ensure_whole(project: Project, parts: Sequence[Part]) -> None:
+    """Refuse what Rasa would train on, and of which a part was lost in reading."""
+    if "core" in parts:
+        ensure_trainable(project)
+    if "nlu" in parts:
+        ensure_readable(project, NLU_PARTS)
+
+
+def _ensure_accepted(project: Project, parts: Sequence[Part], options: TrainOptions, screen: Screen) -> None:
+    if options.validation is not None:
+        asked = options.validation
+        ensure_valid(project, screen, max_history=asked.max_history, fail_on_warnings=asked.fail_on_warnings)
+    elif "core" in parts:
+        ensure_policies_accepted(project, screen)
+    else:
+        ensure_nlu_accepted(project, screen)
+
+
+def _note_missing_rules(project: Project, options: TrainOptions, screen: Screen) -> None:
+    if project.config.policies is None:
+        return
+    has_policy = any(component.name.endswith("RulePolicy") for component in project.config.policies)
+    if not has_policy:
+        screen.note("There is no RulePolicy: nothing answers the intents 'restart', 'back' and 'session_start'.")
+    if has_policy and not project.rules:
+        screen.note("There is a RulePolicy, and no rule for it to learn.")
+    if not has_policy and project.rules:
+        first = project.rules[0].location.below(str(options.project))
+        screen.note(f"The rules are learnt by no policy ({first}): there is no RulePolicy.")
+
+
+def _add_core(project: Project, writer: MemberWriter, options: TrainOptions) -> Sequence[Substitution]:
+    from turncheck.engines.embedded.policies.archive import write_ensemble  # noqa: PLC0415 - where it is needed
+    from turncheck.engines.embedded.policies.trainer import train_ensemble  # noqa: PLC0415
+
+    ensemble = train_ensemble(project, augmentation=options.augmentation)
+    write_ensemble(writer, ensemble, project.config)
+    return ensemble.substitutions
+
+
+def _add_nlu(project: Project, writer: MemberWriter, options: TrainOptions) -> Sequence[Substitution]:
+    from turncheck.engines.embedded.nlu.persistence import write_nlu  # noqa: PLC0415 - heavy
+    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415
+
+    engine = EmbeddedNluTrainer(seed=options.seed, vectors=chosen_vectors(options.vectors)).fit(project)
+    write_nlu(writer, engine)
+    return engine.info.substitutions

@@ -1,0 +1,307 @@
+"""``turncheck data validate [stories]``: read a project, check it, show what was found, end as Rasa would."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TextIO
+
+from turncheck import __version__
+from turncheck.messages.errors import EXIT_OK, UserError
+from turncheck.messages.location import Location, shown_path
+from turncheck.project.folder import ProjectFolder
+from turncheck.project.reader import read_nlu, read_project, read_stories
+from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
+from turncheck.validation.findings import found
+from turncheck.validation.incomplete import missing_parts
+from turncheck.validation.pipeline import Validated, validate
+from turncheck.validation.project_tests import ProjectTests
+from turncheck.validation.registry import CHECKS, explain
+from turncheck.validation.suppressions import suppress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from turncheck.messages.finding import Finding
+    from turncheck.project.e2e.model import E2ECase
+    from turncheck.project.model import Project
+    from turncheck.render.findings import Notes
+    from turncheck.render.sarif import RuleText
+    from turncheck.yaml_tree.source import YamlSource
+
+DEFAULT_DOMAIN: Final = "domain.yml"
+
+Format = Literal["text", "json", "github", "sarif"]
+FORMATS: Final[tuple[Format, ...]] = ("text", "json", "github", "sarif")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be validated, as the command line says it. Paths that are given count from the current folder.
+
+    ``max_history`` may be the text of the flag: what is no positive integer becomes a finding.
+    """
+
+    project: Path = Path()
+    domain: Path | None = None
+    data: Sequence[Path] | None = None
+    config: Path | None = None
+    max_history: str | int | None = None
+    stories_only: bool = False
+    fail_on_warnings: bool = False
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A project and what was found in it; ``project`` is ``None`` where the request itself is the fault."""
+
+    validated: Validated
+    project: Project | None = field(default=None, repr=False)
+
+
+def run_data_validate(
+    request: Request,
+    *,
+    output_format: Format = "text",
+    notes: Notes = "some",
+    explain_code: str | None = None,
+    output: TextIO | None = None,
+) -> int:
+    """Validate a project, print what was found, and return the exit code: 0 or 1, as ``rasa data validate`` would end.
+
+    Args:
+        request: what to validate, and how strictly.
+        output_format: ``text`` as a compiler writes; ``json`` always ``{"findings": …, "counts": …}``; ``github``
+            workflow commands; ``sarif`` a SARIF 2.1.0 log.
+        notes: how much ``text`` shows of what is ``info``.
+        explain_code: print the manual's section about this code instead, and validate nothing.
+        output: where to print; standard output if not given.
+
+    Raises:
+        UserError: there is no such folder or code.
+    """
+    stream = sys.stdout if output is None else output
+    if explain_code is not None:
+        stream.write(explain(explain_code))
+        return EXIT_OK
+    checked = check_project(request)
+    if output_format == "text":
+        stream.write(_text(checked, notes, str(request.project), coloured=_is_colour_terminal(stream)))
+    else:
+        stream.write(_rendered(checked, output_format, request.project))
+    return checked.validated.exit_code(fail_on_warnings=request.fail_on_warnings)
+
+
+def check_project(request: Request) -> Checked:
+    """Read and check a project, and leave out what it suppresses. A wrong ``turncheck.yml`` is the only finding.
+
+    Raises:
+        UserError: there is no such folder.
+    """
+    if not request.project.is_dir():
+        raise UserError(f"There is no folder '{request.project}'.", remedy="Name the project's folder with --project.")
+    history = _history(request.max_history)
+    if isinstance(history, str):
+        finding = found("max-history-invalid", f"--max-history is '{history}', not a positive integer.", Location(""))
+        return Checked(Validated((finding,), ("always",)))
+    try:
+        ignored = _ignored(request.project)
+    except UserError as error:
+        message = f"{error.what}. {error.remedy}" if error.remedy else error.what
+        finding = found("settings-invalid", message, error.location or Location("turncheck.yml"))
+        return Checked(Validated((finding,), ("always",)))
+    domain = request.domain or request.project / DEFAULT_DOMAIN
+    with _collecting_rarely():
+        project = read_project(
+            request.project, domain=domain, data=request.data, config=request.config, domain_as_listed=True
+        )
+        tests, of_tests = (ProjectTests(), ()) if request.stories_only else _tests(project)
+        validated = validate(
+            project,
+            max_history=history,
+            stories_only=request.stories_only,
+            strict=request.strict,
+            drop_in=True,
+            tests=tests,
+        )
+        kept = suppress(
+            validated.with_tests(of_tests, eased=not request.strict),
+            project,
+            ignored,
+            tests=tests,
+            strict=request.strict,
+            stories_only=request.stories_only,
+            cases_read=bool(tests.cases),
+        )
+        return Checked(kept, project)
+
+
+def _tests(project: Project) -> tuple[ProjectTests, Sequence[Finding]]:
+    """The tests in their usual places, but for files that were read as training data, and what is wrong with them.
+
+    Rasa does not read them here: whatever it is, it changes no exit code.
+    """
+    trained_on = {file.path for file in project.files}
+    root = project.root
+
+    def apart(paths: Sequence[Path]) -> list[Path]:
+        return [path for path in paths if shown_path(path.relative_to(root)) not in trained_on]
+
+    story_paths, nlu_paths, case_paths = (
+        apart(find(root)) for find in (find_test_stories, find_test_nlu, find_e2e_cases)
+    )
+    stories, of_stories = read_stories(story_paths, root) if story_paths else ((), ())
+    nlu, of_nlu = read_nlu(nlu_paths, root) if nlu_paths else (None, ())
+    cases, of_cases = _cases(project, case_paths) if case_paths else ((), ())
+    tests = ProjectTests(stories, nlu.examples if nlu else (), cases)
+    return tests, (*of_stories, *of_nlu, *of_cases)
+
+
+def _cases(project: Project, paths: Sequence[Path]) -> tuple[Sequence[E2ECase], Sequence[Finding]]:
+    from turncheck.project.e2e.cases import read_cases  # noqa: PLC0415 - only where there are such cases
+
+    read = read_cases(project.root, paths)
+    if project.domain.is_empty or "domain" in missing_parts(project):
+        return read.cases, read.findings
+    from turncheck.dialogue.domain import DialogueDomain  # noqa: PLC0415 - as above
+    from turncheck.validation.e2e_case_names import check_cases  # noqa: PLC0415 - as above
+
+    return read.cases, (*read.findings, *check_cases(read, DialogueDomain.of(project), project.flows))
+
+
+@contextmanager
+def _collecting_rarely() -> Iterator[None]:
+    """Millions of objects are made here and few are dropped: looking for cycles among them is a fifth of the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(500_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _ignored(folder: Path) -> tuple[tuple[str, Location], ...]:
+    """The codes that the project's ``turncheck.yml`` leaves out, with their places."""
+    if not (folder / "turncheck.yml").exists():
+        return ()
+    from turncheck.settings.file import read_settings_file  # noqa: PLC0415 - only where there is such a file
+
+    return read_settings_file(folder).ignored
+
+
+_ALL_OF_IT: Final = 1_000_000_000
+"""No story is longer."""
+
+
+def _history(given: str | int | None) -> str | int | None:
+    if not isinstance(given, str):
+        return given
+    if not re.fullmatch(r"\s*[+-]?[0-9]{1,1000}\s*", given):
+        return given
+    return min(int(given), _ALL_OF_IT)
+
+
+# Start-up is half of the time that a small project takes: only what the format needs is imported.
+
+
+def _text(checked: Checked, notes: Notes, folder: str, *, coloured: bool) -> str:
+    from turncheck.render.findings import findings_text  # noqa: PLC0415 - see above
+
+    validated = checked.validated
+    lines = source_lines(checked.project)
+    return findings_text(validated.findings, validated.counts, lines, notes=notes, coloured=coloured, folder=folder)
+
+
+def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"], folder: Path) -> str:
+    if output_format == "sarif":
+        return _sarif(checked, folder)
+    from turncheck.render.findings import findings_commands, findings_json  # noqa: PLC0415 - see above
+
+    findings, counts = checked.validated.findings, checked.validated.counts
+    if output_format == "json":
+        return findings_json(findings, counts)
+    return findings_commands(findings, repository_root(folder))
+
+
+def _sarif(checked: Checked, folder: Path) -> str:
+    from turncheck.render.sarif import findings_sarif  # noqa: PLC0415 - see above
+
+    content = findings_sarif(
+        checked.validated.findings,
+        rule_texts(),
+        repository_root(folder),
+        __version__,
+        line_hash=line_hash_below(folder),
+        say=lambda note: sys.stderr.write(f"turncheck: {note}\n"),
+    ).content
+    return content if isinstance(content, str) else content.decode()
+
+
+def line_hash_below(root: Path) -> Callable[[Location], str | None]:
+    """Return a function that gives GitHub's hash of the line of a place; of a place without a line, the first's."""
+    from turncheck.render.line_hashes import line_hashes  # noqa: PLC0415 - see above
+
+    folder = ProjectFolder(root)
+
+    @cache
+    def hashes_of(path: str) -> list[str]:
+        file = root / path
+        content = folder.read_bytes(file) if path and file.is_file() else None
+        return [] if content is None else line_hashes(content)
+
+    def hash_of(place: Location) -> str | None:
+        hashes, index = hashes_of(place.path), max(place.line or 1, 1) - 1
+        return hashes[index] if index < len(hashes) else None
+
+    return hash_of
+
+
+def rule_texts() -> Mapping[str, RuleText]:
+    """What the manual says about each code, as the SARIF renderer wants it."""
+    from turncheck.render.sarif import RuleText  # noqa: PLC0415 - see above
+
+    return {
+        code: RuleText(check.title, f"{check.title}. {check.text} {check.details}".strip(), check.severity)
+        for code, check in CHECKS.items()
+    }
+
+
+def source_lines(project: Project | None) -> Callable[[Location], str | None]:
+    """Return a function that gives the line of a place in the files of the project and its tests."""
+    if project is None:
+        return lambda _place: None
+    sources = {file.path: file.document.source for file in project.files if file.document is not None}
+    folder = ProjectFolder(project.root)
+
+    @cache
+    def source_of(path: str) -> YamlSource | None:
+        return sources.get(path) or folder.read(project.root / path)
+
+    def line_of(place: Location) -> str | None:
+        source = source_of(place.path) if place.path else None
+        if source is None or place.line is None or not 0 < place.line <= len(source.line_starts):
+            return None
+        return source.line(place.line)
+
+    return line_of
+
+
+def repository_root(folder: Path) -> str:
+    """Return the folder's path in its git repository, with forward slashes; "" at its top and outside of one."""
+    absolute = folder.resolve()
+    for parent in (absolute, *absolute.parents):
+        if (parent / ".git").exists():
+            path = shown_path(absolute.relative_to(parent))
+            return "" if path == "." else path
+    return ""
+
+
+def _is_colour_terminal(stream: TextIO) -> bool:
+    return stream.isatty() and "NO_COLOR" not in os.environ

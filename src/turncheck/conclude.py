@@ -1,0 +1,79 @@
+"""What follows from reports alone: comparison, verdict, renderings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.baseline import Present
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.comparison.leftovers import told_against
+from turncheck.comparison.understood_otherwise import marked
+from turncheck.engines.base import INTERRUPTED
+from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
+from turncheck.render.outputs import render_outputs
+from turncheck.render.rendered import Rendered
+from turncheck.report.codec import BASELINE_NAME, encode
+
+if TYPE_CHECKING:
+    from turncheck.comparison.baseline import Baseline
+    from turncheck.comparison.gate_rules import Places
+    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.render.links import Links
+    from turncheck.report.model import Report
+    from turncheck.settings.options import JunitFlavour
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the main job made. Nothing of it has been written or published yet.
+
+    ``report`` is as it is told beside the base, ``measured`` as it is kept: nothing in it depends on a base.
+    """
+
+    report: Report
+    measured: Report
+    baseline: Baseline
+    comparison: Comparison
+    verdict: Verdict
+    links: Links
+    renderings: tuple[Rendered, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 where all gates passed, else 1; 2 where it could not be measured to its end, 130 where interrupted."""
+        if self.report.stopped == INTERRUPTED:
+            return EXIT_INTERRUPTED
+        if self.report.stopped is not None:
+            return EXIT_NOT_DONE
+        return EXIT_OK if self.verdict.passed else EXIT_FAILED
+
+
+def conclude(
+    report: Report,
+    baseline: Baseline,
+    links: Links,
+    places: Places = MappingProxyType({}),
+    flavour: JunitFlavour = "common",
+) -> Outcome:
+    """Compare, judge and render: everything that follows from reports alone; ``places`` as in :func:`judge`."""
+    measured, report = report, told_against(report, baseline)
+    if isinstance(baseline, Present):
+        report = marked(report, baseline.report)
+    comparison = compare(report, baseline)
+    verdict = judge(report, comparison, report.settings, places)
+    links = replace(links, base_commit=_commit_found(baseline))
+    renderings = render_outputs(report, comparison, verdict, links, flavour, measured=measured)
+    if isinstance(baseline, Present):
+        # So that whoever publishes later, with a token that may write, can compare the same two again.
+        renderings += (Rendered(BASELINE_NAME, "application/json", encode(baseline.report)),)
+    return Outcome(report, measured, baseline, comparison, verdict, links, renderings)
+
+
+def _commit_found(baseline: Baseline) -> str | None:
+    """The base's commit as we found it; one that only a file speaks of is not linked."""
+    if isinstance(baseline, Present) and baseline.way not in {"file", "url"}:
+        return baseline.commit
+    return None

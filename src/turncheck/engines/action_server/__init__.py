@@ -1,0 +1,1 @@
+"""Action servers, which run custom actions."""

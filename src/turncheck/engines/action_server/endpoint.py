@@ -1,0 +1,136 @@
+"""Which action server is called: ``action_endpoint`` of ``endpoints.yml``, or the address given by flag."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from turncheck.messages.errors import UserError
+from turncheck.process.environment import expand
+from turncheck.process.secret import remember_guessed
+from turncheck.web.addresses import is_http, without_login
+from turncheck.web.network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from turncheck.messages.location import Location
+    from turncheck.project.model import Endpoint
+
+DEFAULT_TIMEOUT = 300.0
+"""Seconds for one call, as in Rasa."""
+_PRIVATE: Final = ("token", "params", "headers", "basic_auth")
+_SENDABLE: Final = re.compile(r"(?:[\x21-\x7e\xa0-\xff](?:[\t\x20-\x7e\xa0-\xff]*[\x21-\x7e\xa0-\xff])?)?")
+"""What a header carries (RFC 9110, 5.5), Latin-1 included, as Rasa's client sends it; no blanks around it."""
+_HALF_CHARACTER: Final = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class ActionEndpoint:
+    """``action_endpoint`` of ``endpoints.yml``, its environment variables expanded."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    params: Mapping[str, str] = field(default_factory=dict, repr=False)
+    basic_auth: tuple[str, str] | None = field(default=None, repr=False)
+    cafile: str | None = None
+    selective_domain: bool = False
+    timeout: float = DEFAULT_TIMEOUT
+
+    @property
+    def host(self) -> str:
+        """The host of the URL, as the allowed hosts are written."""
+        return urlsplit(self.url).hostname or ""
+
+
+def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionEndpoint | None:
+    """Read ``action_endpoint``; ``None`` where it has no URL.
+
+    Raises:
+        UserError: an address that cannot be called, or a variable that is not set.
+    """
+    parameters = {key: _expanded(value, environment, endpoint.location) for key, value in endpoint.parameters.items()}
+    for key in _PRIVATE:
+        _remember(parameters.get(key))
+    url = parameters.get("url")
+    if not url:
+        return None
+    params = _texts(parameters, "params", endpoint)
+    if parameters.get("token"):
+        params[str(parameters.get("token_name") or "token")] = str(parameters["token"])
+    login = _texts(parameters, "basic_auth", endpoint)
+    if login and login.keys() != {"username", "password"}:
+        raise UserError(
+            f"'basic_auth' of '{endpoint.name}' needs a username and a password, and nothing else",
+            location=endpoint.location,
+        )
+    headers = _texts(parameters, "headers", endpoint)
+    for key, texts in {"headers": [*headers, *headers.values()], "basic_auth": login.values()}.items():
+        _ensure_sendable(texts, key, endpoint)
+    for text in (*params, *params.values()):
+        if _HALF_CHARACTER.search(text):
+            raise _not_sendable("params", endpoint)
+    return ActionEndpoint(
+        url=checked_address(url, endpoint.location),
+        headers=headers,
+        params=params,
+        basic_auth=(login["username"], login["password"]) if login else None,
+        cafile=parameters.get("cafile") or Network.of(environment).ca_file,
+        selective_domain=bool(parameters.get("enable_selective_domain", False)),
+    )
+
+
+def _texts(parameters: Mapping[str, Any], key: str, endpoint: Endpoint) -> dict[str, str]:
+    """Return a map of texts below the endpoint, empty where there is none."""
+    found = parameters.get(key) or {}
+    if not isinstance(found, dict):
+        raise UserError(f"'{key}' of '{endpoint.name}' must be a map", location=endpoint.location)
+    return {str(name): str(value) for name, value in found.items()}
+
+
+def _ensure_sendable(texts: Iterable[str], key: str, endpoint: Endpoint) -> None:
+    """Refuse what no header can carry, without showing it: it may be a login."""
+    if not all(_SENDABLE.fullmatch(text) for text in texts):
+        raise _not_sendable(key, endpoint)
+
+
+def _not_sendable(key: str, endpoint: Endpoint) -> UserError:
+    return UserError(
+        f"'{key}' of '{endpoint.name}' contains a line break or another character that cannot be sent",
+        location=endpoint.location,
+        remedy="Remove it; a variable that it takes (`${NAME}`) may have a line break at its end.",
+    )
+
+
+def _remember(value: Any) -> None:
+    """What opens the action server is not shown where something breaks."""
+    if isinstance(value, dict):
+        for item in value.values():
+            _remember(item)
+    elif isinstance(value, str):
+        remember_guessed(value)
+
+
+def checked_address(url: object, location: Location | None) -> str:
+    """Return the address of an action server.
+
+    Raises:
+        UserError: it cannot be called.
+    """
+    if not is_http(str(url)):
+        raise UserError(
+            f"'{without_login(str(url))}' is not an address of an action server",
+            location=location,
+            remedy="Write it as http://host:port/webhook.",
+        )
+    return str(url)
+
+
+def _expanded(value: Any, environment: Mapping[str, str], location: Location) -> Any:
+    if isinstance(value, str):
+        return expand(value, environment, location)
+    if isinstance(value, dict):
+        return {key: _expanded(item, environment, location) for key, item in value.items()}
+    return value

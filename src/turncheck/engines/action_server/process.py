@@ -1,0 +1,68 @@
+"""Starts the team's action server for the length of a run, and stops it again with all that it started."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from turncheck.engines.action_server.endpoint import ActionEndpoint
+from turncheck.engines.action_server.server import HttpActionServer
+from turncheck.messages.errors import UserError
+from turncheck.process.child_process import running_child, split_command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from turncheck.process.child_process import Child
+
+DEFAULT_URL = "http://localhost:5055/webhook"
+"""Where rasa-sdk listens where nothing else is said."""
+START_SECONDS = 60.0
+_WHAT: Final = "the action server"
+
+
+@contextmanager
+def running_action_server(
+    command: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    say: Callable[[str], None],
+    endpoint: ActionEndpoint | None = None,
+    start_seconds: float = START_SECONDS,
+) -> Iterator[HttpActionServer]:
+    """Start ``command`` (no shell reads it) in ``folder``, wait until ``/health`` answers, and yield the server.
+
+    ``environment`` is all that the process gets. It is stopped at the end, with the processes it started. Where it has
+    ended by itself until then, ``say`` is told so, with the end of its log.
+
+    Raises:
+        UserError: it cannot be started, ends by itself, or does not answer in time; its log's last lines are shown.
+    """
+    server = HttpActionServer(endpoint or ActionEndpoint(DEFAULT_URL))
+    if server.healthy():
+        raise UserError(
+            f"something answers at {server.place} already, before the action server was started",
+            remedy="Stop it, or use it: leave the command away and give its address.",
+        )
+    with running_child(_WHAT, split_command(_WHAT, command), folder, environment) as child:
+        _wait(server, child, start_seconds)
+        server.was_there = True
+        try:
+            yield server
+        finally:
+            if (ended := child.ended()) is not None:
+                say(str(ended))
+
+
+def _wait(server: HttpActionServer, child: Child, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while (ended := child.ended()) is None:
+        if server.healthy(timeout=1.0):
+            return
+        if time.monotonic() > end:
+            raise child.failure(f"does not answer at {server.place} after {seconds:g} seconds")
+        time.sleep(0.1)
+    raise ended

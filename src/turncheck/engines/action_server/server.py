@@ -1,0 +1,311 @@
+"""Calls an action server (rasa-sdk) over HTTP and tells answers, rejections and failures apart."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+import socket
+import time
+from dataclasses import dataclass
+from email.message import Message
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
+from turncheck.process.secret import redact
+from turncheck.web.addresses import origin_of
+from turncheck.web.exchange import AnswerTooLargeError, Call, Hop, RedirectRefusedError, exchange, read_body
+from turncheck.web.network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    import requests
+
+    from turncheck.engines.action_server.endpoint import ActionEndpoint
+    from turncheck.engines.base import ActionOutcome
+
+MAX_ANSWER_BYTES = 10_000_000
+_LOOK_SECONDS = 2.0
+_DYING_SECONDS = 0.2
+"""A process that ends closes its connections one after the other."""
+
+_MOST_REDIRECTS: Final = 10
+_LOGIN: Final = "authorization"
+_JSON_TYPE: Final = re.compile(r"application/([\w.+-]+?\+)?json", re.IGNORECASE)
+"""What the type of an answer begins with, for Rasa's client to read it."""
+_MOST_TOLD: Final = 500
+"""Characters of a server's own words."""
+
+
+class CallFailedError(ActionError):
+    """The action gave no usable answer; ``outcome`` says of which kind the failure is."""
+
+    def __init__(self, outcome: ActionOutcome, reason: str) -> None:
+        super().__init__(reason)
+        self.outcome: ActionOutcome = outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a server answered to a call: the status, the type and the content of it."""
+
+    status: int
+    kind: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NoActionServer:
+    """Nobody who would run an action, and why."""
+
+    reason: str = "no action server is configured"
+    selective_domain: bool = True
+
+    def look(self) -> None:
+        """There is nothing to see."""
+
+    def run(self, call: Mapping[str, Any], timeout: float | None) -> Any:  # noqa: ARG002 - an action server
+        """Run nothing: see :class:`ActionServer`."""
+        raise CallFailedError("no server", f"'{call['next_action']}' was not run: {self.reason}")
+
+
+class HttpActionServer:
+    """An action server at an address. It is called without proxies, cookies or logins of the environment.
+
+    ``was_there``: whether it has been reached; one that was and is not any more is something else than none at all.
+    ``hosts``: those that it may send a call on to, beside its own; ``None``: any.
+    """
+
+    def __init__(
+        self, endpoint: ActionEndpoint, *, was_there: bool = False, hosts: Collection[str] | None = None
+    ) -> None:
+        self.endpoint = endpoint
+        self.was_there = was_there
+        self._hosts = hosts
+
+    @property
+    def selective_domain(self) -> bool:
+        """Whether only the actions that ask for the domain get it."""
+        return self.endpoint.selective_domain
+
+    def look(self) -> None:
+        """See whether anybody listens at the address, before the first call."""
+        self.was_there = self.was_there or self._listens()
+
+    def run(self, call: Mapping[str, Any], timeout: float | None) -> Any:
+        """See :class:`ActionServer`."""
+        return read_reply(call["next_action"], self.send(call["next_action"], json.dumps(call).encode(), timeout))
+
+    def send(
+        self,
+        name: str,
+        body: bytes,
+        timeout: float | None = None,
+        *,
+        query: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """Send a call of this action and return what comes back, whatever it is.
+
+        Each call has a connection of its own, as Rasa's: an action is never run twice. ``query`` and ``headers`` stand
+        for the endpoint's own.
+
+        Raises:
+            CallFailedError: nothing came back.
+        """
+        import requests  # noqa: PLC0415 - only where a server is called
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415
+
+        limit = self.endpoint.timeout if timeout is None else max(min(timeout, self.endpoint.timeout), 0.001)
+        own = {"Content-Type": "application/json", **self.endpoint.headers} if headers is None else headers
+        call = Call(
+            "POST",
+            self.endpoint.url,
+            {key: value for key, value in own.items() if key.lower() != _LOGIN},
+            credentials={key: value for key, value in own.items() if key.lower() == _LOGIN},
+            login=self.endpoint.basic_auth,
+            query=self.endpoint.params if query is None else query,
+            body=body,
+        )
+        way = _Way(self.endpoint.host, self._hosts)
+        try:
+            with (
+                self._session() as one,
+                exchange(one, call, limit, follow=way.next, connect=limit, most_redirects=_MOST_REDIRECTS) as response,
+            ):
+                self.was_there = True
+                content = read_body(response, MAX_ANSWER_BYTES)
+                return Reply(response.status_code, response.headers.get("Content-Type", ""), content)
+        except RedirectRefusedError as error:
+            reason = f"the action server sends it on to {error}"
+            raise CallFailedError("failed", f"'{name}' failed, {reason}") from None
+        except AnswerTooLargeError:
+            reason = f"the action server's answer is larger than {MAX_ANSWER_BYTES} bytes"
+            raise CallFailedError("failed", reason) from None
+        except requests.Timeout as error:
+            if not self.was_there and not self._listens():
+                raise self._absent() from error
+            # Never the seconds that were left: the same run is to say the same again.
+            is_own = timeout is None or timeout >= self.endpoint.timeout
+            over = f"within {self.endpoint.timeout:g} seconds" if is_own else "before the turn's time was over"
+            raise CallFailedError("timed out", f"'{name}' gave no answer {over}") from error
+        except (requests.ConnectionError, requests.exceptions.InvalidURL) as error:
+            if way.place is not None:
+                reason = f"the action server sends it on to {way.place}, which does not answer"
+                raise CallFailedError("failed", f"'{name}' failed, {reason}") from error
+            if isinstance(error, requests.exceptions.InvalidURL):
+                raise CallFailedError("failed", f"calling {self.place}: {error}") from error
+            raise self._without_answer(name, error) from error
+        except requests.exceptions.ContentDecodingError as error:
+            raise CallFailedError(
+                "failed", f"'{name}' failed, the action server's answer cannot be unpacked"
+            ) from error
+        except (requests.exceptions.ChunkedEncodingError, HTTPError) as error:
+            raise self._cut(name) from error
+        except (requests.RequestException, OSError) as error:  # its own words may quote a header
+            raise CallFailedError("failed", f"{self.place} cannot be called ({type(error).__name__})") from error
+
+    def _without_answer(self, name: str, error: requests.ConnectionError) -> CallFailedError:
+        """Tell a server that is not there from one that is there no more, and from one that hung up on the action."""
+        from turncheck.web.timed import was_refused  # noqa: PLC0415 - only where a server is called
+
+        if not was_refused(error):
+            return self._cut(name)
+        if not self.was_there:
+            return self._absent()
+        return CallFailedError("lost", f"the action server at {self.place} is gone: '{name}' was not run")
+
+    def _absent(self) -> CallFailedError:
+        return CallFailedError("unreachable", f"no action server answers at {self.place}")
+
+    def _cut(self, name: str) -> CallFailedError:
+        time.sleep(_DYING_SECONDS)
+        if self._listens():
+            return CallFailedError("failed", f"'{name}' failed, the action server cut the connection")
+        return CallFailedError("lost", f"the action server at {self.place} went away while it ran '{name}'")
+
+    def _listens(self) -> bool:
+        address = urlsplit(self.endpoint.url)
+        port = address.port or (443 if address.scheme == "https" else 80)
+        try:
+            with socket.create_connection((address.hostname or "", port), _LOOK_SECONDS):
+                return True
+        except OSError:
+            return False
+
+    def healthy(self, timeout: float = 2.0) -> bool:
+        """Whether ``/health`` beside the webhook answers."""
+        import requests  # noqa: PLC0415 - only where a server is called
+
+        from turncheck.web.timed import within  # noqa: PLC0415
+
+        address = urlsplit(self.endpoint.url)._replace(path="/health", query="", fragment="").geturl()
+        try:
+            with within(timeout), self._session() as session:
+                answer = session.get(address, timeout=timeout, allow_redirects=False)
+        except (requests.RequestException, OSError):
+            return False
+        return bool(answer.ok)
+
+    @property
+    def place(self) -> str:
+        """The address without login and query, which may hold secrets."""
+        return _place(self.endpoint.url)
+
+    def _session(self) -> requests.Session:
+        from turncheck.web.timed import session  # noqa: PLC0415 - only where a server is called
+
+        return session(Network(ca_file=self.endpoint.cafile))
+
+
+@dataclass(slots=True)
+class _Way:
+    """Where answers send a call on to, as Rasa's client follows them. ``place``: how far it got, if anywhere."""
+
+    host: str
+    hosts: Collection[str] | None
+    place: str | None = None
+
+    def next(self, hop: Hop) -> str | None:
+        """Follow to the server's own host and those that are allowed."""
+        host = origin_of(hop.target).host
+        if self.hosts is not None and host != self.host and host not in self.hosts:
+            return f"the host '{host}', which is not among the allowed hosts"
+        self.place = _place(hop.target)
+        return None
+
+
+def _place(url: str) -> str:
+    address = urlsplit(url)
+    port = f":{address.port}" if address.port else ""
+    return f"{address.scheme}://{address.hostname}{port}{address.path}"
+
+
+def read_reply(name: str, reply: Reply) -> Any:
+    """Tell answers, rejections and failures apart, by status code and content type as Rasa does.
+
+    Returns an answer's JSON, not yet checked.
+
+    Raises:
+        ActionRejectedError: the action refused.
+        CallFailedError: it failed.
+    """
+    status = reply.status
+    if status < 400:
+        try:
+            return _document(reply.kind, reply.body)
+        except ValueError as error:
+            raise CallFailedError("failed", f"'{name}' failed, the action server's answer {error}") from error
+    try:
+        document = _parsed(reply.body)
+    except ValueError:
+        document = None
+    shape = document if isinstance(document, dict) else {}
+    if status == 400 and "action_name" in shape:
+        reason = shape.get("error") or f"'{shape['action_name']}' rejected to run"
+        raise ActionRejectedError(_clipped(reason))
+    detail = f": {_clipped(shape['error'])}" if shape.get("error") else ""
+    raise CallFailedError("failed", f"'{name}' failed, the action server answered with status {status}{detail}")
+
+
+def _document(kind: str, body: bytes) -> Any:
+    """Read what an answer holds.
+
+    Strict, as Rasa's client is: the text is in the charset that the type names, else in UTF-8 without a mark.
+
+    Raises:
+        ValueError: it is of another type than JSON, or is none: as the rest of a sentence.
+    """
+    if not _JSON_TYPE.match(kind):
+        raise ValueError(f"is not of JSON's type, but '{kind[:100]}'" if kind else "has no Content-Type")
+    if not body.strip():
+        raise ValueError("is empty")
+    header = Message()
+    header["Content-Type"] = kind
+    try:
+        charset = codecs.lookup(str(header.get_param("charset") or "utf-8")).name
+    except (LookupError, ValueError):
+        charset = "utf-8"
+    try:
+        text = body.decode(charset)
+    except (LookupError, ValueError) as error:  # a codec may be for other things than texts
+        raise ValueError(f"is no text in {charset}") from error
+    try:
+        return _parsed(text)
+    except ValueError as error:
+        raise ValueError(f"is no JSON: {error}") from error
+
+
+def _parsed(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def _clipped(told: Any) -> str:
+    """Return what a server tells, cut to what somebody would read."""
+    shown = redact(str(told)[:_MOST_TOLD])  # it may tell what opens it
+    return shown.encode("utf-8", "replace").decode()

@@ -1,0 +1,151 @@
+"""Model files: what they are called, which one counts, and what is in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from turncheck.engines.embedded.model_archive import Model
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+    from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.project.model import Project
+
+DEFAULT_MODELS: Final = "models"
+SUFFIX: Final = ".tar.gz"
+
+
+def model_path(folder: Path, name: str | None, prefix: str) -> Path:
+    """Return where to save a model: under ``name`` where one is given, else under the time, as Rasa does.
+
+    ``prefix``: ``core-``, ``nlu-``, or nothing for a model with both parts.
+    """
+    if name is None:
+        name = f"{prefix}{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    return folder / (name if name.endswith(SUFFIX) else name + SUFFIX)
+
+
+def newest_model(folder: Path) -> Path | None:
+    """Return the newest model file of a folder; of files of the same age the last by name."""
+    files = [path for path in folder.glob(f"*{SUFFIX}") if path.is_file()] if folder.is_dir() else []
+    return max(files, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
+
+
+def named_model(path: Path) -> Path:
+    """Return the model that ``--model`` names: a file, or the newest of a folder.
+
+    Raises:
+        UserError: there is none.
+    """
+    if path.is_file():
+        return path
+    found = newest_model(path)
+    if found is None:
+        raise UserError(f"there is no model at '{path}'", remedy="Train one with turncheck train, or correct --model.")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """A model file that was read; its parts are made from it when they are asked for."""
+
+    path: Path
+    model: Model
+
+    @property
+    def has_nlu(self) -> bool:
+        """Whether it understands sentences."""
+        return "nlu" in self.model.parts
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether its language understanding needs sentence vectors."""
+        from turncheck.engines.embedded.nlu.sentence_vectors import needs_vectors  # noqa: PLC0415 - imports NumPy
+
+        return self.has_nlu and needs_vectors(self.model.reader.below("nlu"))
+
+    def ensemble(self) -> Ensemble:
+        """Return its policies.
+
+        Raises:
+            UserError: it has none.
+        """
+        from turncheck.engines.embedded.policies.archive import read_ensemble  # noqa: PLC0415 - where it is needed
+
+        self._require("core", "policies")
+        return read_ensemble(self.model.reader)
+
+    def nlu(self) -> EmbeddedNluEngine:
+        """Return its language understanding.
+
+        Raises:
+            UserError: it has none.
+        """
+        from turncheck.engines.embedded.nlu.persistence import read_nlu  # noqa: PLC0415 - heavy
+
+        self._require("nlu", "language understanding")
+        return read_nlu(self.model.reader)
+
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[tuple[int, int], ...]]:
+        """Return the borders of each text's words; of the model's NLU its tokenizer alone is read."""
+        from turncheck.engines.embedded.nlu.persistence import read_tokenizer  # noqa: PLC0415 - where it is needed
+
+        self._require("nlu", "language understanding")
+        tokenizer = read_tokenizer(self.model.reader)
+        return [tokenizer.tokenize(text).spans for text in texts]
+
+    def _require(self, part: str, name: str) -> None:
+        if part not in self.model.parts:
+            raise UserError(
+                f"the model {self.path} holds no {name}, only: {', '.join(self.model.parts)}",
+                remedy=f"Train one with turncheck train or turncheck train {part}.",
+            )
+
+
+def has_custom_components(project: Project) -> bool:
+    """Whether the pipeline names classes of the project's own."""
+    from turncheck.engines.embedded.nlu.catalogue import is_custom  # noqa: PLC0415 - where a model is chosen
+
+    return any(is_custom(component) for component in project.config.pipeline or ())
+
+
+def load_model(path: Path) -> LoadedModel:
+    """Read a model.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    from turncheck.engines.embedded.model_archive import read_model  # noqa: PLC0415 - where a model is read
+
+    return LoadedModel(path, read_model(path))
+
+
+def fitting_model(
+    folder: Path, project: Project, parts: Iterable[str], *, allow_custom_code: bool = False, vectors: bool = False
+) -> LoadedModel | None:
+    """Return the newest model of a folder, if the project's files have not changed since and it has these parts.
+
+    A model holds none of the project's own code: where such components are to run, none fits. With language
+    understanding asked for, one fits that was trained as now is asked for: with sentence vectors, or without.
+    """
+    if allow_custom_code and "nlu" in parts and has_custom_components(project):
+        return None
+    from turncheck.engines.embedded.fingerprint import project_fingerprint  # noqa: PLC0415 - only for this
+
+    path = newest_model(folder)
+    if path is None:
+        return None
+    try:
+        loaded = load_model(path)
+    except UserError:
+        return None  # nobody has named this model: one that is foreign or damaged does not count
+    fits = loaded.model.fingerprint == project_fingerprint(project) and set(parts) <= set(loaded.model.parts)
+    if fits and "nlu" in parts:
+        fits = loaded.has_vectors == vectors
+    return loaded if fits else None

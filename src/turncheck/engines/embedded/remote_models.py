@@ -1,0 +1,139 @@
+"""Models that are kept elsewhere: in a folder, behind http(s), or in S3 (``--remote-storage``)."""
+
+from __future__ import annotations
+
+import shutil
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlsplit
+
+from turncheck.engines.embedded.models import named_model
+from turncheck.messages.errors import UserError
+from turncheck.web.addresses import without_login
+from turncheck.web.network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import BinaryIO
+
+MAX_MODEL_BYTES: Final = 2 << 30
+SECONDS: Final = 1800.0
+"""For all of a model, however slowly it comes."""
+_KINDS: Final = "Name a folder, an address (https://…), s3://bucket/prefix, or aws."
+_REMEDY: Final = "Is the address of --remote-storage right, and is somebody there?"
+BUCKET_VARIABLE: Final = "BUCKET_NAME"
+"""As Rasa has it; credentials, region and endpoint are those that boto3 reads (``AWS_…``)."""
+
+
+def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], into: Path) -> Path:
+    """Return the model ``name`` of the storage as a file, fetched into the folder ``into`` where it lies elsewhere.
+
+    ``storage``: a folder (whose newest model counts without a name), ``http://…`` or ``https://…`` (the name is put
+    behind it), ``s3://bucket/prefix``, or ``aws`` (the bucket of ``BUCKET_NAME``, as Rasa's).
+
+    Raises:
+        UserError: there is no such storage or model, or it cannot be fetched.
+    """
+    try:
+        scheme = urlsplit(storage).scheme
+    except ValueError:  # a bracket that is never closed
+        raise UserError(f"'{without_login(storage)}' is no address of a storage of models", remedy=_KINDS) from None
+    if scheme not in {"http", "https", "s3"} and storage != "aws":
+        folder = Path(storage)
+        if not folder.is_dir():
+            raise UserError(
+                f"'{without_login(storage)}' is no storage of models",
+                remedy=_KINDS,
+            )
+        return named_model(folder / name if name else folder)
+    if not name:
+        raise UserError(f"which model of '{without_login(storage)}'?", remedy="Name it with --model.")
+    target = into / Path(name).name
+    if scheme in {"http", "https"}:
+        _fetch_http(f"{storage.rstrip('/')}/{quote(name)}", target, Network.of(environment))
+    else:
+        _fetch_s3(storage, name, environment, target)
+    return target
+
+
+def _fetch_http(address: str, target: Path, network: Network) -> None:
+    import requests  # noqa: PLC0415 - only where something is fetched
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as above
+
+    from turncheck.web.exchange import (  # noqa: PLC0415 - as above
+        AnswerTooLargeError,
+        Call,
+        RedirectRefusedError,
+        anywhere,
+        copy_body,
+        exchange,
+    )
+    from turncheck.web.timed import session  # noqa: PLC0415 - as above
+
+    shown = without_login(address)
+    try:
+        with session(network) as one, exchange(one, Call("GET", address), SECONDS, follow=anywhere) as response:
+            if not response.ok:
+                raise _refusal(shown, response.status_code)
+            with target.open("wb") as file:
+                copy_body(response, file, MAX_MODEL_BYTES)
+    except AnswerTooLargeError as error:
+        raise UserError(f"the model at {shown} {error}") from None
+    except RedirectRefusedError as error:
+        raise UserError(f"the model at {shown} cannot be fetched: it redirects to {error}", remedy=_REMEDY) from None
+    except (requests.RequestException, HTTPError) as error:  # some hosts that are none requests lets through
+        raise UserError(f"the model at {shown} cannot be fetched: {_why(error)}", remedy=_REMEDY) from error
+
+
+def _refusal(shown: str, status: int) -> UserError:
+    if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+        remedy = "Are --remote-storage and the model's name right? The name is put behind the address."
+        return UserError(f"there is no model at {shown}: status {status}", remedy=remedy)
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        remedy = "Put the login into the address (https://user:password@host/…), or allow reading."
+        return UserError(f"the model at {shown} may not be read: status {status}", remedy=remedy)
+    return UserError(f"the model at {shown} cannot be fetched: status {status}", remedy="Does the storage work?")
+
+
+def _why(error: Exception) -> str:
+    import requests  # noqa: PLC0415 - only where something was fetched
+
+    from turncheck.web.timed import was_refused  # noqa: PLC0415 - as above
+
+    if isinstance(error, requests.exceptions.SSLError):
+        return "its certificate is not trusted, or it speaks no TLS"
+    if isinstance(error, requests.Timeout):
+        return "there was no answer in time"
+    if isinstance(error, requests.ConnectionError):
+        return "nobody answers there" if was_refused(error) else "the connection was cut"
+    return f"it is no address, or no whole answer ({type(error).__name__})"
+
+
+def _fetch_s3(storage: str, name: str, environment: Mapping[str, str], target: Path) -> None:
+    address = urlsplit(storage)
+    bucket = address.netloc if address.scheme == "s3" else environment.get(BUCKET_VARIABLE)
+    if not bucket:
+        raise UserError("which bucket?", remedy=f"Set {BUCKET_VARIABLE}, or write s3://bucket/prefix.")
+    prefix = address.path.strip("/") if address.scheme == "s3" else ""
+    key = f"{prefix}/{name}" if prefix else name
+    try:
+        import boto3  # noqa: PLC0415 - an optional extra
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
+    except ImportError:
+        raise UserError(
+            "boto3 is needed to fetch models from S3", remedy="Install it: pip install 'turncheck[s3]'."
+        ) from None
+    try:
+        client = boto3.client("s3", endpoint_url=environment.get("AWS_ENDPOINT_URL") or None)
+        answer: dict[str, Any] = client.get_object(Bucket=bucket, Key=key)
+        if answer["ContentLength"] > MAX_MODEL_BYTES:
+            raise UserError(f"the model s3://{bucket}/{key} has more than {MAX_MODEL_BYTES >> 30} GB")
+        body: BinaryIO = answer["Body"]
+        with target.open("wb") as file:
+            shutil.copyfileobj(body, file)
+    except (BotoCoreError, ClientError) as error:
+        raise UserError(
+            f"the model s3://{bucket}/{key} cannot be fetched: {error}",
+            remedy="Are bucket and name right, and the variables AWS_… (credentials, region, endpoint)?",
+        ) from error

@@ -1,0 +1,319 @@
+"""The team's real assistant as the engine of a run: a server that runs already, or one that is trained and started."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.engines.action_server.endpoint import ActionEndpoint, checked_address
+from turncheck.engines.action_server.process import DEFAULT_URL
+from turncheck.engines.action_server.server import HttpActionServer
+from turncheck.engines.base import Capabilities, CutShortError, EngineError
+from turncheck.engines.embedded.models import named_model
+from turncheck.engines.embedded.nlu.catalogue import known_component
+from turncheck.engines.not_possible import NOTHING_TO_LEARN, skipped_for_loss
+from turncheck.engines.rasa_server.client import CONCURRENCY, Access, CutError, RasaClient
+from turncheck.engines.rasa_server.conversation import RasaConversations
+from turncheck.engines.rasa_server.engine import NAME, RasaNlu, RasaPolicies, describe
+from turncheck.engines.rasa_server.process import RasaFiles, RasaProcess, rasa_process
+from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
+from turncheck.messages.errors import UserError
+from turncheck.process.environment import expand, for_child
+from turncheck.process.screen import duration
+from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
+from turncheck.report.model import EngineInfo, Skipped
+from turncheck.validation.losses import first_loss
+from turncheck.web.addresses import is_http, is_loopback, without_login
+from turncheck.web.network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from turncheck.engines.base import ActionServer
+    from turncheck.engines.rasa_server.answers import Served
+    from turncheck.messages.location import Location
+    from turncheck.project.model import Component, Project
+    from turncheck.report.model import Evaluation
+    from turncheck.settings.options import Settings
+
+UNKNOWN_VERSION: Final = "unknown"
+CANNOT_BE_TRAINED: Final = (
+    "this engine cannot be trained here: without test sentences there is nothing to measure it by"
+)
+_KEPT_ENDPOINTS: Final = ("action_endpoint", "nlg")
+"""What conversations need. Where they are stored or sent on is left out: a test leaves no traces there."""
+
+
+@dataclass(eq=False)
+class RasaEngines:
+    """A Rasa server as the engine of one project. Connected, trained and started when it is first needed."""
+
+    project: Project
+    server: RasaClient | RasaProcess
+    at_once: int = CONCURRENCY
+    notes: tuple[str, ...] = ()
+    stub_server: StubServer | None = None
+    _info: EngineInfo | None = field(default=None, init=False)
+    _served: Served | None = field(default=None, init=False)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """A server that runs already is taken as it is."""
+        return Capabilities(no_training=CANNOT_BE_TRAINED if isinstance(self.server, RasaClient) else None)
+
+    @cached_property
+    def domain(self) -> DialogueDomain:
+        """The project's own."""
+        return DialogueDomain.of(self.project)
+
+    @property
+    def nlu_trainer(self) -> RasaNluTrainer:
+        """What trains the engines of folds, all for one server."""
+        if not isinstance(self.server, RasaProcess):
+            raise UserError(CANNOT_BE_TRAINED)
+        return RasaNluTrainer(self.server, _extractors(self.project))
+
+    @property
+    def nlu(self) -> RasaNlu:
+        """Language understanding by the server."""
+        return RasaNlu(self._client(), self.info(), _extractors(self.project))
+
+    @property
+    def ensemble(self) -> RasaPolicies:
+        """The server's policies."""
+        return RasaPolicies(self._client(), self.domain)
+
+    def assistant(self, server: ActionServer) -> RasaConversations:
+        """Return the assistant. Rasa itself calls the action server, through ours where it was started here."""
+        if self.stub_server is not None:
+            self.stub_server.look(was_there=isinstance(server, HttpActionServer) and server.was_there)
+        return RasaConversations(
+            self._client(),
+            self.info(),
+            has_flows=self.project.calm is not None,
+            stub_server=self.stub_server,
+            actions=self.project.domain.actions.keys(),
+        )
+
+    def info(self, *, measured: EngineInfo | None = None) -> EngineInfo:
+        """Return version and model, as far as the server could be asked."""
+        return self._info or measured or EngineInfo(name=NAME, version=UNKNOWN_VERSION, notes=self.notes)
+
+    def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:  # noqa: ARG002 - as others
+        """Stories and cases are read by the project's domain; what is trained needs something to learn from."""
+        lost = first_loss(self.project, {"domain"}) if evaluation != "nlu" else None
+        if lost is not None and lost[1].code != "domain-not-found":
+            return skipped_for_loss(evaluation, *lost)
+        reason = None
+        if evaluation == "core" and self.project.calm is not None:
+            reason = f"{self.project.calm}: flows are not judged by test stories"
+        elif evaluation == "core" and isinstance(self.server, RasaProcess) and self.server.trains:
+            reason = None if self.project.stories or self.project.rules else NOTHING_TO_LEARN
+        return None if reason is None else Skipped(evaluation=evaluation, reason=reason)
+
+    def before_folds(self, folds: int, *, whole: bool = False) -> str:
+        """Each fold is a training of real Rasa: say how long that may take."""
+        if whole:  # it is trained first, since its time is known then
+            self._client()
+        seconds = self.server.training_seconds if isinstance(self.server, RasaProcess) else None
+        many = f"Cross-validation with real Rasa trains {folds} models, one a fold"
+        if seconds is None:
+            long = f"about {folds} times as long as `rasa train nlu`, more exactly when the first is done"
+            return f"{many}: {long}. Test sentences (--nlu) would need none."
+        return f"{many}: up to about {duration(folds * seconds)}, since the whole model took {duration(seconds)}."
+
+    def ensure_same_model(self, finished: object) -> None:
+        """Make sure that what was measured until now was measured with one model.
+
+        Raises:
+            CutShortError: a server that runs without us has another model than in the beginning, or refuses to say
+                which; or somebody interrupted it.
+        """
+        if self._served is None or not isinstance(self.server, RasaClient):
+            return
+        try:
+            now = self.server.served()
+        except CutError:  # it is gone, and has answered all that it was asked
+            return
+        except (EngineError, KeyboardInterrupt) as error:
+            raise CutShortError(error, finished) from error
+        if now != self._served:
+            changed = EngineError(
+                f"the Rasa server at {self.server.name} had another model in the end ({_named(now)})"
+                f" than in the beginning ({_named(self._served)}): what was measured is of both",
+                remedy="Measure again, with a server that keeps its model as long as it is asked.",
+            )
+            raise CutShortError(changed, finished)
+
+    def _client(self) -> RasaClient:
+        """Return the server, the project's own model loaded.
+
+        Raises:
+            EngineError: it cannot be reached, trained or started.
+        """
+        client = self.server if isinstance(self.server, RasaClient) else self.server.serve()
+        if self._info is None:
+            found = describe(client)
+            self._info = EngineInfo(name=found.name, version=found.version, model=found.model, notes=self.notes)
+            self._served = client.served()
+        return client
+
+
+@dataclass(frozen=True, slots=True)
+class RasaNluTrainer:
+    """Trains real Rasa on shares of the data. One server has one model: an engine is done with before the next fit."""
+
+    process: RasaProcess
+    extractors: tuple[str, ...]
+
+    def fit(self, project: Project) -> RasaNlu:
+        """Train on the project's NLU data.
+
+        Raises:
+            EngineError: it cannot be trained.
+        """
+        client = self.process.serve_trained_on(project)
+        found = describe(client)
+        return RasaNlu(client, EngineInfo(name=found.name, version=found.version), self.extractors)
+
+
+@contextmanager
+def running_rasa(
+    settings: Settings, project: Project, environment: Mapping[str, str], hosts: tuple[str, ...] | None
+) -> Iterator[RasaEngines]:
+    """Yield the engine that the settings describe; see :func:`turncheck.engines.choice.chosen_engines`.
+
+    Raises:
+        UserError: neither an address nor a command, or both, or what does not go with it.
+    """
+    at_once = settings.workers or CONCURRENCY
+    if settings.vectors:
+        raise UserError("--vectors is for the engine 'embedded'", remedy="Leave it out: Rasa has features of its own.")
+    if (settings.rasa_url is None) == (settings.rasa_command is None):
+        raise UserError(
+            "the engine 'rasa' needs a server: its address, or the command that starts it (and not both)",
+            remedy="Give --rasa-url URL, or --rasa-command rasa.",
+        )
+    if settings.rasa_url is not None:
+        yield RasaEngines(project, RasaClient(_access(settings, environment), at_once=at_once), at_once)
+        return
+    for name in ("rasa_token", "rasa_jwt"):
+        if getattr(settings, name) is not None:
+            raise UserError(f"--{name.replace('_', '-')} goes with --rasa-url: a server started here needs none")
+    endpoints, notes = _endpoints(settings, project, environment, hosts)
+    child = for_child(environment, settings.env)
+    with serving_stubs(_stub_server(endpoints.get("action_endpoint", {}), project, environment, hosts)) as stubs:
+        endpoints["action_endpoint"] = {**endpoints.get("action_endpoint", {}), "url": stubs.url}
+        files = _files(settings, project, endpoints)
+        with rasa_process(settings.rasa_command or "", files, child, at_once=at_once) as process:
+            yield RasaEngines(project, process, at_once, notes, stubs)
+
+
+def _stub_server(
+    endpoint: Mapping[str, object], project: Project, environment: Mapping[str, str], hosts: tuple[str, ...] | None
+) -> StubServer:
+    """Return what stands before the action server of this endpoint; all but the address stays as Rasa has it."""
+    named = project.endpoints.get("action_endpoint")
+    place = named.location if named else None
+    own = {key: expand(str(endpoint[key]), environment, place) for key in ("url", "cafile") if endpoint.get(key)}
+    if "url" not in own:
+        return StubServer()
+    by_flag = named is None or endpoint is not named.parameters
+    address = checked_address(own["url"], None if by_flag else place)
+    server = ActionEndpoint(address, cafile=own.get("cafile") or Network.of(environment).ca_file)
+    known = None if "domain" in project.unreadable else project.domain.responses
+    return StubServer(HttpActionServer(server, hosts=None if by_flag else hosts), known)
+
+
+def _access(settings: Settings, environment: Mapping[str, str]) -> Access:
+    url = settings.rasa_url or ""
+    if not is_http(url):
+        shown = without_login(url)
+        raise UserError(f"'{shown}' is not an address of a Rasa server", remedy="Write it as http://host:5005.")
+    if "?" in url or "#" in url:
+        raise UserError(
+            f"the address of the Rasa server ({without_login(url)}) has something behind it",
+            remedy="Leave away what begins with ? or #; a token is given with --rasa-token.",
+        )
+    if settings.action_endpoint and not settings.action_server:
+        raise UserError(
+            "--action-endpoint does not go with --rasa-url: a server that runs already calls its own action server"
+        )
+    if settings.model is not None:
+        raise UserError("--model goes with --rasa-command: a server that runs already has its model loaded")
+    if settings.rasa_token and settings.rasa_jwt:
+        raise UserError("--rasa-token and --rasa-jwt exclude each other", remedy="Give the one that the server asks.")
+    return Access(
+        url,
+        token=settings.rasa_token.reveal() if settings.rasa_token else None,
+        jwt=settings.rasa_jwt.reveal() if settings.rasa_jwt else None,
+        network=Network.of(environment),
+    )
+
+
+def _files(settings: Settings, project: Project, endpoints: Mapping[str, Mapping[str, object]]) -> RasaFiles:
+    root = project.root.resolve()
+    domain = root / DEFAULT_DOMAIN
+    return RasaFiles(
+        project=project,
+        root=root,
+        config=Path(settings.config).resolve() if settings.config else root / DEFAULT_CONFIG,
+        domain=Path(settings.domain).resolve()
+        if settings.domain
+        else domain
+        if domain.exists()
+        else root / DEFAULT_DOMAIN_FOLDER,
+        data=[Path(path).resolve() for path in settings.data] or [root / DEFAULT_DATA],
+        model=named_model(Path(settings.model)).resolve() if settings.model else None,
+        endpoints=endpoints,
+    )
+
+
+def _endpoints(
+    settings: Settings, project: Project, environment: Mapping[str, str], hosts: tuple[str, ...] | None
+) -> tuple[dict[str, Mapping[str, object]], tuple[str, ...]]:
+    """Return the endpoints Rasa gets, and what to say about those it does not get."""
+    kept: dict[str, Mapping[str, object]] = {}
+    notes = []
+    for name in _KEPT_ENDPOINTS:
+        endpoint = project.endpoints.get(name)
+        if endpoint is None:
+            continue
+        url = endpoint.parameters.get("url")
+        host = _host(expand(str(url), environment, endpoint.location), endpoint.location) if url else ""
+        if hosts is not None and host and not is_loopback(host) and host not in hosts:
+            notes.append(f"{name} of endpoints.yml was left out: its host '{host}' is not among the allowed hosts.")
+        else:
+            kept[name] = endpoint.parameters
+    if settings.action_endpoint:
+        kept["action_endpoint"] = {"url": settings.action_endpoint}
+    elif settings.action_server:
+        kept.setdefault("action_endpoint", {"url": DEFAULT_URL})
+    return kept, tuple(notes)
+
+
+def _host(url: str, location: Location) -> str:
+    return urlsplit(checked_address(url, location)).hostname or ""
+
+
+def _named(served: Served) -> str:
+    return f"{served.model_file}, {served.model_id}" if served.model_id else str(served.model_file)
+
+
+def _extractors(project: Project) -> tuple[str, ...]:
+    """Return the names under which the project's pipeline reports entities."""
+    return tuple(dict.fromkeys(name for one in project.config.pipeline or () if (name := _extractor(one))))
+
+
+def _extractor(component: Component) -> str | None:
+    known = known_component(component)
+    if known is None:
+        return None
+    if known.name == "DIETClassifier":
+        return known.name if component.parameters.get("entity_recognition", True) else None
+    return known.name if known.role == "extractor" else None

@@ -1,0 +1,224 @@
+"""Coverage: which intents, entities, actions, responses, slots, forms, stories and rules the tests reach."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from turncheck.project.model import (
+    ActionStep,
+    ActiveLoopStep,
+    BotStep,
+    CheckpointStep,
+    OrStep,
+    SlotWasSetStep,
+    UserStep,
+)
+from turncheck.report.model import CoverageItem, KindCoverage
+from turncheck.validation.facts import UTTER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from turncheck.messages.location import Location
+    from turncheck.project.model import Example, Project, Step, Story
+
+Pair = tuple[str, str]
+"""Two steps of a conversation in a row, such as ``("intent greet", "action utter_greet")``."""
+
+_NOT_CONTENT = {"location", "origin", "index"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What tests reach, by name; ``intents`` as written (``faq/hours`` reaches ``faq`` too), ``pairs`` of steps."""
+
+    intents: frozenset[str] = frozenset()
+    entities: frozenset[str] = frozenset()
+    actions: frozenset[str] = frozenset()
+    slots: frozenset[str] = frozenset()
+    forms: frozenset[str] = frozenset()
+    flows: frozenset[str] = frozenset()
+    pairs: frozenset[Pair] = frozenset()
+
+    def __or__(self, other: Reached) -> Reached:
+        """What both reach together."""
+        return Reached(*(getattr(self, f.name) | getattr(other, f.name) for f in fields(Reached)))
+
+
+def reached_by_examples(examples: Iterable[Example]) -> Reached:
+    """What test sentences reach: their intents and entities."""
+    examples = list(examples)
+    return Reached(
+        intents=frozenset(example.intent for example in examples if example.intent),
+        entities=frozenset(entity.entity for example in examples for entity in example.entities),
+    )
+
+
+def reached_by_conversations(exercised: Mapping[str, Iterable[str]]) -> Reached:
+    """What end-to-end cases came by as they ran, by kind (``EndToEnd.exercised``)."""
+    named = {kind: frozenset(names) for kind, names in exercised.items()}
+    nothing: frozenset[str] = frozenset()
+    return Reached(
+        intents=named.get("intents", nothing),
+        entities=named.get("entities", nothing),
+        actions=named.get("actions", nothing) | named.get("responses", nothing),
+        slots=named.get("slots", nothing),
+        forms=named.get("forms", nothing),
+        flows=named.get("flows", nothing),
+        pairs=frozenset(_pair(step) for step in named.get("steps", nothing)),
+    )
+
+
+def _pair(step: str) -> Pair:
+    one, _, other = step.partition(" > ")
+    return one, other
+
+
+def reached_by_stories(stories: Iterable[Story]) -> Reached:
+    """What test stories reach, step by step."""
+    return reduce(Reached.__or__, map(_reached_by_story, stories), Reached())
+
+
+def _reached_by_story(story: Story) -> Reached:
+    steps = list(_opened(story.steps))
+    users = [step for step in steps if isinstance(step, UserStep)]
+    return Reached(
+        intents=frozenset(step.intent for step in users if step.intent),
+        entities=frozenset(entity.entity for step in users for entity in step.entities),
+        actions=frozenset(step.action for step in steps if isinstance(step, ActionStep)),
+        slots=frozenset(step.slot for step in steps if isinstance(step, SlotWasSetStep)),
+        forms=frozenset(step.name for step in steps if isinstance(step, ActiveLoopStep) and step.name),
+        pairs=frozenset(_pairs(story)),
+    )
+
+
+def coverage(project: Project, reached: Reached, code: Mapping[str, str]) -> dict[str, KindCoverage]:
+    """Return all items of each kind with a digest of their content, and whether ``reached`` holds them.
+
+    A story or rule is reached if each two of its steps in a row (intents and actions) were walked by some test. A slot
+    is reached if a test sets it or holds what fills it: its entity, intent or form; with a form, its questions are.
+    ``code`` is that of the custom actions, by name: an action changes with it.
+    """
+    full = _with_consequences(project, reached)
+    domain = project.domain
+    examples: dict[str, list[str]] = {}
+    for example in project.nlu.examples:
+        examples.setdefault(example.base_intent or "", []).append(example.text)
+    intents = {
+        name: (intent.location, (_plain(intent), sorted(examples.get(name, ()))), name in full.intents)
+        for name, intent in domain.intents.items()
+    }
+    # Only where there are some: other projects have no such thing.
+    flows = {"flows": [_item(f.name, f.location, f.content, f.name in full.flows) for f in project.flows.values()]}
+    kinds: dict[str, list[CoverageItem]] = {
+        "intents": [_item(name, *parts, tells=bool(examples.get(name))) for name, parts in intents.items()],
+        "entities": [
+            _item(e.name, e.location, e, e.name in full.entities, tells=False) for e in domain.entities.values()
+        ],
+        "actions": [
+            _item(
+                action.name,
+                action.location,
+                (action, code.get(action.name)),
+                action.name in full.actions,
+                tells=False,
+            )
+            for action in domain.actions.values()
+            if not action.name.startswith(UTTER)
+        ],
+        "responses": [_item(r.name, r.location, r, r.name in full.actions) for r in domain.responses.values()],
+        "slots": [_item(slot.name, slot.location, slot, slot.name in full.slots) for slot in domain.slots.values()],
+        "forms": [_item(form.name, form.location, form, form.name in full.forms) for form in domain.forms.values()],
+        **(flows if project.flows else {}),
+        "stories": [_story_item(story, full) for story in project.stories],
+        "rules": [_story_item(rule, full) for rule in project.rules],
+    }
+    return {kind: KindCoverage(items=tuple(items), share=_share(items)) for kind, items in kinds.items()}
+
+
+def _share(items: Sequence[CoverageItem]) -> float | None:
+    return sum(item.covered for item in items) / len(items) if items else None
+
+
+def _with_consequences(project: Project, reached: Reached) -> Reached:
+    """Add what follows from what is reached: base intents, responses of retrieval intents, forms, filled slots."""
+    intents = reached.intents | {intent.partition("/")[0] for intent in reached.intents}
+    forms = reached.forms | (reached.actions & project.domain.forms.keys())
+    keys = {f"{UTTER}{intent}" for intent in reached.intents if "/" in intent}
+    actions = reached.actions | {key for key in keys if key.partition("/")[0] in reached.actions}
+    for name in forms & project.domain.forms.keys():
+        for slot_name in project.domain.forms[name].required_slots:
+            actions |= {f"{UTTER}ask_{slot_name}", f"{UTTER}ask_{name}_{slot_name}"}
+    slots = set(reached.slots)
+    for slot in project.domain.slots.values():
+        for mapping in slot.mappings:
+            if (mapping.entity in reached.entities) or intents & set(mapping.intents):
+                slots.add(slot.name)
+    for name in forms & project.domain.forms.keys():
+        slots.update(project.domain.forms[name].required_slots)
+    return replace(
+        reached, intents=frozenset(intents), actions=frozenset(actions), forms=frozenset(forms), slots=frozenset(slots)
+    )
+
+
+def _story_item(story: Story, reached: Reached) -> CoverageItem:
+    pairs = list(_pairs(story))
+    single = [step.action for step in story.steps if isinstance(step, ActionStep)]
+    is_walked = all(pair in reached.pairs for pair in pairs) if pairs else bool(reached.actions & set(single))
+    return _item(story.name, story.location, story, is_walked, tells=False)
+
+
+def _pairs(story: Story) -> Iterator[Pair]:
+    """Each two intents or actions in a row; of alternatives, each leads on."""
+    before: list[str] = []
+    for step in story.steps:
+        labels = [label for part in _opened((step,)) if (label := _label(part))]
+        if labels:
+            yield from ((one, other) for one in before for other in labels)
+            before = labels
+
+
+def _label(step: Step) -> str | None:
+    if isinstance(step, UserStep):
+        intent = step.intent.partition("/")[0] if step.intent else None
+        return f"intent {intent}" if intent else f"text {step.text}"
+    if isinstance(step, ActionStep):
+        return f"action {step.action}"
+    return f"bot {step.text}" if isinstance(step, BotStep) else None
+
+
+def _opened(steps: Iterable[Step]) -> Iterator[Step]:
+    for step in steps:
+        if isinstance(step, OrStep):
+            yield from (part for alternative in step.alternatives for part in alternative)
+        elif not isinstance(step, CheckpointStep):
+            yield step
+
+
+def _item(name: str, location: Location, content: Any, covered: bool, *, tells: bool = True) -> CoverageItem:
+    """Return the item; ``tells``: its content is more than its name, so that it is known by it under another one."""
+    text = json.dumps(_plain(content), sort_keys=True, ensure_ascii=False, default=str)
+    unnamed = text.replace(json.dumps(name, ensure_ascii=False), '""').replace(json.dumps(name), '""')
+    return CoverageItem(
+        name=name, location=location, digest=_digest(text), covered=covered, content=_digest(unnamed) if tells else ""
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON data, without the places it stands at."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name not in _NOT_CONTENT}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_plain(item) for item in value]
+    return value

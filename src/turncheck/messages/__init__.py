@@ -1,0 +1,1 @@
+"""Errors, findings, their places, and how they are worded."""

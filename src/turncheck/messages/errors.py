@@ -1,0 +1,70 @@
+"""The one error for what a user can mend, and the exit codes of every command."""
+
+import errno
+import os
+from typing import Final
+
+from turncheck.messages.location import Location
+
+EXIT_OK: Final = 0
+EXIT_FAILED: Final = 1
+"""A gate failed, a test failed, the data are invalid: the command did its work and the answer is no."""
+EXIT_NOT_DONE: Final = 2
+"""Bad usage, a missing file, an unreachable engine: there is no answer."""
+EXIT_INTERRUPTED: Final = 130
+
+
+class UserError(Exception):
+    """Something the user can mend: what is wrong, where, and what to do about it.
+
+    Shown as text without a traceback; the command ends with :data:`EXIT_NOT_DONE` unless it says otherwise.
+    """
+
+    def __init__(self, what: str, *, location: Location | None = None, remedy: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.location = location
+        self.remedy = remedy
+
+    def seen_from_above(self, project: str) -> str:
+        """The same text for somebody who does not stand in the project's folder: the path leads there from here."""
+        if self.location is None:
+            return str(self)
+        return str(UserError(self.what, location=self.location.below(project), remedy=self.remedy))
+
+    def __str__(self) -> str:
+        """``path:line:column: what is wrong`` and, on a line of its own, the remedy."""
+        place = f"{self.location}: " if self.location else ""
+        remedy = f"\n{self.remedy}" if self.remedy else ""
+        return f"{place}{self.what}{remedy}"
+
+
+class TrainingRefusedError(UserError):
+    """The files can be read, and Rasa refuses to train on what they say: ``train`` ends with :data:`EXIT_FAILED`."""
+
+
+_NO_ROOM: Final = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "a file grew larger than this process may write",
+    errno.EROFS: "the file system is read-only",
+}
+_MOST_SHOWN: Final = 200
+
+
+def trouble_of_system(error: BaseException) -> UserError | None:
+    """Return what to tell where a file or folder could not be had, ``None`` where the cause is another one.
+
+    Readers and writers tell it themselves; this is for the places where nobody expects it: a disk without room, a name
+    that is too long, a folder above that may not be searched.
+    """
+    if not isinstance(error, OSError):
+        return None
+    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+    place = f"{name[:_MOST_SHOWN]}…" if len(name) > _MOST_SHOWN else name
+    if error.errno in _NO_ROOM:
+        what = f"{_NO_ROOM[error.errno]} ({place})" if place else _NO_ROOM[error.errno]
+        return UserError(what, remedy="Make room, or let TMPDIR and --out name another disk.")
+    if place:
+        return UserError(f"{place}: {error.strerror or type(error).__name__}", remedy="Is the path right?")
+    return None

@@ -1,0 +1,44 @@
+"""One result of validation. The reader makes them from files it cannot read, validation from what was read."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from turncheck.messages.location import Location
+
+Severity = Literal["error", "warning", "info"]
+
+LEGACY_PROJECT: Final = "legacy-project"
+"""The code that explains most of the others."""
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+"""Worst first."""
+
+MANUAL_AT: Final = "https://github.com/turncheck/turncheck/blob/main/docs/findings.md"
+"""Where all codes are explained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault, or something worth knowing, at a place in the project's files.
+
+    ``code`` is stable and documented in ``docs/``; ``message`` is one sentence that names the subjects (intent, slot,
+    story …); ``hint`` says what to do; ``others`` are the places of what it disagrees with or repeats.
+    """
+
+    code: str
+    """What kind of finding it is: stable, and explained in ``docs/findings.md``."""
+    severity: Severity
+    """How bad it is."""
+    message: str
+    """One sentence that names what it is about."""
+    location: Location
+    """Where it is."""
+    hint: str = ""
+    """What to do about it; empty where the message says it."""
+    others: tuple[Location, ...] = ()
+    """The places that it disagrees with or repeats."""
+
+    @property
+    def order(self) -> tuple[bool, tuple[str, int, int], str, str]:
+        """Orders findings by path, line, column and code; that a project is of an older Rasa comes before all."""
+        return self.code != LEGACY_PROJECT, self.location.sort_key, self.code, self.message

@@ -1,0 +1,1 @@
+"""This process and its children: output, interrupts, temporary files, environment, secrets."""

@@ -1,0 +1,27 @@
+"""A fault of our own, as it is shown so that it can be reported: whole, but without anything secret."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import traceback
+from typing import Final
+
+from turncheck import __version__
+from turncheck.process.secret import redact_all, remember_variables
+
+REPORT_BUGS_AT: Final = "https://github.com/turncheck/turncheck/issues"
+
+
+def fault_report(error: BaseException) -> str:
+    """Return the traceback, causes included, and where to report it.
+
+    No secret that was read and nothing that looks like one is in it: it is meant to be pasted into a public page.
+    """
+    remember_variables(os.environ)
+    told = "".join(traceback.format_exception(error))
+    return redact_all(told) + (
+        f"turncheck {__version__} met a fault of its own (Python {platform.python_version()}, {sys.platform}). "
+        f"Please report it with the lines above: {REPORT_BUGS_AT}\n"
+    )

@@ -1,0 +1,89 @@
+"""What a person sees while a command works: a moving line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
+
+from turncheck.process.secret import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_MINUTE = 60
+_LONG = 90
+"""Seconds that are told as minutes."""
+_CLEAR_LINE = "\r\x1b[2K"
+
+
+def duration(seconds: float) -> str:
+    """Return how long something takes, as one would say it.
+
+    >>> duration(0.4), duration(12.3), duration(89.9), duration(200)
+    ('a second', '12 seconds', '90 seconds', '3 minutes')
+    """
+    if round(seconds) <= 1:
+        return "a second"
+    if seconds < _LONG:
+        return f"{round(seconds)} seconds"
+    return f"{round(seconds / _MINUTE)} minutes"
+
+
+@dataclass(slots=True)
+class Screen:
+    """Where progress goes: to standard error, so that standard output holds results alone.
+
+    ``timings`` collects the seconds of each step that was named, for the report.
+    """
+
+    quiet: bool = False
+    verbose: bool = False
+    stream: TextIO = field(default_factory=lambda: sys.stderr)
+    clock: Callable[[], float] = time.perf_counter
+    timings: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str, doing: str) -> Iterator[None]:
+        """Show ``doing`` while the block runs, and keep its seconds under ``name``."""
+        begin = self.clock()
+        moving = not self.quiet and self.stream.isatty()
+        if moving:
+            self.stream.write(f"{doing} …")
+            self.stream.flush()
+        try:
+            yield
+        finally:
+            seconds = self.clock() - begin
+            self.timings[name] = round(self.timings.get(name, 0.0) + seconds, 3)
+            if moving:
+                self.stream.write(_CLEAR_LINE)
+            if self.verbose or (not self.quiet and not moving):
+                self.stream.write(f"{doing} ({seconds:.1f} s)\n")
+            self.stream.flush()
+
+    def timer(self, name: str) -> Callable[[int, float], None]:
+        """Return what keeps the seconds of one part of a step, by its index: ``core[3]``."""
+
+        def keep(index: int, seconds: float) -> None:
+            self.timings[f"{name}[{index}]"] = round(seconds, 6)
+
+        return keep
+
+    def note(self, text: str) -> None:
+        """Say something that a person should know, unless asked to be quiet."""
+        if not self.quiet:
+            self.stream.write(redact(f"{text}\n"))
+            self.stream.flush()
+
+    def alarm(self, text: str) -> None:
+        """Say something that went wrong, asked to be quiet or not."""
+        self.stream.write(redact(f"{text}\n"))
+        self.stream.flush()
+
+    def detail(self, text: str) -> None:
+        """Say something that only --verbose wants to hear."""
+        if self.verbose and not self.quiet:
+            self.note(text)

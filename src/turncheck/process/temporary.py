@@ -1,0 +1,165 @@
+"""Folders and files that are there for a while: gone when their process is, also where it could not tidy up.
+
+Whoever makes one locks it for as long as they live; the system releases the lock with the process, whatever ended it.
+What is there, bears our name and is not locked was left behind, and is removed by the next of us. The lock is that of
+``flock(2)``, which holds across containers that share a disk, where a process's number would mean nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+_FOLDER: Final = re.compile(r"turncheck-[a-z]+-[a-z0-9_]{8}\.tmp")
+_PARTIAL: Final = ".partial"
+_LONGEST_NAME: Final = 40
+
+
+@contextmanager
+def temporary_folder(purpose: str) -> Iterator[Path]:
+    """Yield a new folder for the block; ``purpose`` is a word in its name.
+
+    Raises:
+        UserError: there is nowhere to make one.
+    """
+    import tempfile  # noqa: PLC0415 - only where something is kept for a while
+
+    try:
+        while True:
+            folder = Path(tempfile.mkdtemp(prefix=f"turncheck-{purpose}-", suffix=".tmp"))
+            with suppress(FileNotFoundError):  # another one took it for a leftover before it was locked
+                lock = _opened(folder)
+                if _is_locked(lock, folder, wait=True):
+                    break
+                os.close(lock)
+    except OSError as error:
+        raise UserError(
+            f"no temporary folder can be made: {error.strerror or error}",
+            remedy="Let the environment variable TMPDIR name a folder with room that may be written to.",
+        ) from None
+    try:
+        yield folder
+    finally:
+        _remove(folder)
+        os.close(lock)
+
+
+def clear_leftovers() -> None:
+    """Remove the folders of ours whose process is gone; those of others, and of runs that live, stay."""
+    root = next((root for name in ("TMPDIR", "TEMP", "TMP") if (root := os.environ.get(name))), "/tmp")  # noqa: S108 - as tempfile
+    with suppress(OSError), os.scandir(root) as entries:
+        for entry in entries:
+            if _FOLDER.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                _remove_if_left(Path(entry.path))
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that becomes ``path`` in one step when the block ends well: nobody ever sees a half of it.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _clear_partials(path)
+        partial, file = _partial_file(path)
+        try:
+            with file:
+                yield file
+                # It was made for the owner alone; results are for everybody, as `open` would make them.
+                partial.chmod(0o666 & ~_umask())
+                file.flush()
+                partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UserError(
+            f"cannot write {path}: {error.strerror or error}", remedy="Make room, or name another folder with --out."
+        ) from None
+
+
+def _partial_file(path: Path) -> tuple[Path, BinaryIO]:
+    import tempfile  # noqa: PLC0415 - only where something is written
+
+    while True:
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:_LONGEST_NAME]}.", suffix=_PARTIAL)
+        if _is_locked(descriptor, Path(name), wait=True):
+            return Path(name), os.fdopen(descriptor, "wb")
+        os.close(descriptor)
+
+
+def _clear_partials(path: Path) -> None:
+    left = re.compile(rf"\.{re.escape(path.name[:_LONGEST_NAME])}\.[a-z0-9_]{{8}}{re.escape(_PARTIAL)}")
+    for other in path.parent.iterdir():
+        if left.fullmatch(other.name):
+            _remove_if_left(other)
+
+
+def _remove_if_left(path: Path) -> None:
+    """Remove a folder or file of this user that nobody holds."""
+    with suppress(OSError):
+        if path.lstat().st_uid != os.getuid():
+            return
+        lock = _opened(path)
+        try:
+            if not _is_locked(lock, path, wait=False):
+                return
+            _remove(path)
+        finally:
+            os.close(lock)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it; ``shutil.rmtree`` would recurse as deep as folders do."""
+    folders = [path]
+    for folder in folders:  # it grows meanwhile
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
+                else:
+                    with suppress(OSError):
+                        os.unlink(entry.path)  # noqa: PTH108 - an entry has no other
+    for folder in reversed(folders):
+        with suppress(OSError):
+            folder.rmdir()
+    if path.is_file():
+        path.unlink()
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _is_locked(descriptor: int, path: Path, *, wait: bool) -> bool:
+    """Lock what was opened; ``False`` where somebody else holds it, or has removed it meanwhile.
+
+    A file system without locks (an old network disk) has no leftovers that could be told from what is in use: there
+    whoever makes something goes on without a lock, and nobody removes anything.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return wait
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,107 @@
+"""Files of end-to-end test cases, as Rasa Pro users write them → :class:`~turncheck.project.e2e.model.E2ECases`.
+
+Every fault is a finding with its line: an error where a case cannot mean what is written, a warning where it probably
+does not. Shapes and rules: ``docs/e2e.md``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
+from turncheck.messages.suggestions import suggestion
+from turncheck.project.e2e.model import E2ECase, E2ECases, Stub
+from turncheck.project.e2e.reader import FileReader
+from turncheck.project.e2e.shapes import FILE
+from turncheck.project.e2e.shared import SHARED_FILE, SharedFixtures
+from turncheck.project.folder import ProjectFolder
+from turncheck.yaml_tree.tree import YamlMapping, parse_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+DEFAULT_PATH: Final = "tests/e2e_test_cases.yml"
+
+
+def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
+    """Read the cases of these files and of the files below these folders.
+
+    ``path::name`` names one case of a file; a file that is named as a whole, too, is read whole. In a folder, files
+    without ``test_cases`` are passed by (results of earlier runs, ``conftest.yml``), so are hidden files and folders as
+    in Rasa; a file that is named must have cases. A path that is missing is an error.
+    """
+    folder = ProjectFolder(root)
+    shared = SharedFixtures(folder)
+    wanted: dict[str, set[str]] = {}
+    whole: set[str] = set()
+    cases: list[E2ECase] = []
+    stubs: list[Stub] = []
+    findings: list[Finding] = []
+    files: list[str] = []
+    for path in paths:
+        file, name = _split_name(path)
+        if not file.exists():
+            findings.append(_missing(folder, file))
+            continue
+        for found, _ in folder.yaml_files([file], skip=_is_hidden):
+            if file.is_dir() and (_is_hidden(found) or found.name == SHARED_FILE):
+                continue
+            shown = folder.name(found)
+            if name is None:
+                whole.add(shown)
+            else:
+                wanted.setdefault(shown, set()).add(name)
+            if shown in files:
+                continue
+            read = _read_file(folder, found, shared, must_have_cases=not file.is_dir())
+            files.append(shown)
+            cases += read.cases
+            stubs += read.stubs
+            findings += read.findings
+    findings += folder.findings
+    faulty = {finding.location.path for finding in findings if finding.severity == "error"}
+    for shown, names in wanted.items():
+        there = [case.name for case in cases if case.location.path == shown]
+        if shown not in faulty:  # a case with a fault is not among those that could be read
+            findings += [_no_such_case(shown, name, there) for name in sorted(names.difference(there))]
+        if shown not in whole:
+            cases = [case for case in cases if case.location.path != shown or case.name in names]
+    return E2ECases(tuple(cases), tuple(stubs), tuple(findings), tuple(files))
+
+
+def _split_name(path: Path | str) -> tuple[Path, str | None]:
+    file, colons, name = str(path).partition("::")
+    return Path(file), name if colons else None
+
+
+def _is_hidden(path: Path) -> bool:
+    return path.name.startswith(".")
+
+
+def _missing(folder: ProjectFolder, path: Path) -> Finding:
+    name = folder.name(path)
+    return Finding("e2e-not-found", "error", f"There are no test cases at '{name}'.", Location(name))
+
+
+def _no_such_case(path: str, name: str, there: Sequence[str]) -> Finding:
+    message = f"'{path}' has no test case '{name}'."
+    return Finding("e2e-not-found", "error", message, Location(path), suggestion(name, there))
+
+
+def _read_file(folder: ProjectFolder, path: Path, shared: SharedFixtures, *, must_have_cases: bool) -> E2ECases:
+    source = folder.read(path)
+    if source is None:
+        return E2ECases()
+    document = parse_yaml(source)
+    folder.findings.extend(document.findings)
+    root = document.root
+    if root is None:
+        return E2ECases()
+    if not isinstance(root, YamlMapping) or "test_cases" not in root.items:
+        message = f"'{source.path}' has no key 'test_cases'."
+        hint = f"The keys are: {', '.join(FILE.keys)}."
+        fault = Finding("e2e-syntax", "error", message, root.location, hint)
+        return E2ECases(findings=(fault,) if must_have_cases else ())
+    return FileReader(shared.of(path)).read(root)

@@ -1,0 +1,175 @@
+"""End-to-end test cases, read and typed. Everything knows its :class:`~turncheck.messages.location.Location`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
+
+StepKind = Literal["bot", "utter", "slot_was_set", "slot_was_not_set"]
+STEP_KINDS: tuple[StepKind, ...] = ("bot", "utter", "slot_was_set", "slot_was_not_set")
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What is expected of a turn: a message's text (``bot``), a response's name (``utter``), a slot.
+
+    A list of slots in the file is one expectation each. ``has_value`` tells ``x: null`` (set to nothing) from ``x``.
+    """
+
+    kind: StepKind
+    name: str
+    location: Location
+    value: Any = None
+    has_value: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SlotAsserted:
+    """A slot of an assertion. ``has_value`` tells ``value: null`` from no value."""
+
+    name: str
+    value: Any = None
+    has_value: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAsserted:
+    """What one message has to meet: its response, a pattern found in it, its buttons (those keys that are given)."""
+
+    utter_name: str | None = None
+    text_matches: str | None = None
+    buttons: tuple[Mapping[str, str], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlowsAsserted:
+    """What became of flows: all of them, or ``any``; ``step``: the one at which it ended, where that is asked."""
+
+    flows: tuple[str, ...]
+    any: bool = False
+    step: str | None = None
+
+
+Asserted = str | tuple[SlotAsserted, ...] | MessageAsserted | FlowsAsserted
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """One assertion of a user step: its type, what stands there (texts as in the file), and that typed.
+
+    ``wanted`` is an action's name, slots, a message, or flows; ``None`` for the types that are not judged here.
+    """
+
+    kind: str
+    value: Any
+    location: Location
+    wanted: Asserted | None = None
+
+    @classmethod
+    def of(cls, kind: str, value: Any, location: Location) -> Assertion:
+        """Make an assertion from what stands under its type, in the shape of :mod:`turncheck.project.e2e.shapes`."""
+        wanted: Asserted | None = None
+        if kind == "action_executed":
+            wanted = value
+        elif kind in {"slot_was_set", "slot_was_not_set"}:
+            wanted = tuple(SlotAsserted(slot["name"], slot.get("value"), "value" in slot) for slot in value)
+        elif kind in {"bot_uttered", "bot_did_not_utter"}:
+            buttons = value.get("buttons")
+            shown = None if buttons is None else tuple(buttons)
+            wanted = MessageAsserted(value.get("utter_name"), value.get("text_matches"), shown)
+        elif kind == "flow_started":
+            ids = value["flow_ids"] if isinstance(value, dict) else [value]
+            wanted = FlowsAsserted(tuple(ids), any=isinstance(value, dict) and value.get("operator") == "any")
+        elif kind in {"flow_completed", "flow_cancelled"}:
+            wanted = FlowsAsserted((value["flow_id"],), step=value.get("flow_step_id"))
+        return cls(kind, value, location, wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTurn:
+    """A user message and what is expected of the turn. ``user`` is ``None`` for what comes before the first message."""
+
+    user: str | None
+    location: Location
+    expectations: tuple[Expectation, ...] = ()
+    assertions: tuple[Assertion, ...] = ()
+    ordered: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FilledSlot:
+    """A slot that a fixture fills, and where that is written."""
+
+    fixture: str
+    slot: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class E2ECase:
+    """A test case. ``slots`` are those of its fixtures, together; ``source`` its steps as plain data.
+
+    ``filled``: which fixture fills which slot, those too that a later one fills otherwise.
+
+    ``stubs`` by action: ``{"events": […], "responses": […]}``; ``None`` where the file stubs nothing.
+    """
+
+    name: str
+    location: Location
+    turns: tuple[CaseTurn, ...]
+    fixtures: tuple[str, ...] = ()
+    slots: Mapping[str, Any] = field(default_factory=dict)
+    filled: tuple[FilledSlot, ...] = ()
+    stubs: Mapping[str, Mapping[str, Any]] | None = None
+    source: Sequence[Any] = ()
+
+    @property
+    def key(self) -> str:
+        """``path::name``: what tells cases of several files apart."""
+        return f"{self.location.path}::{self.name}"
+
+    @property
+    def expects_nothing(self) -> bool:
+        """Whether there is nothing to judge."""
+        return not any(turn.expectations or turn.assertions for turn in self.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """An event or a message of a stub, in an action server's shape, and where its keys are written."""
+
+    content: Mapping[str, Any]
+    location: Location
+    keys: Mapping[str, Location] = field(default_factory=dict)
+
+    def at(self, key: str) -> Location:
+        """Return where the key is written."""
+        return self.keys.get(key, self.location)
+
+
+@dataclass(frozen=True, slots=True)
+class Stub:
+    """What stands for a custom action in a file's cases, or in the one ``case`` alone, and where that is written."""
+
+    action: str
+    location: Location
+    events: tuple[Returned, ...] = ()
+    responses: tuple[Returned, ...] = ()
+    case: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class E2ECases:
+    """The cases and stubs of some files, in the files' order, and what is wrong with the files."""
+
+    cases: tuple[E2ECase, ...] = ()
+    stubs: tuple[Stub, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    files: tuple[str, ...] = ()

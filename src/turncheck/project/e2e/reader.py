@@ -1,0 +1,308 @@
+"""One file of end-to-end cases → cases, stubs, and what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.messages.finding import Finding, Severity
+from turncheck.messages.suggestions import suggestion
+from turncheck.project.e2e.model import (
+    STEP_KINDS,
+    Assertion,
+    CaseTurn,
+    E2ECase,
+    E2ECases,
+    Expectation,
+    FilledSlot,
+    Returned,
+    Stub,
+)
+from turncheck.project.e2e.shapes import CASE, FILE, NAMED, SHARED, STEP, STUBS, USER
+from turncheck.yaml_tree.shapes import Anything, Fault, Key, ListOf, Record, Shape, is_nothing, read, text_of
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlSequence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.messages.location import Location
+
+_KEYS: Final = Record(
+    FILE.what, {name: Key(Anything(), key.description, required=key.required) for name, key in FILE.keys.items()}
+)
+"""A file by its keys alone: what stands under them is held against its own shape."""
+_CASES: Final = ListOf(Anything(), or_nothing=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a fixture or metadata holds, by name, and where each of it is written."""
+
+    content: Mapping[str, Any]
+    places: Mapping[str, Location]
+
+
+Named = dict[str, Values]
+"""Fixtures or metadata: by their names, what they hold."""
+
+
+@dataclass(slots=True)
+class FileReader:
+    """Reads one file and collects what is wrong with it. ``shared``: the fixtures of ``conftest.yml`` files."""
+
+    shared: Named
+    findings: list[Finding] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+
+    def read(self, root: YamlMapping) -> E2ECases:
+        """Read the file. Where it has a fault nothing is run: what is doubtful beside it is not told."""
+        self._held(root, _KEYS, "the file")
+        if "test_cases" in root.items:
+            self._held(root.items["test_cases"], _CASES, "'test_cases'")
+        own = self.named(root, "fixtures")
+        fixtures = {**self.shared, **own}
+        metadata = self.named(root, "metadata")
+        stubs = self._stubs(root)
+        nodes = _items(root.at("test_cases"))
+        cases = [case for node in nodes if (case := self._case(node, fixtures, metadata, stubs)) is not None]
+        self._check_names(cases)
+        self._check_stubs(stubs, cases)
+        self._check_unused(root, own)
+        if any(finding.severity == "error" for finding in self.findings):
+            self.findings = [finding for finding in self.findings if finding.severity == "error"]
+        return E2ECases(tuple(cases), tuple(stubs or ()), tuple(self.findings), (root.source.path,))
+
+    def read_shared(self, root: YamlNode) -> Named:
+        """Read the fixtures of a ``conftest.yml``."""
+        self._held(root, SHARED, "the file")
+        return self.named(root, "fixtures") if isinstance(root, YamlMapping) else {}
+
+    # --- faults -------------------------------------------------------------------------------------------------------
+
+    def _fault(self, message: str, location: Location, hint: str = "", severity: Severity = "error") -> None:
+        code = "e2e-syntax" if severity == "error" else "e2e-doubtful"
+        self.findings.append(Finding(code, severity, message, location, hint))
+
+    def _held(self, node: YamlNode, shape: Shape, label: str) -> tuple[Any, bool]:
+        """Return the node's data, and whether it has the shape."""
+        faults: list[Fault] = []
+        data = read(node, shape, faults, label)
+        for fault in faults:
+            self._fault(fault.message, fault.location, fault.hint)
+        return data, not faults
+
+    def _check_names(self, cases: Sequence[E2ECase]) -> None:
+        seen: dict[str, E2ECase] = {}
+        for case in cases:
+            if case.name in seen:
+                first = seen[case.name].location
+                self._fault(
+                    f"There are two test cases '{case.name}'; the first stands in line {first.line}.", case.location
+                )
+            seen.setdefault(case.name, case)
+
+    def _check_stubs(self, stubs: Sequence[Stub] | None, cases: Sequence[E2ECase]) -> None:
+        names = [case.name for case in cases]
+        for stub in stubs or ():
+            if stub.case is not None and stub.case not in names:
+                message = f"There is no test case '{stub.case}', which a stub is for."
+                self._fault(message, stub.location, suggestion(stub.case, names))
+
+    def _check_unused(self, root: YamlMapping, own: Named) -> None:
+        for node in _items(root.at("fixtures")):
+            name = _only_key(node)
+            if name in own and name not in self.used:
+                self._fault(f"No test case uses the fixture '{name}'.", node.location, severity="warning")
+
+    # --- fixtures, metadata, stubs ------------------------------------------------------------------------------------
+
+    def named(self, root: YamlMapping, key: str) -> Named:
+        """Read a list of one-key maps: name, and its content as a map or as a list of maps."""
+        node = root.items.get(key)
+        if node is None or not self._held(node, NAMED, f"'{key}'")[1]:
+            return {}
+        found: Named = {}
+        for entry in _items(node):
+            name = _only_key(entry)
+            if name in found:
+                self._fault(f"'{name}' stands twice under '{key}'.", entry.location)
+            elif name is not None and isinstance(entry, YamlMapping):
+                found[name] = _merged(next(iter(entry.items.values())))
+        return found
+
+    def _stubs(self, root: YamlMapping) -> list[Stub] | None:
+        """Return the stubs; ``None`` where the file stubs nothing."""
+        node = root.items.get("stub_custom_actions")
+        if node is None or is_nothing(node):
+            return None
+        data, is_right = self._held(node, STUBS, "'stub_custom_actions'")
+        if not is_right or not isinstance(node, YamlMapping):
+            return None
+        stubs = []
+        for key in node.items:
+            case, colons, action = str(key).rpartition("::")
+            returned = {name: _returned(content, node.items[key].at(name)) for name, content in data[str(key)].items()}
+            stubs.append(Stub(action, node.key_location(key), case=case if colons else None, **returned))
+        return stubs
+
+    # --- cases --------------------------------------------------------------------------------------------------------
+
+    def _case(self, node: YamlNode, fixtures: Named, metadata: Named, stubs: Sequence[Stub] | None) -> E2ECase | None:
+        _, is_right = self._held(node, CASE, "An entry of 'test_cases'")
+        name = text_of(node.at("test_case"))
+        if not isinstance(node, YamlMapping) or not name:
+            return None
+        # Of a case with a fault, which is never run, what is right is read too: all mistakes are told at once.
+        steps = [step for step in _items(node.at("steps")) if is_right or _is_right(step)]
+        used = self._names(node, "fixtures", fixtures)
+        self.used.update(used)
+        case_metadata = self._metadata(node, metadata)
+        case = E2ECase(
+            name=name,
+            location=node.location,
+            turns=self._turns(steps, metadata, case_metadata),
+            fixtures=tuple(used),
+            slots={slot: value for fixture in used for slot, value in fixtures[fixture].content.items()},
+            filled=tuple(
+                FilledSlot(fixture, slot, place) for fixture in used for slot, place in fixtures[fixture].places.items()
+            ),
+            stubs=None if stubs is None else _stubs_of(name, stubs),
+            source=[step.data for step in steps],
+        )
+        if case.expects_nothing:
+            self._fault(f"The test case '{case.name}' expects nothing.", case.location, severity="warning")
+        return case
+
+    def _names(self, node: YamlMapping, key: str, known: Named) -> list[str]:
+        """Read one name or a list of names, each of which must be known."""
+        below = node.items.get(key)
+        if below is None or is_nothing(below):
+            return []
+        names = []
+        for item in below.items if isinstance(below, YamlSequence) else [below]:
+            name = text_of(item)
+            if name in known:
+                names.append(name)
+            if name in known or not name:  # what is no name is a fault of another kind
+                continue
+            hint = suggestion(name, known) or f"There are: {', '.join(known) or 'none'}."
+            self._fault(f"There is no entry '{name}' under '{key}'.", item.location, hint)
+        return names
+
+    def _metadata(self, node: YamlMapping, known: Named) -> dict[str, Any]:
+        return {
+            key: value for name in self._names(node, "metadata", known) for key, value in known[name].content.items()
+        }
+
+    def _turns(
+        self, steps: Sequence[YamlNode], metadata: Named, case_metadata: Mapping[str, Any]
+    ) -> tuple[CaseTurn, ...]:
+        begun: list[tuple[CaseTurn, list[Expectation]]] = []
+        for step in steps:
+            if not isinstance(step, YamlMapping):  # its shape says it is one
+                continue
+            if "user" in step.items:
+                if begun and begun[-1][0].user is not None and not (begun[-1][1] or begun[-1][0].assertions):
+                    self._fault(
+                        "Nothing is expected of the user step before this one.", step.location, severity="warning"
+                    )
+                begun.append((self._user(step, metadata, case_metadata), []))
+            else:
+                if not begun:
+                    begun.append((CaseTurn(None, step.location), []))
+                begun[-1][1].extend(_expectations(step))
+        return tuple(self._finished(turn, expectations) for turn, expectations in begun)
+
+    def _finished(self, turn: CaseTurn, expectations: Sequence[Expectation]) -> CaseTurn:
+        if turn.assertions and expectations:
+            self._fault(
+                "A user step with assertions ignores the other steps.", expectations[0].location, severity="warning"
+            )
+            expectations = ()
+        return CaseTurn(turn.user, turn.location, tuple(expectations), turn.assertions, turn.ordered, turn.metadata)
+
+    def _user(self, step: YamlMapping, metadata: Named, case_metadata: Mapping[str, Any]) -> CaseTurn:
+        content = read(step, USER, [])
+        nodes = _items(step.items.get("assertions"))
+        return CaseTurn(
+            user=content["user"],
+            location=step.location,
+            assertions=tuple(
+                Assertion.of(kind, value, node.location)
+                for node, assertion in zip(nodes, content.get("assertions") or (), strict=True)
+                for kind, value in assertion.items()
+            ),
+            ordered=content.get("assertion_order_enabled", False),
+            metadata={**case_metadata, **self._metadata(step, metadata)},
+        )
+
+
+def _is_right(step: YamlNode) -> bool:
+    faults: list[Fault] = []
+    read(step, STEP, faults)
+    return not faults
+
+
+def _expectations(step: YamlMapping) -> list[Expectation]:
+    found: list[Expectation] = []
+    for kind in STEP_KINDS:
+        node = step.items.get(kind)
+        if node is None:
+            continue
+        if kind in {"bot", "utter"}:
+            found.append(Expectation(kind, text_of(node), step.location))
+            continue
+        for item in node.items if isinstance(node, YamlSequence) else [node]:
+            found += _slots(item, kind)
+    return found
+
+
+def _slots(node: YamlNode, kind: Any) -> list[Expectation]:
+    """Read ``name``, or ``name: value`` (several in one map stand for one each)."""
+    if not isinstance(node, YamlMapping):
+        return [Expectation(kind, text_of(node), node.location)]
+    return [
+        Expectation(kind, str(name), node.key_location(name), below.data, has_value=True)
+        for name, below in node.items.items()
+    ]
+
+
+def _returned(contents: Sequence[Mapping[str, Any]] | None, node: YamlNode | None) -> tuple[Returned, ...]:
+    """Give what a stub returns the places where it is written."""
+    return tuple(
+        Returned(content, below.location, {str(key): below.key_location(key) for key in below.items})
+        for content, below in zip(contents or (), _items(node), strict=True)
+        if isinstance(below, YamlMapping)
+    )
+
+
+def _stubs_of(case: str, stubs: Sequence[Stub]) -> dict[str, Any]:
+    """Return the stubs that hold for this case: those for it alone win."""
+    return {
+        stub.action: {
+            "events": [dict(event.content) for event in stub.events],
+            "responses": [dict(message.content) for message in stub.responses],
+        }
+        for owner in (None, case)
+        for stub in stubs
+        if stub.case == owner
+    }
+
+
+def _merged(node: YamlNode) -> Values:
+    """Read a map, or a list of maps, in which the last one wins."""
+    content: dict[str, Any] = {}
+    places: dict[str, Location] = {}
+    for one in _items(node) or (node,):
+        if isinstance(one, YamlMapping):
+            content |= {str(key): below.data for key, below in one.items.items()}
+            places |= {str(key): one.key_location(key) for key in one.items}
+    return Values(content, places)
+
+
+def _items(node: YamlNode | None) -> Sequence[YamlNode]:
+    return node.items if isinstance(node, YamlSequence) else ()
+
+
+def _only_key(node: YamlNode) -> str | None:
+    return str(next(iter(node.items))) if isinstance(node, YamlMapping) and len(node.items) == 1 else None

@@ -1,0 +1,62 @@
+"""``conftest.yml``: fixtures that the files of end-to-end cases in its folder, and below it, share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.project.e2e.reader import FileReader, Named
+from turncheck.yaml_tree.tree import parse_yaml
+
+if TYPE_CHECKING:
+    from turncheck.project.folder import ProjectFolder
+
+SHARED_FILE: Final = "conftest.yml"
+
+
+class SharedFixtures:
+    """Reads each ``conftest.yml`` once; what is wrong with one is noted in the folder's findings."""
+
+    def __init__(self, folder: ProjectFolder) -> None:
+        self._folder = folder
+        self._read: dict[Path, Named] = {}
+
+    def of(self, path: Path) -> Named:
+        """Return the fixtures for a file of cases: of all ``conftest.yml`` above it, where the nearest wins.
+
+        The uppermost is the project's; for a file outside of the project, that of the folder in which both lie.
+        """
+        above = [Path(os.path.abspath(path)).parent]  # noqa: PTH100 - unlike resolve(), it follows no symbolic link
+        above += above[0].parents
+        top, fence = self._top(above)
+        fixtures: Named = {}
+        for place in reversed(above[: above.index(top) + 1]):
+            fixtures |= self._fixtures(place / SHARED_FILE, fence)
+        return fixtures
+
+    def _top(self, above: list[Path]) -> tuple[Path, Path | None]:
+        """Return the uppermost folder that counts, and the fence of what lies in it.
+
+        The project may be given by another path than the file (``bot/../bot``, a symbolic link).
+        """
+        root = os.path.realpath(self._folder.root)
+        for place in above:
+            if os.path.realpath(place) == root:
+                return place, self._folder.root
+        return Path(os.path.commonpath([above[0], os.path.abspath(self._folder.root)])), None  # noqa: PTH100 - as above
+
+    def _fixtures(self, file: Path, fence: Path | None) -> Named:
+        if file not in self._read:
+            self._read[file] = self._read_file(file, fence)
+        return self._read[file]
+
+    def _read_file(self, file: Path, fence: Path | None) -> Named:
+        source = self._folder.read(file, fence=fence) if file.is_file() else None
+        if source is None:
+            return {}
+        document = parse_yaml(source)
+        reader = FileReader({})
+        fixtures = {} if document.root is None else reader.read_shared(document.root)
+        self._folder.findings += (*document.findings, *reader.findings)
+        return fixtures

@@ -1,0 +1,173 @@
+"""NLU data in Rasa's JSON format (``{"rasa_nlu_data": {…}}``), which Rasa 3 still reads, with a warning.
+
+JSON is read by the YAML parser for its positions, after Python's JSON parser has found it to be JSON: Rasa passes by
+what is not. Findings made here: ``format-not-read`` for such a file, ``format-deprecated`` for any other,
+``schema-violation`` where Rasa refuses it, ``annotation-invalid`` for an entity that lies outside of its sentence.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
+from turncheck.project.model import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
+from turncheck.project.project_file import TOP_KEY
+from turncheck.yaml_tree.offsets import ListedTexts, text_location
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.project.folder import ProjectFolder
+    from turncheck.yaml_tree.source import YamlSource
+
+_EXAMPLES: Final = ("common_examples", "intent_examples", "entity_examples")
+_REMEDY: Final = "`rasa data convert nlu` writes Rasa's YAML format."
+
+
+def why_not_json(source: YamlSource) -> Finding | None:
+    """Why Rasa does not take a file for NLU data, though it holds their key; ``None`` where it does."""
+    place, why = Location(source.path, 1, 1), f"its top level has no key '{TOP_KEY}'"
+    try:
+        top = json.loads(source.file_text)
+        if isinstance(top, dict) and TOP_KEY in top:
+            return None
+    except json.JSONDecodeError as error:
+        place, why = Location(source.path, error.lineno, error.colno), f"it is no JSON: {error.msg}"
+    except (ValueError, RecursionError):
+        why = "its numbers are too long or its lists too deep"
+    return Finding("format-not-read", "warning", f"'{source.path}' is not read: {why}.", place, _REMEDY)
+
+
+def read_rasa_json(folder: ProjectFolder, root: YamlMapping) -> tuple[NluData, list[Finding]]:
+    """Read one parsed file."""
+    findings = [
+        Finding(
+            "format-deprecated",
+            "warning",
+            f"'{root.source.path}' is NLU data in JSON: Rasa 3 is the last version that reads it.",
+            root.key_location(TOP_KEY),
+            _REMEDY,
+        )
+    ]
+    section = root.items[TOP_KEY]
+    if not isinstance(section, YamlMapping):
+        findings.append(_violation(section, f"'{TOP_KEY}' must be an object"))
+        return NluData(), findings
+    examples: list[Example] = []
+    synonyms: list[Synonym] = []
+    for node, value, words in _named(section, "entity_synonyms", "value", "synonyms", findings):
+        synonyms += (Synonym(value, word, node.location) for word in words)
+    texts: list[YamlScalar] = []
+    origin = ListedTexts(texts)
+    for key in _EXAMPLES:
+        for node in _items(section, key, findings):
+            made = _example(node, findings)
+            if made is not None:
+                scalar, text, intent, entities = made
+                texts.append(scalar)
+                examples.append(Example(text, intent, entities, None, origin, len(texts) - 1))
+                place = scalar.location
+                marked = ((entity, text[entity.start : entity.end]) for entity in entities)
+                synonyms += (Synonym(str(one.value), word, place) for one, word in marked if word != str(one.value))
+    regexes = [
+        Regex(name, pattern, node.location)
+        for node, name, patterns in _named(section, "regex_features", "name", "pattern", findings)
+        for pattern in patterns
+    ]
+    lookups = [
+        _lookup(folder, node, name, elements)
+        for node, name, elements in _named(section, "lookup_tables", "name", "elements", findings)
+    ]
+    return NluData(tuple(examples), tuple(synonyms), tuple(regexes), tuple(lookups)), findings
+
+
+def _items(section: YamlMapping, key: str, findings: list[Finding]) -> Iterator[YamlMapping]:
+    node = section.items.get(key)
+    if node is None:
+        return
+    if not isinstance(node, YamlSequence):
+        findings.append(_violation(node, f"'{key}' must be a list"))
+        return
+    for item in node.items:
+        if isinstance(item, YamlMapping):
+            yield item
+        else:
+            findings.append(_violation(item, f"an entry of '{key}' must be an object"))
+
+
+def _named(
+    section: YamlMapping, key: str, name_key: str, value_key: str, findings: list[Finding]
+) -> Iterator[tuple[YamlMapping, str, list[str]]]:
+    """Yield entries that have a name and a text or a list of texts; Rasa ignores one that lacks either."""
+    for item in _items(section, key, findings):
+        name, value = _plain(item, name_key), _plain(item, value_key)
+        texts = value if isinstance(value, list) else [value]
+        if name is None or value is None:
+            continue
+        if isinstance(name, str) and all(isinstance(text, str) for text in texts):
+            yield item, name, texts
+        else:
+            findings.append(_violation(item, f"'{name_key}' and '{value_key}' of '{key}' must be texts"))
+
+
+def _example(
+    node: YamlMapping, findings: list[Finding]
+) -> tuple[YamlScalar, str, str | None, tuple[EntityAnnotation, ...]] | None:
+    scalar, intent = node.items.get("text"), _plain(node, "intent")
+    if not isinstance(scalar, YamlScalar) or not isinstance(scalar.value, str) or not scalar.value:
+        findings.append(_violation(node, "an example must have a 'text'"))
+        return None
+    if not isinstance(intent, str | None):
+        findings.append(_violation(node, "the 'intent' of an example must be a text"))
+        return None
+    entities = []
+    for item in _items(node, "entities", findings):
+        entity = _entity(item, scalar, findings)
+        if entity is not None:
+            entities.append(entity)
+    return scalar, scalar.value, intent or None, tuple(entities)
+
+
+def _entity(node: YamlMapping, sentence: YamlScalar, findings: list[Finding]) -> EntityAnnotation | None:
+    text = str(sentence.value)
+    start, end, name, value, role, group = (
+        _plain(node, key) for key in ("start", "end", "entity", "value", "role", "group")
+    )
+    if not (isinstance(start, int) and isinstance(end, int) and isinstance(name, str)):
+        findings.append(_violation(node, "an entity must have the numbers 'start' and 'end' and the text 'entity'"))
+        return None
+    if not isinstance(role, str | None) or not isinstance(group, str | None):
+        findings.append(_violation(node, "the 'role' and 'group' of an entity must be texts"))
+        return None
+    if not 0 <= start < end <= len(text):
+        what = f"The entity '{name}' at {start} to {end} lies outside of its sentence of {len(text)} characters."
+        findings.append(
+            Finding("annotation-invalid", "error", what, node.location, "Count characters, from 0, the end exclusive.")
+        )
+        return None
+    return EntityAnnotation(start, end, name, text[start:end] if value is None else value, role, group)
+
+
+def _lookup(folder: ProjectFolder, node: YamlMapping, name: str, elements: list[str]) -> Lookup:
+    """Make a lookup table; a text in place of the list is the path of a file of the project, a line an element."""
+    if not isinstance(node.items["elements"], YamlSequence):
+        path = folder.root / elements[0]
+        if folder.contains(path) and path.is_file():
+            source = folder.read(path)
+            if source is not None:
+                lines = tuple(stripped for line in source.text.splitlines() if (stripped := line.strip()))
+                return Lookup(name, lines, node.location, folder.name(path))
+    return Lookup(name, tuple(elements), node.location)
+
+
+def _plain(node: YamlMapping, key: str) -> Any:
+    value = node.items.get(key)
+    return None if value is None else value.data
+
+
+def _violation(node: YamlNode, what: str) -> Finding:
+    place = text_location(node) if isinstance(node, YamlScalar) and isinstance(node.value, str) else node.location
+    return Finding("schema-violation", "error", f"In '{node.source.path}' {what}.", place, _REMEDY)

@@ -1,0 +1,75 @@
+"""Writing what a command made: whole files or none, and never outside the folder that was named."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections import Counter
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from turncheck.process.temporary import whole_file
+from turncheck.render.console import render_console
+from turncheck.render.outputs import RASA_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from turncheck.conclude import Outcome
+    from turncheck.process.screen import Screen
+    from turncheck.render.links import Links
+    from turncheck.render.rendered import Rendered
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write ``content`` to ``path`` in one step: a reader sees the old file or the new one, never a half.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    with whole_file(path) as file:
+        file.write(content)
+
+
+def write_all(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
+    """Write each rendering below ``folder`` and return the paths, in order.
+
+    Raises:
+        UserError: a file cannot be written.
+        ValueError: a name leads out of the folder.
+    """
+    written = []
+    for rendered in renderings:
+        name = PurePosixPath(rendered.name)
+        if name.is_absolute() or ".." in name.parts or not name.parts:
+            raise ValueError(f"not a name below the output folder: {rendered.name!r}")
+        path = folder.joinpath(*name.parts)
+        write_file(path, rendered.encoded)
+        written.append(path)
+    return written
+
+
+def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
+    """Draw the pictures of a report, all that `rasa test` draws, below the folder of Rasa's files."""
+    from turncheck.render.plots import nlu_plots  # noqa: PLC0415 - matplotlib takes its time
+    from turncheck.render.story_plots import story_plots  # noqa: PLC0415 - as above
+
+    with screen.step("plots", "Drawing the plots"):
+        return write_all(folder / RASA_FOLDER, chain(nlu_plots(outcome.report), story_plots(outcome.report)))
+
+
+def terminal_summary(outcome: Outcome, links: Links) -> str:
+    """Return the summary as this terminal shows it, or in plain lines where there is none."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return str(render_console(outcome.report, outcome.comparison, outcome.verdict, links, width=width).content)
+
+
+def written_line(folder: Path, written: list[Path]) -> str:
+    """Say in a line what was written where."""
+    written = list(dict.fromkeys(written))
+    names = [path.name for path in written if path.parent == folder]
+    below = Counter(path.relative_to(folder).parts[0] for path in written if folder in path.parents[1:])
+    names += [f"{name}/ ({count} {'file' if count == 1 else 'files'})" for name, count in below.items()]
+    elsewhere = [str(path) for path in written if folder not in path.parents]
+    return f"Written to {folder}/: {', '.join(names)}" + (f"; and {', '.join(elsewhere)}" if elsewhere else "")

@@ -1,0 +1,56 @@
+"""Everything that is written for a report: one list, in one order, made from the documents alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.model import encode as encode_document
+from turncheck.render.junit import render_junit
+from turncheck.render.markdown import render_comment, render_summary
+from turncheck.render.rasa_files import nlu_files
+from turncheck.render.rendered import Rendered
+from turncheck.render.story_files import story_files
+from turncheck.report.codec import encode as encode_report
+
+if TYPE_CHECKING:
+    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.render.links import Links
+    from turncheck.report.model import Report
+    from turncheck.settings.options import JunitFlavour
+
+RASA_FOLDER = "rasa"
+
+
+def render_outputs(
+    report: Report,
+    comparison: Comparison,
+    verdict: Verdict,
+    links: Links,
+    flavour: JunitFlavour = "common",
+    *,
+    measured: Report | None = None,
+) -> tuple[Rendered, ...]:
+    """Render the documents, JUnit, comment and summary, and Rasa's own files under ``rasa/``.
+
+    ``measured``: the report to keep, where it differs from what is told beside a base.
+    """
+    return (
+        Rendered("report.json", "application/json", encode_report(measured or report)),
+        Rendered("comparison.json", "application/json", encode_document(comparison)),
+        Rendered("verdict.json", "application/json", encode_document(verdict)),
+        render_junit(report, comparison, verdict, links, flavour),
+        render_summary(report, comparison, verdict, links),
+        render_comment(report, comparison, verdict, links),
+        *_below(RASA_FOLDER, rasa_files(report)),
+    )
+
+
+def rasa_files(report: Report) -> list[Rendered]:
+    """Render the files that ``rasa test`` would write of this report."""
+    files = nlu_files(report.nlu, successes=True) if report.nlu else []
+    return [*files, *(story_files(report.core, successes=True) if report.core else [])]
+
+
+def _below(folder: str, renderings: list[Rendered]) -> list[Rendered]:
+    return [replace(rendering, name=f"{folder}/{rendering.name}") for rendering in renderings]

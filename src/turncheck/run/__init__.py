@@ -1,0 +1,1 @@
+"""A run: settings and project in, Report out, compared with its baseline."""

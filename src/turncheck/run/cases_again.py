@@ -1,0 +1,127 @@
+"""End-to-end cases that passed on the base and fail here: were their messages understood otherwise, and is that all?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec.structs import replace
+
+from turncheck.comparison.understood_otherwise import understood_otherwise, with_messages
+from turncheck.evaluation.heard import as_parse, lacks
+from turncheck.evaluation.misunderstood import with_neighbours
+from turncheck.messages.errors import UserError
+from turncheck.messages.plurals import count
+from turncheck.project.story_sentences import with_story_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.comparison.understood_otherwise import Suspects
+    from turncheck.engines.embedded.engines import EmbeddedEngines
+    from turncheck.process.screen import Screen
+    from turncheck.project.e2e.model import E2ECase
+    from turncheck.project.model import Project
+    from turncheck.report.model import CaseMessage, CaseResult, Report
+    from turncheck.run.assistant import AssistantOptions
+
+
+class JudgesAgain(Protocol):
+    """Whoever can hold cases once more with their messages understood as they are told."""
+
+    def passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
+        """Judge the cases with these indices, each message understood as ``before`` says.
+
+        Returns:
+            Whether each passes; those that cannot be judged so are left out.
+        """
+
+
+@dataclass(frozen=True)
+class EmbeddedCasesAgain:
+    """The cases of a finished measurement, held once more by the same embedded engine."""
+
+    cases: Sequence[E2ECase]
+    engines: EmbeddedEngines
+    options: AssistantOptions
+    environment: Mapping[str, str]
+    screen: Screen
+
+    def passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
+        """See :class:`JudgesAgain`. Nothing is judged where the action server does not start a second time."""
+        told = f"Judging {count(len(cases), 'end-to-end case')} again, understood as on the base"
+        try:
+            with self.screen.step("e2e-again", told):
+                return self._passing(cases)
+        except UserError as error:
+            self.screen.note(f"Not judged again: {error.what}")
+            return {}
+
+    def _passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
+        from turncheck.evaluation.e2e import CaseRun, run_case  # noqa: PLC0415 - as above
+        from turncheck.run.assistant import running_server  # noqa: PLC0415 - the engine's imports are slow
+
+        found = {}
+        with running_server(self.options, self.engines.project, self.environment, self.screen) as server:
+            engine = self.engines.assistant(server)
+            domain = engine.domain
+            for number, messages in cases.items():
+                intents, entities = _needed(messages)
+                if intents <= domain.used_entities.keys() and entities <= domain.domain.entities.keys():
+                    as_before = {
+                        text: as_parse(text, message.before)
+                        for message in messages
+                        if message.before is not None and (text := message.text.strip())
+                    }
+                    outcome = run_case(engine.hearing(as_before), self.cases[number], CaseRun()).result.outcome
+                    if outcome != "error":
+                        found[number] = outcome == "passed"
+        return found
+
+
+def held_against_base(report: Report, base: Report, project: Project, judge: JudgesAgain | None) -> Report:
+    """Mark the end-to-end cases whose messages are understood otherwise than on the base, where they passed.
+
+    A case that passes with its messages understood as they were there is ``misunderstood``: nothing else is wrong with
+    it. One that is edited is none, nor is one with an intent or an entity that the domain has no longer.
+
+    Args:
+        report: what was measured.
+        base: what it is compared with.
+        project: names the training sentences that drew messages away.
+        judge: holds cases again; ``None`` where the engine is told no understanding: then the cases stay failures.
+    """
+    suspects = understood_otherwise(report, base)
+    if report.e2e is None or not suspects:
+        return report
+    passing = judge.passing(suspects) if judge is not None else {}
+    explained = with_messages(report, _with_neighbours(suspects, project)).e2e or report.e2e
+    cases = tuple(_held(case, passing.get(number)) for number, case in enumerate(explained.cases))
+    outcomes = [case.outcome for case in cases]
+    failed = outcomes.count("failed") + outcomes.count("error")
+    section = replace(explained, cases=cases, failed=failed, misunderstood=outcomes.count("misunderstood"))
+    return replace(report, e2e=section)
+
+
+def _held(case: CaseResult, passes: bool | None) -> CaseResult:
+    return case if passes is None else replace(case, as_before=passes, outcome="misunderstood" if passes else "failed")
+
+
+def _needed(messages: Sequence[CaseMessage]) -> tuple[frozenset[str], frozenset[str]]:
+    """The intents and entities that were understood before and are not now."""
+    parts = [lacks(one.before, one.understood) for one in messages if one.before and one.understood]
+    return frozenset().union(*(intents for intents, _ in parts)), frozenset().union(*(names for _, names in parts))
+
+
+def _with_neighbours(suspects: Suspects, project: Project) -> Suspects:
+    """The messages, those that are understood otherwise with the training sentences that drew them away."""
+    examples = with_story_sentences(project).nlu.examples
+    sentences = [[one for m in case if (one := m.misunderstanding) is not None] for case in suspects.values()]
+    told = (one for case in with_neighbours(sentences, examples) for one in case)
+    near = {(one.text, one.location): one.neighbours for one in told}
+    return {
+        number: tuple(
+            replace(one, neighbours=near[one.text, one.location]) if one.misunderstanding else one for one in case
+        )
+        for number, case in suspects.items()
+    }

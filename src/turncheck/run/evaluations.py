@@ -1,0 +1,461 @@
+"""Project and engine in, Report out: which evaluations run, in which order, and why the others do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from msgspec import structs
+
+from turncheck import __version__
+from turncheck.comparison.gate_rules import read_rules
+from turncheck.engines.base import INTERRUPTED
+from turncheck.engines.choice import chosen_engines
+from turncheck.engines.embedded.engines import EmbeddedEngines
+from turncheck.messages.errors import UserError
+from turncheck.messages.plurals import count
+from turncheck.process.secret import redact
+from turncheck.project.config import smallest_max_history
+from turncheck.project.e2e.cases import read_cases
+from turncheck.project.model import NOWHERE, Config, UserStep
+from turncheck.project.story_sentences import with_story_sentences
+from turncheck.report.model import (
+    EVALUATIONS,
+    FindingCounts,
+    ProjectInfo,
+    Report,
+    Skipped,
+    Tool,
+    Validation,
+)
+from turncheck.run.cases_again import EmbeddedCasesAgain, held_against_base
+from turncheck.run.cut_short import as_far_as_it_goes, not_run
+from turncheck.run.reading import file_of_all, read_given, read_tests
+from turncheck.run.trainable import ensure_assistant_here
+from turncheck.settings.bounds import capped_workers
+from turncheck.settings.gates import gate_settings
+from turncheck.validation.findings import found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from turncheck.engines.base import Engines
+    from turncheck.evaluation.nlu import NluMeasurement
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
+    from turncheck.process.screen import Screen
+    from turncheck.project.e2e.model import E2ECases
+    from turncheck.project.model import Project, Story
+    from turncheck.project.project_file import Role
+    from turncheck.report.model import Core, EndToEnd, Evaluation, KindCoverage
+    from turncheck.run.assistant import AssistantOptions
+    from turncheck.run.cases_again import JudgesAgain
+    from turncheck.run.inputs import Inputs
+    from turncheck.run.reading import Tests
+
+
+Section = TypeVar("Section")
+
+_TESTS_OF: Final[Mapping[Evaluation, str]] = {"nlu": "the test sentences", "core": "the test stories"}
+_REFUSED: Final[Mapping[Evaluation, str]] = {
+    "nlu": "the NLU pipeline cannot be trained",
+    "core": "the policies cannot be trained",
+    "e2e": "the end-to-end cases cannot be run",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured, and what it takes to hold it against a base."""
+
+    report: Report
+    project: Project
+    cases_again: JudgesAgain | None = None
+    """Holds end-to-end cases once more; ``None`` where the engine cannot."""
+
+    def held_against(self, base: Report) -> Report:
+        """Return the report, its end-to-end cases held against those of the base."""
+        return held_against_base(self.report, base, self.project, self.cases_again)
+
+
+def measure(inputs: Inputs, screen: Screen) -> Report:
+    """Return the report of :func:`measure_project` alone."""
+    return measure_project(inputs, screen).report
+
+
+def measure_project(inputs: Inputs, screen: Screen) -> Measured:
+    """Read the project and run every evaluation that was asked for and that it has files for.
+
+    An engine that can answer no more ends the measuring, and so does an interrupt: the report holds what was finished,
+    and ``stopped`` says why.
+
+    Raises:
+        UserError: a path that was given is missing, or nothing can be read at all.
+    """
+    settings = replace(inputs.settings, workers=capped_workers(inputs.settings.workers, screen))
+    inputs = replace(inputs, settings=settings)
+    read_rules(gate_settings(settings), inputs.rules)  # a gate that cannot be read is said before anything is trained
+    with screen.step("reading", "Reading the project"):
+        project = read_given(settings)
+        ensure_assistant_here(project, as_argument="turncheck run ")
+        tests = read_tests(settings)
+    run: _Run | None = None
+    try:
+        with chosen_engines(settings, project, inputs.environment, inputs.hosts) as engines:
+            run = _Run(inputs, project, tests, engines, screen)
+            run.evaluate()
+        run.validate()
+    except KeyboardInterrupt:
+        if run is None:
+            raise
+        run.interrupt()
+    return Measured(_report(inputs, project, tests, run, screen), project, run.cases_again())
+
+
+def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: Screen) -> Report:
+    settings, nlu, e2e = inputs.settings, run.nlu_measurement, run.e2e_section
+    return Report(
+        tool=Tool(name="turncheck", version=__version__),
+        project=ProjectInfo(
+            name=inputs.name or project.name,
+            root=inputs.root,
+            file=file_of_all(project.root, inputs.settings_file, _by_role(project)),
+        ),
+        source=inputs.source,
+        seed=settings.seed,
+        engine=run.engines.info(measured=nlu.engine if nlu else None),
+        validation=run.validation_section,
+        nlu=nlu.section if nlu else None,
+        core=run.core_section,
+        e2e=e2e,
+        coverage=_coverage(project, tests, e2e),
+        settings=gate_settings(settings),
+        skipped=(*(run.skipped[name] for name in EVALUATIONS if name in run.skipped), *run.parts),
+        stopped=run.stopped,
+        timings=dict(screen.timings),
+    )
+
+
+def _by_role(project: Project) -> list[str]:
+    """The project's files, those first that there is one of."""
+    roles: tuple[Role, ...] = ("config", "domain", "data", "endpoints")
+    return [file.path for role in roles for file in project.files if file.role == role]
+
+
+# --- what is run -----------------------------------------------------------------------------------------------------
+
+
+class _Run:
+    """One measurement on its way: each evaluation gives its section, or leaves the reason why there is none."""
+
+    def __init__(self, inputs: Inputs, project: Project, tests: Tests, engines: Engines, screen: Screen) -> None:
+        self.inputs = inputs
+        self.settings = inputs.settings
+        self.project = project
+        self.tests = tests
+        self.engines = engines
+        self.screen = screen
+        self.nlu_measurement: NluMeasurement | None = None
+        self.core_section: Core | None = None
+        self.e2e_section: EndToEnd | None = None
+        self.validation_section: Validation | None = None
+        self.skipped: dict[str, Skipped] = {}
+        self.parts: list[Skipped] = []
+        self.stopped: str | None = None
+        self.case_findings: tuple[Finding, ...] | None = None
+        self.refusals: dict[Location, Finding] = {}
+
+    def evaluate(self) -> None:
+        """Run what needs the engine.
+
+        Raises:
+            KeyboardInterrupt: somebody interrupted it, so that whoever stops the engine makes haste.
+        """
+        self.nlu_measurement = self.nlu()
+        self.core_section = self.core()
+        self.e2e_section = self.e2e()
+        if self.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
+
+    def validate(self) -> None:
+        """Run what needs the files alone."""
+        self.validation_section = self.validation()
+
+    def interrupt(self) -> None:
+        """Mark as not run what has no result yet."""
+        self.stopped = INTERRUPTED
+        sections: dict[Evaluation, object] = {
+            "validate": self.validation_section,
+            "nlu": self.nlu_measurement,
+            "core": self.core_section,
+            "e2e": self.e2e_section,
+        }
+        for name, section in sections.items():
+            if section is None and name not in self.skipped:
+                self._skip(Skipped(evaluation=name, reason=f"not run: {INTERRUPTED}"))
+
+    def nlu(self) -> NluMeasurement | None:
+        """Language understanding: held-out where there are test sentences, else by cross-validation."""
+        from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable  # noqa: PLC0415 - slow
+
+        project, tests, folds = self.project, self.tests.nlu, self.settings.folds
+        why_not = self._why_not("nlu", in_folds=tests is None)
+        if why_not is None and tests is not None and not tests.examples:
+            why_not = _unreadable("nlu", self.tests.nlu_findings)
+        untrainable = self.engines.capabilities.no_training if tests is None else None
+        reason = untrainable or why_not_testable(project, tests, folds=folds)
+        if why_not is None and reason:
+            why_not = Skipped(evaluation="nlu", reason=reason)
+        if why_not is not None:
+            self._skip(why_not)
+            return None
+        self._note_part("nlu", self.tests.nlu_findings)
+
+        def held_out_or_folds() -> NluMeasurement:
+            if tests is not None and (engine := self.engines.nlu) is not None:
+                return evaluate_held_out(project, engine, tests)
+            whole = any(self._why_not(name) is None for name, there in self._others() if there)
+            if note := self.engines.before_folds(folds, whole=whole):
+                self.screen.note(note)
+            trainer, seed, workers = self.engines.nlu_trainer, self.settings.seed, self.settings.workers
+            if self.settings.engine == "rasa":
+                workers = 1  # there is one server, and it has one model at a time
+            return cross_validate(project, trainer, folds=folds, seed=seed, workers=workers)
+
+        how = "Testing language understanding" if tests else f"Cross-validating in {count(folds, 'fold')}"
+        with self.screen.step("nlu", how):
+            return self._measured("nlu", held_out_or_folds)
+
+    def _others(self) -> tuple[tuple[Evaluation, object], ...]:
+        """The evaluations that need the model of the whole project, and what they have to do."""
+        return ("core", self.tests.stories), ("e2e", self.tests.e2e)
+
+    def core(self) -> Core | None:
+        """Dialogue: the test stories, step by step."""
+        from turncheck.evaluation.stories import evaluate_stories  # noqa: PLC0415 - see `nlu`
+
+        stories, engines = self.tests.stories, self.engines
+        told = [story for story in stories if story.kind == "story"]
+        why_not = self._not_now("core")
+        if why_not is None and not told:
+            nothing = "the test files hold rules alone, no stories" if stories else "the project has no test stories"
+            none = Skipped(evaluation="core", reason=nothing, no_tests=True)
+            why_not = _unreadable("core", self.tests.story_findings) or none
+        why_not = why_not or engines.why_not("core")
+        if why_not is not None:
+            self._skip(why_not)
+            return None
+        self._note_part("core", self.tests.story_findings)
+
+        def all_stories() -> Core:
+            nlu = engines.nlu if any(map(_has_text, stories)) else None
+            training = with_story_sentences(self.project).nlu.examples
+            domain, generated = engines.ensemble.domain, "nlg" in self.project.endpoints
+            return evaluate_stories(
+                engines.ensemble,
+                stories,
+                nlu=nlu,
+                end_to_end=True,
+                training=training,
+                at_once=engines.at_once,
+                shows=lambda action: domain.shows_something(action, generated=generated),
+                timed=self.screen.timer("core"),
+            )
+
+        with self.screen.step("core", f"Testing {count(len(told), 'story', 'stories')}"):
+            return self._measured("core", all_stories)
+
+    def e2e(self) -> EndToEnd | None:
+        """The end-to-end test cases, custom actions by the action server that the settings or the project name."""
+        from turncheck.dialogue.domain import DialogueDomain  # noqa: PLC0415
+        from turncheck.evaluation.e2e import CaseRun, evaluate_cases  # noqa: PLC0415
+        from turncheck.run.assistant import running_server  # noqa: PLC0415 - see `nlu`
+        from turncheck.validation.e2e_case_names import check_cases  # noqa: PLC0415
+
+        why_not = self._not_now("e2e")
+        if why_not is None and not self.tests.e2e:
+            why_not = Skipped(evaluation="e2e", reason="the project has no end-to-end cases", no_tests=True)
+        why_not = why_not or self.engines.why_not("e2e")
+        if why_not is not None:
+            self._skip(why_not)
+            return None
+        read = self.cases
+        faults = (*read.findings, *check_cases(read, DialogueDomain.of(self.project), self.project.flows))
+        self.case_findings = faults
+        if errors := [fault for fault in faults if fault.severity == "error"]:
+            self._skip(_faulty(errors))
+            return None
+        if not read.cases:
+            nothing = "the files of end-to-end cases hold none"
+            self._skip(Skipped(evaluation="e2e", reason=nothing, no_tests=True))
+            return None
+        workers = max(self.engines.at_once, self.settings.workers)
+
+        def all_cases() -> EndToEnd:
+            with running_server(self._assistant(), self.project, self.inputs.environment, self.screen) as server:
+                engine = self.engines.assistant(server)
+                return evaluate_cases(engine, read.cases, CaseRun(workers=workers), timed=self.screen.timer("e2e"))
+
+        with self.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
+            return self._measured("e2e", all_cases)
+
+    def cases_again(self) -> JudgesAgain | None:
+        """Return who holds the end-to-end cases once more: the embedded engine alone is told what to understand."""
+        engines = self.engines
+        if self.e2e_section is None or not isinstance(engines, EmbeddedEngines):
+            return None
+        return EmbeddedCasesAgain(self.cases.cases, engines, self._assistant(), self.inputs.environment, self.screen)
+
+    @cached_property
+    def cases(self) -> E2ECases:
+        """The end-to-end test cases, read once."""
+        return read_cases(self.project.root, self.tests.e2e)
+
+    def validation(self) -> Validation | None:
+        """The data: what Rasa checks, and what it passes in silence."""
+        from turncheck.validation.pipeline import validate  # noqa: PLC0415 - see `nlu`
+        from turncheck.validation.project_tests import ProjectTests  # noqa: PLC0415 - see `nlu`
+        from turncheck.validation.suppressions import suppress  # noqa: PLC0415 - see `nlu`
+
+        if not self._is_asked("validate"):
+            self._skip(self._not_asked("validate"))
+            return None
+        with self.screen.step("validate", "Checking the data"):
+            strict = self.settings.strict
+            examples = self.tests.nlu.examples if self.tests.nlu else ()
+            tests = ProjectTests(self.tests.stories, examples, self.cases.cases)
+            history = smallest_max_history(self.project.config)
+            checked = validate(self.project, max_history=history, strict=strict, tests=tests)
+            checked = checked.with_tests((*self.tests.findings, *(self.case_findings or ())), eased=False)
+            known = {finding.location for finding in checked.findings if finding.severity == "error"}
+            checked = checked.without((), (one for place, one in self.refusals.items() if place not in known))
+            were_read = self.case_findings is not None
+            kept = suppress(
+                checked, self.project, self.inputs.ignored, tests=tests, strict=strict, cases_read=were_read
+            )
+        findings = tuple(sorted({*kept.findings}, key=lambda finding: finding.order))
+        severities = [finding.severity for finding in findings]
+        return Validation(
+            findings=findings,
+            counts=FindingCounts(
+                error=severities.count("error"), warning=severities.count("warning"), info=severities.count("info")
+            ),
+        )
+
+    def _assistant(self) -> AssistantOptions:
+        from turncheck.run.assistant import AssistantOptions  # noqa: PLC0415 - see `nlu`
+
+        return AssistantOptions(
+            project=self.project.root,
+            action_endpoint=self.settings.action_endpoint,
+            action_server=self.settings.action_server,
+            allowed_hosts=self.inputs.hosts,
+            child_variables=self.settings.env,
+        )
+
+    def _measured(self, evaluation: Evaluation, measure_it: Callable[[], Section]) -> Section | None:
+        """Return what was measured; where the engine gave up, what it had done until then: nothing runs after it."""
+
+        def with_one_model() -> Section:
+            section = measure_it()
+            self.engines.ensure_same_model(section)
+            return section
+
+        try:
+            measured = as_far_as_it_goes(with_one_model)
+        except UserError as error:
+            # What a Rasa of its own refuses says where by itself.
+            config = self.project.config if self.settings.engine == "embedded" else Config()
+            refused = _refused(error, evaluation, config)
+            self._skip(refused)
+            if refused.location is not None:
+                self.refusals.setdefault(
+                    refused.location, found("training-refused", f"{error.what}.", refused.location)
+                )
+            return None
+        self.stopped = redact(measured.reason) if measured.reason is not None else None
+        if measured.finished is None and measured.stopped is not None:
+            self._skip(Skipped(evaluation=evaluation, reason=not_run(measured.stopped)))
+        return measured.finished
+
+    def _why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
+        """The reasons that hold for any evaluation with an engine."""
+        return self._not_now(evaluation) or self.engines.why_not(evaluation, in_folds=in_folds)
+
+    def _not_now(self, evaluation: Evaluation) -> Skipped | None:
+        """It was not asked for, or the engine has given up."""
+        if not self._is_asked(evaluation):
+            return self._not_asked(evaluation)
+        if self.project.legacy is not None:
+            legacy = self.project.legacy
+            place = legacy.signs[0].location
+            return Skipped(evaluation=evaluation, reason=legacy.short, fault=True, location=place)
+        if self.stopped is not None:
+            return Skipped(evaluation=evaluation, reason=f"not run: {self.stopped.partition(chr(10))[0]}")
+        return None
+
+    def _is_asked(self, evaluation: str) -> bool:
+        return not self.settings.evaluations or evaluation in self.settings.evaluations
+
+    def _not_asked(self, evaluation: Evaluation) -> Skipped:
+        asked = ", ".join(self.settings.evaluations)
+        return Skipped(evaluation=evaluation, reason=f"not asked for (evaluations: {asked})")
+
+    def _note_part(self, evaluation: Evaluation, findings: Iterable[Finding]) -> None:
+        """Mark that an evaluation runs without the tests that cannot be read."""
+        if lost := _unreadable(evaluation, findings):
+            self.parts.append(structs.replace(lost, reason=redact(lost.reason), part=True))
+
+    def _skip(self, skipped: Skipped) -> None:
+        self.skipped[skipped.evaluation] = structs.replace(skipped, reason=redact(skipped.reason))
+
+
+def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str, KindCoverage]:
+    """What of the project its tests reach: stories and sentences as written, end-to-end cases as they ran."""
+    from turncheck.evaluation.coverage import (  # noqa: PLC0415 - see `nlu`
+        Reached,
+        coverage,
+        reached_by_conversations,
+        reached_by_examples,
+        reached_by_stories,
+    )
+    from turncheck.project.python_code import code_of_actions  # noqa: PLC0415 - see `nlu`
+
+    reached = reached_by_stories(tests.stories)
+    if tests.nlu:
+        reached |= reached_by_examples(tests.nlu.examples)
+    if e2e:
+        reached |= reached_by_conversations(e2e.exercised)
+    return coverage(project, reached, code_of_actions(project.root)) if reached != Reached() else {}
+
+
+def _unreadable(evaluation: Evaluation, findings: Iterable[Finding]) -> Skipped | None:
+    """Tests that are there and cannot be read are something else than no tests: nobody would miss them."""
+    fault = next((finding for finding in findings if finding.severity == "error"), None)
+    if fault is None:
+        return None
+    reason = f"{_TESTS_OF[evaluation]} cannot be read completely: {fault.location}: {fault.message.rstrip('.')}"
+    return Skipped(evaluation=evaluation, reason=reason, fault=True, location=fault.location)
+
+
+def _refused(error: UserError, evaluation: Evaluation, config: Config) -> Skipped:
+    """What cannot be trained is a fault at its place; where none is known, at that of the pipeline or the policies."""
+    location = error.location
+    if location is None and evaluation != "e2e":
+        location = config.keys.get("pipeline" if evaluation == "nlu" else "policies", config.location)
+        location = None if location == NOWHERE else location
+    place = f" ({error.location})" if error.location else ""
+    reason = f"{_REFUSED[evaluation]}: {error.what}{place}"
+    return Skipped(evaluation=evaluation, reason=reason, fault=True, location=location)
+
+
+def _faulty(faults: Sequence[Finding]) -> Skipped:
+    """The first fault is told here too: validation, which tells all, may not have been asked for."""
+    first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    reason = f"the end-to-end cases are faulty: {first.location}: {first.message}{more}"
+    return Skipped(evaluation="e2e", reason=reason, fault=True, location=first.location)
+
+
+def _has_text(story: Story) -> bool:
+    return any(isinstance(step, UserStep) and step.text is not None for step in story.steps)

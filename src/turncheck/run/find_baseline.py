@@ -1,0 +1,393 @@
+"""What a run is compared with, where the settings leave that to us (``auto``, ``artifact``, ``git``).
+
+On a pull request that is checked out as GitHub's test merge, the base is the merge's first parent, so that what others
+merged meanwhile is not charged to this change; else it is where the change left its base branch. Its report is that of
+a run of this workflow, or the base is measured right here with this run's settings, or the report of its nearest
+ancestor has to do.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from turncheck.ci.git import GitError
+from turncheck.ci.github.errors import GitHubError, MissingPermissionError
+from turncheck.ci.github.pull_request import Target, find_target
+from turncheck.ci.github.stored_reports import NOT_READABLE, Base, LeftReport, Reports, base_of, merge_base
+from turncheck.ci.github.tarball import files_by_api
+from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
+from turncheck.comparison.gate_rules import read_rules
+from turncheck.comparison.model import SettingChange
+from turncheck.engines.base import INTERRUPTED
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import shown_path
+from turncheck.process.screen import Screen
+from turncheck.report.model import Source
+from turncheck.run.evaluations import measure
+from turncheck.run.inputs import Inputs
+from turncheck.run.named_baseline import read_baseline
+from turncheck.settings.file import read_settings_file
+from turncheck.settings.gates import GATES, gate_settings
+from turncheck.settings.options import EVALUATIONS, FILE_NAME, combine
+from turncheck.web.network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from turncheck.ci.git import Checkout
+    from turncheck.ci.github.client import GitHubClient
+    from turncheck.ci.github.context import GitHubContext
+    from turncheck.comparison.baseline import Baseline, Way
+    from turncheck.report.model import Report
+    from turncheck.run.inputs import Inputs
+    from turncheck.settings.options import Settings
+
+_Found = TypeVar("_Found")
+
+SEARCHED = frozenset({"auto", "artifact", "git"})
+_EARLIER = "what earlier runs measured"
+_PATHS = ("config", "domain", "data", "nlu", "stories", "e2e")
+_TESTS = {"nlu": "nlu", "stories": "core", "e2e": "e2e"}
+"""Settings that name tests, and the evaluation that needs them."""
+
+
+@dataclass(slots=True)
+class BaselineSearch:
+    """Looks for the baseline of one run.
+
+    Args:
+        inputs: what the run itself measures.
+        given: the settings that came by flags or inputs; those of the base's own ``turncheck.yml`` come below them.
+        checkout: the working tree the project lies in, if it lies in one.
+        top: the folder that the repository's files lie in.
+        context: the workflow run, ``None`` outside GitHub.
+        client: asks GitHub; ``None`` where there is no token or no GitHub.
+        measure: measures a folder; replaced in tests.
+    """
+
+    inputs: Inputs
+    given: Mapping[str, Any]
+    checkout: Checkout | None
+    top: Path | None
+    context: GitHubContext | None
+    client: GitHubClient | None
+    measure: Callable[[Inputs, Screen], Report] = measure
+    _troubles: list[str] = field(default_factory=list)
+    """Why the base cannot be measured here."""
+    _out_of_reach: bool = False
+    """Whether the base cannot be had as things are: another try, a permission or a deeper checkout may bring it."""
+    _warnings: list[str] = field(default_factory=list)
+    """What GitHub did not tell, and why; each is said once."""
+
+    def find(self, report: Report) -> Baseline:
+        """Find what the settings ask for.
+
+        A baseline that the project's own file names, or switches off, counts on a pull request only if the base's file
+        says the same: a change must not choose what it is compared with.
+
+        Raises:
+            UserError: a file that both name is not there, or is no report.
+        """
+        asked = self.inputs.settings.baseline
+        base = self._base()
+        wanted = asked if asked in SEARCHED else self._wanted_on_the_base(base)
+        if wanted == asked and asked not in SEARCHED:
+            return read_baseline(asked, Network.of(self.inputs.environment))
+        found = self._search(report, base, wanted) if isinstance(base, Base) else base
+        if isinstance(found, Unreadable):
+            return found
+        shown = self._in_the_file(asked, self.inputs.settings.project)
+        if isinstance(found, Present):
+            changes = () if wanted == asked else (SettingChange(name="baseline", base=wanted, value=shown),)
+            return replace(
+                found,
+                report=self._as_given(found.report, report),
+                warnings=(*self._warnings, *self._troubles),
+                settings_changed=changes,
+            )
+        if wanted != asked:
+            self._warnings.append(f"`baseline: {shown}` of {FILE_NAME} does not count: this change may have set it")
+        return replace(found, warnings=tuple(self._warnings))
+
+    def _wanted_on_the_base(self, base: Base | Missing) -> str:
+        """The setting ``baseline`` of this change's own file where the base has the same, else the base's."""
+        asked = self.inputs.settings.baseline
+        if not isinstance(base, Base) or base.commit is None:
+            return "auto"
+        try:
+            with self._files_of(base.commit) as (_, tree):
+                folder = tree / self.inputs.root
+                own = read_settings_file(folder).values.get("baseline", "auto")
+                if self._in_the_file(own, str(folder)) == self._in_the_file(asked, self.inputs.settings.project):
+                    return asked
+        except UserError:  # no such commit here, or a file that this change mends
+            return "auto"
+        return own if own in SEARCHED else "auto"
+
+    @staticmethod
+    def _in_the_file(setting: str, project: str) -> str:
+        """The setting as its file has it: paths count from the project."""
+        if setting in SEARCHED or setting == "none" or "://" in setting:
+            return setting
+        return shown_path(os.path.relpath(setting, project))
+
+    def _as_given(self, base: Report, head: Report) -> Report:
+        """The base's report with the settings that came by flags or inputs: no file of this change has altered these.
+
+        A workflow may well ask for other gates on a push than on a pull request.
+        """
+        fields = head.settings.__struct_fields__
+        given = {name: getattr(head.settings, name) for name in self.given if name in fields}
+        return msgspec.structs.replace(base, settings=msgspec.structs.replace(base.settings, **given))
+
+    def _search(self, report: Report, base: Base, wanted: str) -> Baseline:
+        reports = self._reports() if wanted != "git" else None
+        if reports is not None and (left := self._asked(_EARLIER, lambda: _left_by_a_run(reports, base))):
+            return Present(left.report, "artifact", left.commit, left.run_id, reports.told())
+        commit = base.commit
+        if commit and wanted != "artifact" and (found := self._measured_here(commit, report)):
+            return replace(found, passed_over=reports.told() if reports else "")
+        if (
+            commit
+            and reports is not None
+            and (left := self._asked(_EARLIER, lambda: reports.of_ancestor(base.branch, commit)))
+        ):
+            return Present(left.report, "ancestor", left.commit, left.run_id, reports.told())
+        if reports is not None and (told := reports.told()):
+            self._troubles.append(f"artifacts passed over: {told}")
+        reason = self._why_none(base, wanted)
+        if self._out_of_reach:
+            return Unreachable(reason)
+        if reports is not None and reports.passed_over[NOT_READABLE]:
+            return Unreadable(reason)
+        return Missing(reason)
+
+    def _why_none(self, base: Base, wanted: str) -> str:
+        name = f"commit {base.commit[:8]}" if base.commit else f"'{base.branch}'"
+        tried = {
+            "artifact": "no report of a run of this workflow was found",
+            "git": "it could not be measured here",
+            "auto": "no report of a run of this workflow was found, and it could not be measured here",
+        }
+        if wanted == "auto" and base.commit is None:
+            wanted = "artifact"
+        return "; ".join((f"for the base ({name}) {tried[wanted]}", *self._troubles))
+
+    # --- which state is the base -------------------------------------------------------------------------------------
+
+    def _base(self) -> Base | Missing:
+        """Return the base with its commit, or why there is none."""
+        if self.context is None:
+            return self._base_in_git()
+        base = self._into_its_pull_request(base_of(self.context), self.context)
+        if isinstance(base, str):
+            return Missing(base)
+        if base.commit is None and base.head is not None:
+            commit = self._first_parent_of_test_merge() or self._parted(base.branch, base.head)
+            if commit is None:
+                told_by = "a checkout with `fetch-depth: 0` or a token that may read would tell"
+                return Unreachable(f"where this change left its base branch is not known here ({told_by})")
+            base = replace(base, commit=commit)
+        if base.commit is not None and base.commit == self._here():
+            return Missing("this is the base itself")
+        return base
+
+    def _into_its_pull_request(self, base: Base | str, context: GitHubContext) -> Base | str:
+        """Of a branch that a pull request is open for, the base is the one it is to be merged into."""
+        client = self.client
+        if context.pull_request is not None or client is None:
+            return base
+        try:
+            target = find_target(context, client)
+        except GitHubError as error:
+            # The default branch seldom has one; who publishes asks again, and says what is wrong.
+            if isinstance(base, Base) and base.head is not None:
+                self._warn(f"the pull request of this branch, so '{base.branch}' is taken to be its base", error)
+            return base
+        return Base(target.base_ref, head=context.sha) if isinstance(target, Target) else base
+
+    def _base_in_git(self) -> Base | Missing:
+        if self.checkout is None or (head := self.checkout.commit()) is None:
+            return Missing("the project is not in a git checkout")
+        branch = self.checkout.default_branch()
+        parted = self.checkout.merge_base(branch, head) if branch else None
+        if branch and parted and parted != head:
+            return Base(branch, parted)
+        settings = self.inputs.settings
+        if self.checkout.is_changed(Path(settings.project), without=Path(settings.out)):
+            return Base(branch or "HEAD", head)
+        if branch:
+            return Missing("this is the base itself")
+        unknown = "the default branch is not known here"
+        return Unreachable(f"{unknown}, in a clone without history") if self.checkout.is_shallow() else Missing(unknown)
+
+    def _here(self) -> str | None:
+        """The commit that is checked out."""
+        checked_out = self.checkout.commit() if self.checkout else None
+        return checked_out or (self.context.sha if self.context else None)
+
+    def _first_parent_of_test_merge(self) -> str | None:
+        pull = self.context.pull_request if self.context else None
+        if self.checkout is None or pull is None or (head := self.checkout.commit()) is None:
+            return None
+        parents = self.checkout.parents(head)
+        return parents[0] if len(parents) == 2 and parents[1] == pull.head_sha else None
+
+    def _parted(self, branch: str, head: str) -> str | None:
+        """Where ``head`` left ``branch``, by git where it knows, else by the API."""
+        if self.checkout is not None and not self.checkout.is_shallow():
+            tip = self.checkout.commit(f"origin/{branch}")
+            if tip and (found := self.checkout.merge_base(tip, head)):
+                return found
+        if self.client is None or self.context is None:
+            return None
+        client, repository = self.client, self.context.repository
+        return self._asked(
+            "where this change left its base branch", lambda: merge_base(client, repository, branch, head)
+        )
+
+    # --- where its report comes from ---------------------------------------------------------------------------------
+
+    def _reports(self) -> Reports | None:
+        if self.context is None or self.context.workflow_path is None or self.client is None:
+            return None
+        return Reports(
+            client=self.client,
+            repository=self.context.repository,
+            workflow=self.context.workflow_path,
+            artifact_name=self.inputs.settings.artifact_name,
+            root=self.inputs.root,
+            own_run=self.context.run_number,
+        )
+
+    def _measured_here(self, commit: str, report: Report) -> Present | None:
+        if self.inputs.settings.engine != "embedded":
+            self._troubles.append(f"the engine '{self.inputs.settings.engine}' cannot measure another commit here")
+            return None
+        with ExitStack() as stack:
+            try:
+                way, folder = stack.enter_context(self._files_of(commit))
+            except UserError as error:
+                self._out_of_reach = True
+                self._troubles.append(f"its files cannot be had: {error.what}")
+                return None
+            try:
+                own = self._own_settings(folder)
+                measured = self.measure(self._inputs_for(folder, commit, own), Screen(quiet=True, stream=StringIO()))
+            except UserError as error:  # the folder is gone when this is read, and has another name each time
+                self._troubles.append(f"the base cannot be measured: {error.what.replace(f'{folder}/', '')}")
+                return None
+        if measured.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
+        # The folder's name is ours, not the project's; and what the base is judged by is its own.
+        measured = msgspec.structs.replace(measured, project=report.project, settings=gate_settings(own))
+        return Present(measured, way, commit)
+
+    @contextmanager
+    def _files_of(self, commit: str) -> Iterator[tuple[Way, Path]]:
+        """The base's files: from git where it has them, else from the API."""
+        trouble = "its commit is not in this checkout"
+        with ExitStack() as stack:
+            folder = None
+            if self.checkout is not None and self.checkout.commit(commit):
+                try:
+                    folder = stack.enter_context(self.checkout.files_of(commit))
+                except GitError as error:  # a partial clone, say
+                    trouble = f"git: {error}"
+            if folder is not None:
+                yield "git", folder
+                return
+            if self.client is None or self.context is None:
+                raise UserError(trouble)
+            yield "tarball", stack.enter_context(files_by_api(self.client, self.context.repository, commit))
+
+    def _inputs_for(self, tree: Path, commit: str, own: Settings) -> Inputs:
+        """This run's settings, with every path in the base's files; gates and tests as the base has them in ``own``."""
+        settings = self.inputs.settings
+        moved: dict[str, Any] = {"project": own.project}
+        for name in ("config", "domain", "data"):
+            moved[name] = self._moved(getattr(settings, name), tree)
+            if moved[name] and not _existing(moved[name]):
+                moved[name] = getattr(own, name)
+        if len(there := _existing(moved["data"])) > 0:
+            moved["data"] = there  # a file that this change adds is not there yet
+        # The base's own tests: what this change no longer chooses is gone. Those that it does not have are not run.
+        left_out = set()
+        for name, evaluation in _TESTS.items():
+            moved[name] = _existing(getattr(own, name))
+            if getattr(own, name) and not moved[name]:
+                left_out.add(evaluation)
+        moved["evaluations"] = own.evaluations
+        if left_out:
+            moved["evaluations"] = tuple(name for name in own.evaluations or EVALUATIONS if name not in left_out)
+        source = Source(repository=self.inputs.source.repository, commit=commit)
+        gates = {name: getattr(own, name) for name in GATES}
+        return replace(self.inputs, settings=replace(settings, **gates, **moved), source=source)
+
+    def _own_settings(self, tree: Path) -> Settings:
+        """The settings as the base has them: where a pull request changes what judges it, the comparison says so.
+
+        Raises:
+            UserError: the base does not have the project.
+        """
+        folder = tree / self.inputs.root
+        if not folder.is_dir():
+            raise UserError("the project is not there yet")
+        try:
+            own = combine(self._in(tree, self.given), read_settings_file(folder).values)
+            read_rules(gate_settings(own))
+        except UserError:  # a mistake that this change mends, say
+            settings = self.inputs.settings
+            own = replace(settings, **self._in(tree, {name: getattr(settings, name) for name in _PATHS}))
+        return replace(own, project=str(folder))
+
+    def _in(self, tree: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings whose paths lie in the base's files."""
+        return {name: self._moved(value, tree) if name in _PATHS else value for name, value in settings.items()}
+
+    def _moved(self, value: Any, tree: Path) -> Any:
+        if value is None or self.top is None:
+            return value
+        if not isinstance(value, str):
+            return tuple(self._moved(path, tree) for path in value)
+        path, separator, case = value.partition("::")
+        for absolute in (Path(os.path.abspath(path)), Path(path).resolve()):  # noqa: PTH100 - links are kept if possible
+            if absolute.is_relative_to(self.top):
+                return f"{tree / absolute.relative_to(self.top)}{separator}{case}"
+        return value  # it lies outside the repository, and is the same for both
+
+    def _asked(self, what: str, ask: Callable[[], _Found | None]) -> _Found | None:
+        """Ask GitHub; where that fails it is remembered, said once, and the search goes on."""
+        try:
+            return ask()
+        except GitHubError as error:
+            self._out_of_reach = True
+            self._warn(what, error)
+            return None
+
+    def _warn(self, what: str, error: GitHubError) -> None:
+        if isinstance(error, MissingPermissionError):
+            why = f"the token lacks `{error.needs}`, add it to the job's `permissions:`"
+        else:
+            why = f"{error.what}{f' ({error.remedy})' if error.remedy else ''}"
+        told = f"GitHub does not tell {what}: {why}"
+        if told not in self._warnings:
+            self._warnings.append(told)
+
+
+def _left_by_a_run(reports: Reports, base: Base) -> LeftReport | None:
+    return reports.of_commit(base.commit) if base.commit else reports.of_earlier_run(base.branch)
+
+
+def _existing(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value if value is not None and Path(value.partition("::")[0]).exists() else None
+    return tuple(path for path in value if Path(path.partition("::")[0]).exists())

@@ -1,0 +1,35 @@
+"""What decides what a run measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from turncheck.messages.location import Location
+    from turncheck.report.model import Source
+    from turncheck.settings.options import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """All that decides what is measured.
+
+    ``root`` is the project's path in its repository, ``name`` what it is called where its folder's name says nothing;
+    ``ignored`` the codes to leave out and where they stand; ``rules`` where the gates' lines stand; ``hosts`` the hosts
+    that addresses in the project's files may name beside loopback (``None``: any); ``environment`` what
+    ``endpoints.yml`` may refer to and child processes get; ``settings_file`` the ``turncheck.yml`` that was read.
+    """
+
+    settings: Settings
+    source: Source
+    root: str = ""
+    name: str | None = None
+    ignored: tuple[tuple[str, Location], ...] = ()
+    rules: Mapping[str, Location] = field(default_factory=dict)
+    hosts: tuple[str, ...] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    settings_file: Path | None = None

@@ -1,0 +1,76 @@
+"""Finding the baseline; each answer says how it was found, or why there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.baseline import Baseline, Missing, Present, Unreadable
+from turncheck.messages.errors import UserError
+from turncheck.report.codec import MAX_BYTES, decode
+
+if TYPE_CHECKING:
+    from turncheck.web.network import Network
+
+_SECONDS: Final = 30.0
+"""For all of a report that is fetched."""
+_REMEDY: Final = "Give a report.json that `turncheck run` wrote."
+
+
+def read_baseline(setting: str, network: Network) -> Baseline:
+    """Read the baseline that a path or an https address names; ``none`` is nobody's.
+
+    Raises:
+        UserError: a path that is not there or holds no report, or an address that is not https. A file that somebody
+            names is theirs to mend; an address may be out of order without their doing.
+    """
+    if setting == "none":
+        return Missing("switched off (`baseline: none`)")
+    if setting.lower().startswith("https://"):
+        return _from_address(setting, network)
+    if "://" in setting:
+        raise UserError(f"baseline: only https addresses are read, not {setting!r}")
+    return _from_file(Path(setting))
+
+
+def _from_file(path: Path) -> Baseline:
+    if path.is_dir():
+        path = path / "report.json"
+    if not path.is_file():
+        raise UserError(f"baseline: no such file: {path}", remedy=_REMEDY)
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        report = decode(content, name=str(path))
+    except OSError as error:
+        raise UserError(f"baseline: {path} cannot be read: {error.strerror or error}") from None
+    except UserError as error:
+        raise UserError(f"baseline: {error.what}", remedy=error.remedy or _REMEDY) from None
+    return Present(report, "file", report.source.commit, report.source.run_id)
+
+
+def _from_address(address: str, network: Network) -> Baseline:
+    import requests  # noqa: PLC0415 - only where something is fetched
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as above
+
+    from turncheck.web.exchange import AnswerTooLargeError, RedirectRefusedError, fetch  # noqa: PLC0415 - as above
+
+    try:
+        status, content = fetch(address, network, seconds=_SECONDS, limit=MAX_BYTES)
+    except RedirectRefusedError as error:
+        return Unreadable(f"the address redirects to {error}")
+    except AnswerTooLargeError as error:
+        return Unreadable(f"it {error}")
+    except requests.Timeout:
+        return Unreadable(f"the address gave no whole answer within {_SECONDS:g} seconds")
+    except (requests.RequestException, HTTPError) as error:
+        return Unreadable(f"the address cannot be fetched ({type(error).__name__})")
+    if status in {404, 410}:
+        return Missing(f"the address answers {status}")
+    if status != 200:
+        return Unreadable(f"the address answers {status}")
+    try:
+        report = decode(content, name="the baseline")
+    except UserError as error:
+        return Unreadable(error.what)
+    return Present(report, "url", report.source.commit, report.source.run_id)

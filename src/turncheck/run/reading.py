@@ -1,0 +1,117 @@
+"""What the settings name is read: the project, and what it is tested with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from turncheck.messages.errors import UserError
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
+from turncheck.project.folder import ProjectFolder
+from turncheck.project.reader import read_nlu_files, read_project, read_story_files
+from turncheck.project.testfiles import find_e2e_cases, find_files_without_tests, find_test_nlu, find_test_stories
+from turncheck.validation.losses import losses_of_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from turncheck.project.model import NluData, Project, Story
+    from turncheck.settings.options import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """What the project is tested with. ``None`` for test sentences: cross-validation."""
+
+    nlu: NluData | None
+    stories: tuple[Story, ...]
+    e2e: tuple[str, ...]
+    nlu_findings: tuple[Finding, ...] = ()
+    story_findings: tuple[Finding, ...] = ()
+    other_findings: tuple[Finding, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that was found while reading the tests."""
+        return (*self.nlu_findings, *self.story_findings, *self.other_findings)
+
+
+def read_given(settings: Settings) -> Project:
+    """Read the project with the paths that the settings name.
+
+    Raises:
+        UserError: a path that was given is not there.
+    """
+    for name in ("domain", "config", "nlu"):
+        path = getattr(settings, name)
+        _must_exist(name, (path,) if path else ())
+    for name in ("data", "stories", "e2e"):
+        _must_exist(name, (path.partition("::")[0] for path in getattr(settings, name)))
+    return read_project(
+        Path(settings.project),
+        domain=Path(settings.domain) if settings.domain else None,
+        data=[Path(path) for path in settings.data] or None,
+        config=Path(settings.config) if settings.config else None,
+    )
+
+
+def file_of_all(root: Path, settings_file: Path | None, read: Iterable[str]) -> str | None:
+    """Return the file that stands for the assistant as a whole, relative to its folder; ``None`` where it has none.
+
+    The gates, and what was not run, are shown there: the settings where there are any, else the first file that is.
+
+    Args:
+        root: the assistant's folder.
+        settings_file: its ``turncheck.yml``, or the one beside it that names it.
+        read: files by their paths in the assistant's folder, the best first.
+    """
+    if settings_file is not None:
+        return ProjectFolder(root).name(settings_file)
+    return next((path for path in read if (root / path).is_file()), None)
+
+
+def read_tests(settings: Settings) -> Tests:
+    """Read the test sentences and stories that the settings name, else those found in their usual places."""
+    root = Path(settings.project)
+    nlu_paths = [Path(settings.nlu)] if settings.nlu else find_test_nlu(root)
+    nlu, nlu_findings = read_checked_nlu(nlu_paths, root) if nlu_paths else (None, ())
+    story_paths = [Path(path) for path in settings.stories] or find_test_stories(root)
+    stories, story_findings = read_checked_stories(story_paths, root) if story_paths else ((), ())
+    return Tests(
+        nlu=nlu,
+        stories=stories,
+        e2e=tuple(settings.e2e) or tuple(str(path) for path in find_e2e_cases(root)),
+        nlu_findings=nlu_findings,
+        story_findings=story_findings,
+        other_findings=tuple(map(_without_tests, find_files_without_tests(root))),
+    )
+
+
+def read_checked_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding, ...]]:
+    """Read test sentences; what of their files is not read is an error among the findings."""
+    data, findings, files = read_nlu_files(paths, root)
+    return data, losses_of_tests(findings, files)
+
+
+def read_checked_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
+    """Read test stories; what of their files is not read is an error among the findings."""
+    stories, findings, files = read_story_files(paths, root)
+    return stories, losses_of_tests(findings, files)
+
+
+def _without_tests(path: str) -> Finding:
+    return Finding(
+        "file-without-data",
+        "warning",
+        f"'{path}' is named like a test file, and holds neither sentences nor stories: nothing is tested with it.",
+        Location(path),
+        "Its top level needs the key `nlu:` or `stories:`.",
+    )
+
+
+def _must_exist(name: str, paths: Iterable[str]) -> None:
+    for path in paths:
+        if not Path(path).exists():
+            raise UserError(f"{name}: no such file or folder: {path}", remedy="Correct the path; it counts from here.")

@@ -1,0 +1,48 @@
+"""The main job, told top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from turncheck.comparison.baseline import Missing, Present
+from turncheck.conclude import Outcome, conclude
+from turncheck.engines.base import INTERRUPTED
+from turncheck.run.evaluations import measure_project
+
+if TYPE_CHECKING:
+    from turncheck.comparison.baseline import Baseline
+    from turncheck.process.screen import Screen
+    from turncheck.render.links import Links
+    from turncheck.report.model import Report
+    from turncheck.run.inputs import Inputs
+
+FindBaseline = Callable[["Report"], "Baseline"]
+
+
+def run_job(inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: Screen) -> Outcome:
+    """Read the project, measure it, compare it with its baseline, judge it, and render the result.
+
+    Args:
+        inputs: the settings and what else decides what is measured.
+        links: how to point at files, commits and runs.
+        find_baseline: asked once, with the report, for what to compare it with.
+        screen: where progress is shown.
+
+    Raises:
+        UserError: the job could not be done at all.
+    """
+    measured = measure_project(inputs, screen)
+    report = measured.report
+    baseline: Baseline = Missing("not looked for to the end, since the run was interrupted")
+    if report.stopped != INTERRUPTED:
+        try:
+            with screen.step("baseline", "Looking for the baseline"):
+                baseline = find_baseline(report)
+            if isinstance(baseline, Present):
+                report = measured.held_against(baseline.report)
+        except KeyboardInterrupt:
+            report = structs.replace(report, stopped=INTERRUPTED)
+    return conclude(report, baseline, links, inputs.rules, inputs.settings.junit_flavour)

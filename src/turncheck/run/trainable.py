@@ -1,0 +1,171 @@
+"""A project as a command names it: read, and refused where there is nothing to train on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.errors import TrainingRefusedError, UserError
+from turncheck.project.assistants_below import told_assistants
+from turncheck.project.legacy import REMEDY
+from turncheck.project.reader import read_project
+from turncheck.validation.losses import DIALOGUE_PARTS, PARTS, first_loss
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
+
+    from turncheck.messages.finding import Finding
+    from turncheck.process.screen import Screen
+    from turncheck.project.model import Project
+
+_WIDTH: Final = 600
+"""What is shown of one finding."""
+
+
+def read_given_project(
+    root: Path,
+    domain: Path | None,
+    data: Sequence[Path] | None,
+    config: Path | None,
+    endpoints: Path | None = None,
+) -> Project:
+    """Read a project; a path that was given must be there.
+
+    Raises:
+        UserError: a given path is missing.
+    """
+    given = [
+        ("domain", domain),
+        ("config", config),
+        ("endpoints", endpoints),
+        *(("data", path) for path in data or ()),
+    ]
+    for name, path in given:
+        if path is not None and not path.exists():
+            raise UserError(f"the path '{path}' of --{name} does not exist", remedy="Correct the path.")
+    project = read_project(root, domain=domain, data=data, config=config, endpoints=endpoints)
+    ensure_assistant(project)
+    return project
+
+
+def ensure_assistant(project: Project, *, as_argument: str = "--project ") -> None:
+    """Refuse a folder of several assistants, and an assistant of an older Rasa, before anything else is said of it.
+
+    Raises:
+        UserError: names the assistants that lie below, or what shows that it is of an older Rasa.
+    """
+    ensure_assistant_here(project, as_argument=as_argument)
+    if project.legacy is not None:
+        raise UserError(project.legacy.message, remedy=REMEDY)
+
+
+def ensure_assistant_here(project: Project, *, as_argument: str = "--project ") -> None:
+    """Refuse a folder that is no assistant and has some below.
+
+    Raises:
+        UserError: names them.
+    """
+    if project.below:
+        raise UserError(
+            f"there is no assistant in '{project.root}', but below it: {told_assistants(project.below)}",
+            remedy=f"Name one: {as_argument}{project.below[0].as_posix()}.",
+        )
+
+
+def ensure_trainable(project: Project) -> None:
+    """Refuse a project of which a part cannot be read completely, or that has no dialogues to learn from.
+
+    Raises:
+        UserError: says which file is at fault.
+    """
+    if project.calm is not None:
+        raise UserError(f"{project.calm}: the embedded engine does not run CALM assistants")
+    ensure_readable(project, DIALOGUE_PARTS)
+    if not project.stories and not project.rules:
+        raise UserError(
+            "the project has neither stories nor rules to learn from", remedy="Write some, or name them with --stories."
+        )
+
+
+def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
+    """Refuse a project of which one of these parts cannot be read completely: nothing is trained on half of it.
+
+    Raises:
+        UserError: says what cannot be read, and where.
+    """
+    lost = first_loss(project, parts)
+    if lost is not None and not project.files:
+        raise UserError(
+            f"there is no assistant in '{project.root}': no configuration, no domain, no training data",
+            remedy="Name its folder with --project.",
+        )
+    if lost is not None:
+        part, finding = lost
+        place = None if finding.code.endswith("-not-found") else finding.location
+        what = finding.message.rstrip(".")
+        raise UserError(
+            what if place is None else f"{PARTS[part]} cannot be read completely: {what}",
+            location=place,
+            remedy=finding.hint or "`turncheck data validate` lists all faults.",
+        )
+
+
+def ensure_policies_accepted(project: Project, screen: Screen) -> None:
+    """Say what Rasa warns of when it trains policies on these files.
+
+    Raises:
+        TrainingRefusedError: Rasa would train nothing.
+    """
+    from turncheck.validation.before_training import check_policy_training  # noqa: PLC0415 - where it is needed
+
+    checked = check_policy_training(project)
+    tell_or_refuse(project, checked.refused, checked.warnings, screen)
+
+
+def ensure_nlu_accepted(project: Project, screen: Screen) -> None:
+    """Do the same for language understanding alone.
+
+    Raises:
+        TrainingRefusedError: Rasa would train nothing.
+    """
+    from turncheck.validation.before_training import check_nlu_training  # noqa: PLC0415 - where it is needed
+
+    checked = check_nlu_training(project)
+    tell_or_refuse(project, checked.refused, checked.warnings, screen)
+
+
+def ensure_valid(project: Project, screen: Screen, *, max_history: int | None, fail_on_warnings: bool) -> None:
+    """Validate the whole project, as bare ``rasa train`` does before it trains.
+
+    Raises:
+        TrainingRefusedError: validation fails.
+    """
+    from turncheck.validation.pipeline import validate  # noqa: PLC0415 - where it is needed
+
+    validated = validate(project, max_history=max_history, drop_in=True)
+    failing = {"always", "on-warnings"} if fail_on_warnings else {"always"}
+    pairs = list(zip(validated.findings, validated.fails, strict=True))
+    refused = [finding for finding, fails in pairs if fails in failing]
+    tell_or_refuse(project, refused, [f for f, fails in pairs if fails not in failing and f.severity != "info"], screen)
+
+
+def tell_or_refuse(project: Project, refused: Iterable[Finding], warnings: Iterable[Finding], screen: Screen) -> None:
+    """Show the warnings about a project.
+
+    Raises:
+        TrainingRefusedError: there is something that is refused; it names all of it.
+    """
+    for finding in warnings:
+        screen.note(_line(project, finding, "warning: "))
+    lines = [f"\n{_line(project, finding)}" for finding in refused]
+    if lines:
+        raise TrainingRefusedError(
+            f"the project cannot be trained:{''.join(lines)}", remedy="`turncheck data validate` tells more."
+        )
+
+
+def _line(project: Project, finding: Finding, level: str = "") -> str:
+    from turncheck.render.sinks.terminal import place, text  # noqa: PLC0415 - most projects have none
+
+    return f"{place(finding.location, str(project.root))}: {text(f'{level}{finding.message} [{finding.code}]', _WIDTH)}"

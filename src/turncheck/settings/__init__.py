@@ -1,0 +1,1 @@
+"""Settings: from flags, inputs and the project's own file."""

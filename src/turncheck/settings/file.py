@@ -1,0 +1,121 @@
+"""Reading the project's ``turncheck.yml``: its keys become settings, paths in it count from its own folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+from turncheck.settings.options import FILE_NAME, from_file
+from turncheck.yaml_tree.offsets import ScalarLines
+from turncheck.yaml_tree.source import EscapeError, YamlSource
+from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, parse_yaml
+
+_LIMIT: Final = 1024 * 1024
+_RULES: Final = ("thresholds", "max-regression")
+_PATHS: Final = ("config", "domain", "data", "nlu", "stories", "e2e")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """The settings of a ``turncheck.yml``, and where its codes to ignore and the rules of its gates stand.
+
+    What is wrong with those shows later: a code that nothing was found for, an intent that there is not. ``path`` is
+    the file itself, ``None`` where there is none.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    ignored: tuple[tuple[str, Location], ...] = ()
+    rules: dict[str, Location] = field(default_factory=dict)
+    path: Path | None = None
+
+
+def _real(path: Path) -> Path:
+    """Where a path leads, links followed; unlike ``resolve()`` it bears links that lead round in a circle."""
+    return Path(os.path.realpath(path))
+
+
+def read_settings_file(folder: Path) -> SettingsFile:
+    """Read ``turncheck.yml`` of a folder; without one nothing is set.
+
+    Raises:
+        UserError: it cannot be read, is no mapping, has an unknown key or a bad value; with the place.
+    """
+    path = folder / FILE_NAME
+    if not path.exists() and not path.is_symlink():
+        return SettingsFile()
+    if not _real(path).is_relative_to(_real(folder)):
+        raise UserError("is a symbolic link that leads out of the project", location=Location(FILE_NAME))
+    if not path.is_file():
+        raise UserError("is no file", location=Location(FILE_NAME), remedy="Settings stand in a file of that name.")
+    root = _parse(path)
+
+    def locate(name: str) -> Location:
+        return root.key_location(name)
+
+    written = {str(key): value for key, value in root.data.items()}
+    if written.get("ignore", "") is None:  # a list whose entries are all commented out
+        del written["ignore"]
+    values = from_file(written, locate)
+    for name in _PATHS:
+        if name in values:
+            values[name] = _below(folder, values[name])
+    if values.get("baseline", "auto") not in {"auto", "artifact", "git", "none"}:
+        values["baseline"] = _below(folder, values["baseline"])
+    return SettingsFile(values, _ignored(root), _rules(root), path)
+
+
+def _parse(path: Path) -> YamlMapping:
+    here = Location(FILE_NAME)
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LIMIT + 1)
+        if len(content) > _LIMIT:
+            raise UserError("the file is larger than 1 MiB", location=here)
+        document = parse_yaml(YamlSource(FILE_NAME, content.decode("utf-8-sig")))
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror or error}", location=here) from None
+    except UnicodeDecodeError:
+        raise UserError("is not UTF-8", location=here, remedy="Save it in UTF-8.") from None
+    except EscapeError as error:
+        raise UserError(f"{error}", location=here) from None
+    for finding in document.findings:
+        raise UserError(finding.message, location=finding.location, remedy=finding.hint or None)
+    if not isinstance(document.root, YamlMapping):
+        raise UserError("expected settings, one `name: value` a line", location=Location(FILE_NAME, 1, 1))
+    return document.root
+
+
+def _below(folder: Path, value: Any) -> Any:
+    if isinstance(value, str):
+        return str(folder / value)
+    return tuple(str(folder / path) for path in value)
+
+
+def _rules(root: YamlMapping) -> dict[str, Location]:
+    """Where each line of the gates stands, by its text as the settings have it."""
+    places: dict[str, Location] = {}
+    for name in _RULES:
+        node = root.at(name)
+        for entry in node.items if isinstance(node, YamlSequence) else [node]:
+            if isinstance(entry, YamlMapping):
+                for key, limit in entry.data.items():
+                    places.setdefault(f"{key}: {limit}".strip(), entry.key_location(key))
+            elif isinstance(entry, YamlScalar) and isinstance(entry.value, str):
+                lines = ScalarLines(entry)
+                for index, line in enumerate(entry.value.splitlines()):
+                    if line.strip():
+                        places.setdefault(line.strip(), lines.locate(index))
+    return places
+
+
+def _ignored(root: YamlMapping) -> tuple[tuple[str, Location], ...]:
+    node = root.at("ignore")
+    if node is None or node.data is None:
+        return ()
+    items = getattr(node, "items", None)
+    nodes = items if isinstance(items, list) else [node]
+    return tuple((code, item.location) for item in nodes for code in str(item.data).replace(",", " ").split())

@@ -1,0 +1,403 @@
+"""One frozen :class:`Settings`: every field knows its flag, its action input, its key in ``turncheck.yml``.
+
+Three sources, the first that says something wins: flags of the command line, inputs of the action, the project's
+``turncheck.yml``. A project file is written by whoever opens a pull request, so it may not set commands, tokens, hosts,
+models or output folders (``file_key=False``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from turncheck.messages.errors import UserError
+from turncheck.messages.suggestions import not_one_of, suggestion
+from turncheck.process.secret import Secret, read_secret, remember_guessed
+from turncheck.settings.bounds import MOST_FOLDS, MOST_SEED, MOST_WORKERS
+
+if TYPE_CHECKING:
+    from turncheck.messages.location import Location
+
+FILE_NAME: Final = "turncheck.yml"
+EVALUATIONS: Final = ("validate", "nlu", "core", "e2e")
+FAIL_ON: Final = ("errors", "test-failures", "new-failures", "gone-tests", "none")
+
+_MOST_SHOWN: Final = 80
+"""So many characters of a wrong value are shown."""
+_MOST_DAYS: Final = 3650
+"""More than GitHub keeps anything; what the repository allows is asked for in the end."""
+
+Parser = Callable[[Any], Any]
+JunitFlavour = Literal["common", "xunit"]
+
+
+class WrongWordError(ValueError):
+    """A word that is none of the choices: the message names it, and is the whole sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What a setting is called and how its text becomes a value."""
+
+    help: str
+    parse: Parser
+    action_input: bool = True
+    file_key: bool = True
+    many: bool = False
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+    switch: bool = False
+    flag: bool = True
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its text is never shown, not even where it is refused."""
+        return self.parse in {_secret, _pairs}
+
+
+# --- how texts become values: each refuses what it does not know, naming what it would take --------------------------
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("expected a string")
+    return str(value)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+def _switch(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in {"true", "false"}:
+        return value.lower() == "true"
+    raise ValueError("expected true or false")
+
+
+def _whole(least: int, most: int) -> Parser:
+    def parse(value: Any) -> int:
+        if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"expected a whole number from {least} to {most}")
+        return value
+
+    return parse
+
+
+def _one_of(*choices: str) -> Parser:
+    def parse(value: Any) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise WrongWordError(not_one_of(_text(value), choices))
+        return value
+
+    return parse
+
+
+def _items(value: Any, separator: str) -> tuple[str, ...]:
+    """A list as YAML has it, or as an input has it: one a line, or separated."""
+    values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    return tuple(item.strip() for text in values for item in re.split(separator, _text(text)) if item.strip())
+
+
+def _lines(value: Any) -> tuple[str, ...]:
+    lines: list[Any] = []
+    for entry in value if isinstance(value, Sequence) and not isinstance(value, str) else [value]:
+        if isinstance(entry, Mapping):  # `nlu.intents.f1: 0.01` in turncheck.yml is a mapping, as an input a line
+            lines += [f"{name}: {_text(limit)}" for name, limit in entry.items()]
+        else:
+            lines.append(entry)
+    return _items(lines, r"\n")
+
+
+def _paths(value: Any) -> tuple[str, ...]:
+    return _items(value, r"\n")
+
+
+def _words(*choices: str) -> Parser:
+    def parse(value: Any) -> tuple[str, ...]:
+        words = _items(value, r"[\s,]+")
+        for word in words:
+            if choices and word not in choices:
+                raise WrongWordError(not_one_of(word, choices))
+        return tuple(dict.fromkeys(words))
+
+    return parse
+
+
+def _fail_on(value: Any) -> tuple[str, ...]:
+    words: tuple[str, ...] = _words(*FAIL_ON)(value)
+    if "none" in words and len(words) > 1:
+        others = " and ".join(f"'{word}'" for word in words if word != "none")
+        raise WrongWordError(f"'none' cannot be combined with {others}")
+    return words
+
+
+def _artifact_name(value: Any) -> str:
+    text = _text(value)
+    if not text.strip() or re.search(r'["<>|*?:\\/\r\n]', text):
+        raise ValueError("""expected a name without any of " < > | * ? : \\ / and line breaks""")
+    return text
+
+
+def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for line in _items(value, r"\n"):
+        name, equals, text = line.partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name.strip()):
+            raise ValueError("expected lines NAME=VALUE")
+        remember_guessed(text)
+        pairs.append((name.strip(), text))
+    return tuple(pairs)
+
+
+def _secret(value: Any) -> Secret:
+    return read_secret(_text(value))
+
+
+def _setting(default: Any, parse: Parser, text: str, **more: Any) -> Any:
+    shown = parse not in {_secret, _pairs}
+    return field(default=default, repr=shown, metadata={"option": Option(help=text, parse=parse, **more)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings of ``turncheck run`` and of the action. Paths are as given; empty means "the default place"."""
+
+    project: str = _setting(".", _text, "the assistant's folder", metavar="DIR")
+    config: str | None = _setting(None, _text, "pipeline and policies (default: config.yml)", metavar="FILE")
+    domain: str | None = _setting(
+        None, _text, "domain file or folder (default: domain.yml, else domain/)", metavar="PATH"
+    )
+    data: tuple[str, ...] = _setting(
+        (), _paths, "training data, files or folders (default: data)", many=True, metavar="PATH"
+    )
+    nlu: str | None = _setting(
+        None,
+        _text,
+        "test sentences, a file or folder (default: found below tests/, else cross-validation)",
+        metavar="PATH",
+    )
+    stories: tuple[str, ...] = _setting(
+        (), _paths, "test stories, files or folders (default: test_*.yml below tests/)", many=True, metavar="PATH"
+    )
+    e2e: tuple[str, ...] = _setting(
+        (), _paths, "end-to-end test cases (default: tests/e2e_test_cases.yml)", many=True, metavar="PATH"
+    )
+    evaluations: tuple[str, ...] = _setting(
+        (), _words(*EVALUATIONS), "what to run (default: what there are files for)", many=True, choices=EVALUATIONS
+    )
+    engine: str = _setting(
+        "embedded", _one_of("embedded", "rasa"), "what understands and answers", choices=("embedded", "rasa")
+    )
+    model: str | None = _setting(
+        None, _text, "a trained model for the engine 'rasa', a file or folder", file_key=False, metavar="PATH"
+    )
+    folds: int = _setting(5, _whole(2, MOST_FOLDS), "folds of the cross-validation", metavar="N")
+    seed: int = _setting(42, _whole(0, MOST_SEED), "seed of everything random", metavar="N")
+    workers: int = _setting(
+        0, _whole(0, MOST_WORKERS), "parallel workers, 64 at most (0: one per processor)", metavar="N"
+    )
+    strict: bool = _setting(False, _switch, "show all of our own findings at their true severity", switch=True)
+    fail_on: tuple[str, ...] = _setting(
+        ("errors", "test-failures"), _fail_on, "what fails the run", many=True, choices=FAIL_ON
+    )
+    fail_on_warnings: bool = _setting(False, _switch, "warnings in the data fail the run", switch=True)
+    thresholds: tuple[str, ...] = _setting(
+        (), _lines, "floors, one a line: nlu.intents.f1 >= 0.85", many=True, metavar="RULE"
+    )
+    max_regression: tuple[str, ...] = _setting(
+        (), _lines, "largest drops against the baseline, one a line: nlu.intents.f1: 0.01", many=True, metavar="RULE"
+    )
+    require: tuple[str, ...] = _setting(
+        (), _words(*EVALUATIONS), "evaluations that must not be skipped", many=True, choices=EVALUATIONS
+    )
+    accept_gone: tuple[str, ...] = _setting(
+        (),
+        _lines,
+        "tests that may go away: names, files, folders or evaluations, one a line",
+        many=True,
+        metavar="TEST",
+    )
+    not_judged: str = _setting(
+        "auto",
+        _one_of("auto", "pass", "fail"),
+        "what a gate counts as that could not be judged (auto: fail if there is a baseline that could not be had)",
+        choices=("auto", "pass", "fail"),
+    )
+    misunderstood: str = _setting(
+        "warn",
+        _one_of("warn", "fail"),
+        "what a test counts as that fails only because a sentence is understood otherwise: a story, than written; an "
+        "end-to-end case, than on the base",
+        choices=("warn", "fail"),
+    )
+    allow_custom_code: bool = _setting(
+        False,
+        _switch,
+        "load components of the project's own modules: runs its code",
+        file_key=False,
+        action_input=False,
+        switch=True,
+    )
+    vectors: bool = _setting(
+        False,
+        _switch,
+        "sentence vectors beside n-grams, for English; needs turncheck[vectors] and their model",
+        switch=True,
+    )
+    ignore: tuple[str, ...] = _setting(
+        (), _words(), "codes of findings to leave out", many=True, flag=False, action_input=False
+    )
+    baseline: str = _setting(
+        "auto",
+        _text,
+        "what to compare with: auto, artifact, git, none, or a report.json (path or https URL)",
+        metavar="WHAT",
+    )
+    comment: str = _setting(
+        "always",
+        _one_of("always", "on-change", "on-failure", "never"),
+        "when to comment on the pull request",
+        choices=("always", "on-change", "on-failure", "never"),
+    )
+    check_run: bool = _setting(False, _switch, "annotate by a check run instead of workflow commands", switch=True)
+    annotations: bool = _setting(True, _switch, "annotate files and lines", switch=True)
+    artifact_name: str = _setting("turncheck", _artifact_name, "name of the uploaded artifact", metavar="NAME")
+    retention_days: int = _setting(
+        0, _whole(0, _MOST_DAYS), "days the artifact is kept (0: the repository's default)", metavar="N"
+    )
+    junit_flavour: JunitFlavour = _setting(
+        "common",
+        _one_of("common", "xunit"),
+        "layout of junit.xml: common (each test has its file and line) or xunit (what Jenkins' xunit plugin accepts)",
+        choices=("common", "xunit"),
+    )
+    out: str = _setting("results", _text, "folder for everything that is written", file_key=False, metavar="DIR")
+    token: Secret | None = _setting(
+        None, _secret, "GitHub token for the comment, the check run and the baseline", file_key=False, metavar="TOKEN"
+    )
+    rasa_url: str | None = _setting(None, _text, "a running Rasa server (engine 'rasa')", file_key=False, metavar="URL")
+    rasa_token: Secret | None = _setting(None, _secret, "that server's token", file_key=False, metavar="TOKEN")
+    rasa_jwt: Secret | None = _setting(
+        None, _secret, "a JWT with the role admin, where that server asks for one", file_key=False, metavar="JWT"
+    )
+    rasa_command: str | None = _setting(
+        None, _text, "how to start Rasa from the project (engine 'rasa')", file_key=False, metavar="COMMAND"
+    )
+    action_endpoint: str | None = _setting(
+        None, _text, "the action server, instead of the one in endpoints.yml", file_key=False, metavar="URL"
+    )
+    action_server: str | None = _setting(
+        None, _text, "a command that starts the action server for this run", file_key=False, metavar="COMMAND"
+    )
+    allow_hosts: tuple[str, ...] = _setting(
+        (), _words(), "hosts the project's files may name, beside loopback", file_key=False, many=True, metavar="HOST"
+    )
+    env: tuple[tuple[str, str], ...] = _setting(
+        (),
+        _pairs,
+        "variables for child processes, one a line: NAME=VALUE",
+        file_key=False,
+        many=True,
+        metavar="NAME=VALUE",
+    )
+    run_id: str | None = _setting(
+        None, _text, "publish what this workflow run uploaded, and evaluate nothing", file_key=False, metavar="ID"
+    )
+
+
+def options() -> dict[str, Option]:
+    """All settings by their name with dashes, in order."""
+    return {f.name.replace("_", "-"): f.metadata["option"] for f in fields(Settings)}
+
+
+def default_of(name: str) -> Any:
+    """The default of a setting, by its name with dashes."""
+    return next(f.default for f in fields(Settings) if f.name == name.replace("-", "_"))
+
+
+def from_flags(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Read flags (by name with dashes; ``None`` is unset)."""
+    return _parse({k: v for k, v in values.items() if v is not None}, lambda name: f"--{name}")
+
+
+def from_inputs(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Read the action's inputs (``INPUT_FAIL-ON``); an empty one is unset, as GitHub passes it."""
+    values = {}
+    for name, option in options().items():
+        text = environment.get(f"INPUT_{name.upper()}", "")
+        if option.action_input and text.strip():
+            values[name] = text
+    return _parse(values, lambda name: f"input '{name}'")
+
+
+def from_file(values: Mapping[str, Any], locate: Callable[[str], Location]) -> dict[str, Any]:
+    """Read the keys of ``turncheck.yml``.
+
+    Raises:
+        UserError: an unknown key, one that only a flag or an input may set, or a bad value, with its place.
+    """
+    known = options()
+    for name in values:
+        if name not in known:
+            hint = suggestion(name, known) or f"Known keys: {', '.join(_file_keys())}."
+            raise UserError(f"unknown key '{name}'", location=locate(name), remedy=hint)
+        if not known[name].file_key:
+            raise UserError(
+                f"'{name}' cannot be set in {FILE_NAME}: a pull request could change it",
+                location=locate(name),
+                remedy=f"Give it as the flag --{name} or as the action's input '{name}'.",
+            )
+    parsed = _parse(values, lambda name: f"key '{name}'", locate)
+    for name in ("project", "config", "domain", "data", "nlu", "stories", "e2e", "baseline"):
+        _stays_inside(name, parsed.get(name), locate)
+    return parsed
+
+
+def _stays_inside(name: str, value: Any, locate: Callable[[str], Location]) -> None:
+    """A project file may only name paths below its own folder, since a pull request writes it."""
+    for path in (value,) if isinstance(value, str) else value or ():
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "://" in path:
+            raise UserError(
+                f"'{name}' in {FILE_NAME} leads out of the project: {path!r}",
+                location=locate(name),
+                remedy=f"Name a path below the project's folder, or give it as the flag --{name}.",
+            )
+
+
+def _file_keys() -> list[str]:
+    return [name for name, option in options().items() if option.file_key]
+
+
+def _parse(
+    values: Mapping[str, Any],
+    called: Callable[[str], str],
+    locate: Callable[[str], Location] | None = None,
+) -> dict[str, Any]:
+    known = options()
+    parsed = {}
+    for name, value in values.items():
+        try:
+            parsed[name.replace("-", "_")] = known[name].parse(value)
+        except ValueError as error:
+            complete = isinstance(error, WrongWordError) or known[name].is_private
+            raise UserError(
+                f"{called(name)}: {error}" + ("" if complete else f", not {_shown(value)}"),
+                location=locate(name) if locate else None,
+            ) from None
+    return parsed
+
+
+def combine(*sources: Mapping[str, Any]) -> Settings:
+    """Put the sources together, the first that has a setting wins."""
+    merged: dict[str, Any] = {}
+    for source in reversed(sources):
+        merged.update(source)
+    return Settings(**merged)

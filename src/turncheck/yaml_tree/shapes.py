@@ -1,0 +1,389 @@
+"""Shapes that YAML files must have: held against nodes with their places, and written down as JSON Schema.
+
+A shape is what both say: :func:`read` gives plain data and a fault for every place that has another shape,
+:func:`json_schema` the same rules for editors.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from turncheck.messages.suggestions import suggestion
+from turncheck.yaml_tree.patterns import pattern_problem
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.messages.location import Location
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong in a file, where, and what would be right."""
+
+    message: str
+    location: Location
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text, as it stands in the file: ``yes``, ``12`` and ``1.50`` are texts here.
+
+    ``is_pattern``: it is searched for as Python's :mod:`re` does, and has to compile; ``one_of``: all that it may be.
+    ``is_typed``: numbers and truth values are none, since somebody else reads it; ``or_nothing``: it may be left empty.
+    """
+
+    may_be_empty: bool = True
+    is_pattern: bool = False
+    one_of: tuple[str, ...] = ()
+    is_typed: bool = False
+    or_nothing: bool = False
+    what: str = "a text"
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """``true`` or ``false``."""
+
+    what: str = "true or false"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A number from 0 to 1."""
+
+    what: str = "a number from 0 to 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number."""
+
+    or_nothing: bool = False
+    what: str = "a number"
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Any value, nothing among them."""
+
+    what: str = "a value"
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list. ``or_one``: one item may stand there without a list; ``or_nothing``: nothing may stand there, or no item.
+
+    ``may_be_empty``: it may have no item.
+    """
+
+    item: Shape
+    or_one: bool = False
+    or_nothing: bool = False
+    may_be_empty: bool = False
+    what: str = "a list"
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """A map from names of one's own to items. ``single``: it has one name; ``or_nothing``: it may be left empty."""
+
+    item: Shape
+    single: bool = False
+    or_nothing: bool = False
+    what: str = "a map"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What stands under a key. ``needs``: another key, without which this one says nothing."""
+
+    shape: Shape
+    description: str
+    required: bool = False
+    needs: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A map with these keys. ``what`` names it: "a test case".
+
+    ``marker``: the key by which it is known among others; ``others`` are keys that such others have; ``single``: it has
+    one of the keys alone; ``is_open``: further keys are nobody's business here.
+    """
+
+    what: str
+    keys: Mapping[str, Key]
+    marker: str | None = None
+    others: tuple[str, ...] = ()
+    single: bool = False
+    is_open: bool = False
+    may_be_empty: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of several shapes: the first that is of the node's kind."""
+
+    shapes: tuple[Shape, ...]
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """A map that is one of several kinds; the text under the key ``tag`` says which. ``name``: "an event"."""
+
+    name: str
+    tag: str
+    kinds: Mapping[str, Record]
+    what: str
+
+
+Shape = Text | Truth | Share | Number | Anything | ListOf | MapOf | Record | Either | Kinds
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def read(node: YamlNode, shape: Shape, faults: list[Fault], label: str = "") -> Any:
+    """Return the node as plain data of this shape; what is not so is added to ``faults``, and is ``None`` there.
+
+    ``label`` names the node in messages, such as ``'steps'``.
+    """
+    return _Reader(faults).read(node, shape, label or "this")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    faults: list[Fault] = field(default_factory=list)
+
+    def read(self, node: YamlNode, shape: Shape, label: str) -> Any:
+        if not _is_kind(node, shape):
+            hint = _hint(shape) or _quoted(node, shape)
+            self.faults.append(Fault(f"{label} must be {_kind(shape)}.", node.location, hint))
+            return None
+        match shape:
+            case Text():
+                return self._text(node, shape, label)
+            case ListOf():
+                return self._list(node, shape, label)
+            case MapOf():
+                return self._map(node, shape, label)
+            case Record():
+                return self._record(node, shape)
+            case Either():
+                return self.read(node, next(one for one in shape.shapes if _is_kind(node, one)), label)
+            case Kinds():
+                return self._of_a_kind(node, shape)
+            case _:
+                return node.data
+
+    def _of_a_kind(self, node: YamlNode, shape: Kinds) -> Json | None:
+        tag = node.items.get(shape.tag) if isinstance(node, YamlMapping) else None
+        name = text_of(tag)
+        if name in shape.kinds:
+            return self._record(node, shape.kinds[name])
+        kinds = tuple(shape.kinds)
+        if tag is None:
+            message = f"{_capital(shape.name)} needs the key '{shape.tag}'."
+            self.faults.append(Fault(message, node.location, _allowed(kinds)))
+        else:
+            message = f"'{name}' is no kind of {shape.tag}." if name else f"'{shape.tag}' must be a text."
+            self.faults.append(Fault(message, tag.location, f"{_allowed(kinds)}{_guess(name, kinds)}"))
+        return None
+
+    def _text(self, node: YamlNode, shape: Text, label: str) -> str | None:
+        if is_nothing(node):
+            return None
+        text = text_of(node)
+        if shape.one_of and text not in shape.one_of:
+            message = f"{label} must be {' or '.join(shape.one_of)}."
+            self.faults.append(Fault(message, node.location))
+        if not text and not shape.may_be_empty:
+            self.faults.append(Fault(f"{label} must not be empty.", node.location))
+        if shape.is_pattern and (problem := pattern_problem(text)) is not None:
+            as_pattern = re.escape(text).replace("\\ ", " ")
+            message = f"{label} is no regular expression: {problem}."
+            self.faults.append(Fault(message, node.location, f"The text itself is searched for by: {as_pattern}"))
+        return text
+
+    def _list(self, node: YamlNode, shape: ListOf, label: str) -> list[Any]:
+        if isinstance(node, YamlSequence):
+            if not node.items and not (shape.or_nothing or shape.may_be_empty):
+                self.faults.append(Fault(f"{label} must have an entry.", node.location))
+            return [self.read(item, shape.item, f"An entry of {label}") for item in node.items]
+        return [] if is_nothing(node) else [self.read(node, shape.item, label)]
+
+    def _map(self, node: YamlNode, shape: MapOf, label: str) -> Json:
+        items = node.items if isinstance(node, YamlMapping) else {}
+        if (shape.single and len(items) != 1) or not (items or shape.or_nothing):
+            self.faults.append(Fault(f"{label} must be {shape.what}.", node.location))
+        return {str(name): self.read(below, shape.item, f"'{name}'") for name, below in items.items()}
+
+    def _record(self, node: YamlNode, shape: Record) -> Json:
+        items = node.items if isinstance(node, YamlMapping) else {}
+        allowed = (*shape.others, *shape.keys)
+        if isinstance(node, YamlMapping) and not shape.is_open:
+            for name in items:
+                if name not in shape.keys:
+                    hint = f"{_allowed(allowed)}{_guess(str(name), allowed)}"
+                    self.faults.append(Fault(f"'{name}' is no key of {shape.what}.", node.key_location(name), hint))
+        for name, key in shape.keys.items():
+            if key.required and name not in items:
+                message = f"{_capital(shape.what)} needs the key '{name}'."
+                self.faults.append(Fault(message, node.location, _allowed(allowed)))
+            if key.needs is not None and isinstance(node, YamlMapping) and name in items and key.needs not in items:
+                message = f"'{name}' says nothing without '{key.needs}' beside it."
+                self.faults.append(Fault(message, node.key_location(name), _allowed(allowed)))
+        if not items and not shape.may_be_empty:
+            self.faults.append(Fault(f"{_capital(shape.what)} must not be empty.", node.location, _allowed(allowed)))
+        elif shape.single and len(items) > 1:
+            self.faults.append(Fault(f"{_capital(shape.what)} has one key alone.", node.location, _allowed(allowed)))
+        return {
+            str(name): self.read(below, shape.keys[name].shape, f"'{name}'") if name in shape.keys else below.data
+            for name, below in items.items()
+        }
+
+
+def _is_kind(node: YamlNode, shape: Shape) -> bool:  # noqa: PLR0911 - one branch per shape, flat
+    match shape:
+        case Text():
+            if is_nothing(node):
+                return shape.or_nothing
+            return isinstance(node, YamlScalar) and (isinstance(node.value, str) or not shape.is_typed)
+        case Number():
+            is_number = isinstance(node, YamlScalar) and isinstance(node.value, (int, float))
+            return (is_number and not isinstance(node.data, bool)) or (shape.or_nothing and is_nothing(node))
+        case Kinds():
+            return isinstance(node, YamlMapping)
+        case Truth():
+            return isinstance(node, YamlScalar) and isinstance(node.value, bool)
+        case Share():
+            is_number = isinstance(node, YamlScalar) and isinstance(node.value, (int, float))
+            return is_number and not isinstance(node.data, bool) and 0 <= node.data <= 1
+        case Anything():
+            return True
+        case ListOf():
+            is_one = shape.or_one and _is_kind(node, shape.item)
+            return isinstance(node, YamlSequence) or is_one or (shape.or_nothing and is_nothing(node))
+        case MapOf():
+            return isinstance(node, YamlMapping) or (shape.or_nothing and is_nothing(node))
+        case Record():
+            return isinstance(node, YamlMapping) and (shape.marker is None or shape.marker in node.items)
+        case Either():
+            return any(_is_kind(node, one) for one in shape.shapes)
+
+
+def text_of(node: YamlNode | None) -> str:
+    """Return a scalar's text as it stands in the file; of anything else and of nothing, no text."""
+    if not isinstance(node, YamlScalar) or node.value is None:
+        return ""
+    return node.value if isinstance(node.value, str) else node.source.text[node.start : node.end]
+
+
+def is_nothing(node: YamlNode) -> bool:
+    """Whether nothing stands there (``null``)."""
+    return isinstance(node, YamlScalar) and node.value is None
+
+
+def _kind(shape: Shape) -> str:
+    return "a map" if isinstance(shape, Record) else shape.what
+
+
+def _allowed(keys: tuple[str, ...]) -> str:
+    return f"Allowed: {', '.join(keys)}."
+
+
+def _guess(name: str, allowed: tuple[str, ...]) -> str:
+    return f" {suggestion(name, allowed)}".rstrip()
+
+
+def _quoted(node: YamlNode, shape: Shape) -> str:
+    """Say how a number or truth value becomes a text, where a text is needed."""
+    if isinstance(shape, Text) and isinstance(node, YamlScalar) and not is_nothing(node):
+        return f'In quotes it is one: "{text_of(node)}".'
+    return ""
+
+
+def _hint(shape: Shape) -> str:
+    match shape:
+        case Kinds():
+            return f"It needs the key '{shape.tag}'."
+        case Record():
+            return _allowed(tuple(shape.keys))
+        case Either():
+            return next((hint for one in shape.shapes if (hint := _hint(one))), "")
+        case ListOf():
+            return _hint(shape.item)
+        case _:
+            return ""
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# --- JSON Schema ------------------------------------------------------------------------------------------------------
+
+
+def json_schema(shape: Shape) -> Json:  # noqa: PLR0911 - one branch per shape, flat
+    """Return the shape as JSON Schema (draft 2020-12). That a pattern compiles is the one thing it cannot say."""
+    match shape:
+        case Text() if shape.one_of:
+            return {"enum": list(shape.one_of)}
+        case Text():
+            kinds = ["string"] if shape.is_typed else ["string", "number", "boolean"]
+            kinds += ["null"] if shape.or_nothing else []
+            return {"type": kinds if len(kinds) > 1 else kinds[0], **({} if shape.may_be_empty else {"minLength": 1})}
+        case Number():
+            return {"type": ["number", "null"] if shape.or_nothing else "number"}
+        case Kinds():
+            return {"anyOf": [json_schema(one) for one in shape.kinds.values()]}
+        case Truth():
+            return {"type": "boolean"}
+        case Share():
+            return {"type": "number", "minimum": 0, "maximum": 1}
+        case Anything():
+            return {}
+        case ListOf():
+            return _list_schema(shape)
+        case MapOf():
+            least = {} if shape.or_nothing else {"minProperties": 1}
+            most = {"minProperties": 1, "maxProperties": 1} if shape.single else {}
+            kind = {"type": ["object", "null"] if shape.or_nothing else "object"}
+            return {**kind, **least, **most, "additionalProperties": json_schema(shape.item)}
+        case Record():
+            return _record_schema(shape)
+        case Either():
+            return {"anyOf": [json_schema(one) for one in shape.shapes]}
+
+
+def _list_schema(shape: ListOf) -> Json:
+    least = {} if shape.or_nothing or shape.may_be_empty else {"minItems": 1}
+    kind = {"type": ["array", "null"] if shape.or_nothing else "array", **least}
+    several = {**kind, "items": json_schema(shape.item)}
+    return {"anyOf": [json_schema(shape.item), several]} if shape.or_one else several
+
+
+def _record_schema(shape: Record) -> Json:
+    required = [name for name, key in shape.keys.items() if key.required]
+    needs = {name: [key.needs] for name, key in shape.keys.items() if key.needs is not None}
+    return {
+        "type": "object",
+        **({"description": shape.description} if shape.description else {}),
+        **({} if shape.is_open else {"additionalProperties": False}),
+        **({} if shape.may_be_empty else {"minProperties": 1}),
+        **({"maxProperties": 1} if shape.single else {}),
+        **({"required": required} if required else {}),
+        **({"dependentRequired": needs} if needs else {}),
+        "properties": {
+            name: {**json_schema(key.shape), "description": key.description} for name, key in shape.keys.items()
+        },
+    }
