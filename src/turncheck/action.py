@@ -16,7 +16,7 @@ from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError, trouble
 from turncheck.process.environment import is_private
 from turncheck.process.screen import Screen
 from turncheck.process.secret import redact, remember_variables
-from turncheck.publishing.files import draw_plots, terminal_summary, write_all
+from turncheck.publishing.files import draw_plots, terminal_summary, write_all, write_results
 from turncheck.publishing.other_run import RunReader
 from turncheck.publishing.publish import Place, Publishing
 from turncheck.render.sinks.workflow_command import command
@@ -92,7 +92,7 @@ def _measure(
     screen = Screen(stream=sys.stdout)
     outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
     folder = Path(prepared.settings.out)
-    write_all(folder, outcome.renderings)
+    write_results(folder, outcome.renderings)
     write(terminal_summary(outcome, prepared.links))
     publishing = publish(prepared, outcome, variables, write)
     publishing.publish_plots(lambda: draw_plots(outcome, folder, screen))

@@ -108,7 +108,7 @@ def test_the_common_flavour_differs_from_it_by_file_and_line_alone() -> None:
     assert not newest.validate(common)
     for case in common.iter("testcase"):
         case.attrib.pop("file")
-        case.attrib.pop("line")
+        case.attrib.pop("line", None)
     assert newest.validate(common), newest.error_log
 
 
@@ -148,7 +148,8 @@ def test_every_case_has_a_place_below_its_own_assistant() -> None:
         for case in document.iter("testcase"):
             assert case.get("file", "").startswith(prefix)
             assert case.get("file", "").removeprefix(prefix).split("/")[0] in {"tests", "domain.yml", "turncheck.yml"}
-            assert int(case.get("line", "0")) >= 1
+            is_gate = case.get("classname", "").endswith("gates")  # no line of the settings sets these
+            assert is_gate or int(case.get("line", "0")) >= 1
 
 
 def test_jenkins_divides_a_class_before_the_file_of_its_tests() -> None:

@@ -66,7 +66,7 @@ def test_the_example_passes_and_everything_is_written(
     done, out = first_run
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert sorted(path.name for path in out.iterdir() if path.is_file()) == DOCUMENTS
+    assert sorted(path.name for path in out.iterdir() if path.is_file()) == [".gitignore", *DOCUMENTS]
     assert (out / "again" / "r.json").read_bytes() == (out / "report.json").read_bytes()
     assert {"intent_report.json", "story_report.json"} <= {path.name for path in (out / "rasa").iterdir()}
     assert done.stdout.splitlines()[-1].startswith("passed")
@@ -93,7 +93,8 @@ def test_the_readme_lists_the_files_with_and_without_plots(
         return {name for name in named if not name.startswith(("rasa/response_selection", "baseline"))}
 
     without, with_plots = (
-        {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {"again/r.json"}
+        {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+        - {"again/r.json", ".gitignore"}
         for folder in (given, out)
     )
     always, plots = files_in_the_readme()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from turncheck.messages.errors import UserError
-from turncheck.publishing.files import write_all, write_file
+from turncheck.publishing.files import write_all, write_file, write_results
 from turncheck.render.rendered import Rendered
 
 
@@ -16,6 +16,16 @@ def test_files_are_written_below_the_folder(tmp_path: Path) -> None:
 
     assert [path.relative_to(tmp_path).as_posix() for path in paths] == ["out/rasa/a.json", "out/b"]
     assert [path.read_bytes() for path in paths] == [b"{}", b"\0"]
+
+
+def test_git_leaves_a_results_folder_alone_that_a_run_made(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+
+    for folder in (tmp_path / "mine", tmp_path / "new" / "results"):
+        write_results(folder, [Rendered("report.json", "application/json", "{}")])
+
+    assert (tmp_path / "new" / "results" / ".gitignore").read_text("utf-8").splitlines()[-1] == "*"
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["report.json"]
 
 
 @pytest.mark.parametrize("name", ["../a", "/etc/a", "a/../../b", ""])

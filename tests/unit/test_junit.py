@@ -19,6 +19,7 @@ from turncheck.comparison.gates import judge
 from turncheck.render.junit import render_junit
 from turncheck.render.sinks.xml import attribute, element
 from turncheck.report.model import Alternative, GateSettings, Skipped, StoryStep
+from turncheck.settings.file import read_settings_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,7 +191,10 @@ def test_what_is_of_no_single_file_is_shown_at_the_settings_else_at_a_test() -> 
 
     def files(of: Report) -> set[tuple[str | None, str | None]]:
         root = junit_of(of)
-        names = ("test-failures", "something-was-tested", "e2e was not run", "no findings")
+        gates = [case_named(root, name) for name in ("test-failures", "something-was-tested")]
+        assert {one.get("line") for one in gates} == {None}, "no line of the file sets them"
+        assert {one.get("file") for one in gates} == {case_named(root, "no findings").get("file")}
+        names = ("e2e was not run", "no findings")
         return {(one.get("file"), one.get("line")) for one in (case_named(root, name) for name in names)}
 
     assert files(made) == {("bots/pizzeria/turncheck.yml", "1")}
@@ -284,3 +288,29 @@ def test_xml_text_comes_back_without_what_xml_forbids(text: str) -> None:
 def test_long_texts_are_cut(text: str) -> None:
     assert len(attribute(text)) <= 400
     assert len(element(text)) <= 20_001
+
+
+def test_a_gate_stands_at_the_line_that_sets_it_and_without_one_has_none(tmp_path: Path) -> None:
+    (tmp_path / "turncheck.yml").write_text(
+        "# what fails\nfail-on: [errors, test-failures]\n\nmax-regression: |\n  core.passed: 0\n  nlu.intents.f1: 0.1\n"
+        "thresholds:\n- core.failed <= 3\nrequire: core\n"
+    )
+    file = read_settings_file(tmp_path)
+    made = report(stories=[story("s", "a!b")])
+    gates = GateSettings(
+        max_regression=("core.passed: 0", "nlu.intents.f1: 0.1"), thresholds=("core.failed <= 3",), require=("core",)
+    )
+    verdict = judge(made, None, gates, {**file.rules, **file.gates})
+    root = ET.fromstring(render_junit(made, None, verdict, LINKS).encoded)  # noqa: S314 - our own
+
+    cases = [case for case in root.iter("testcase") if "gates" in (case.get("classname") or "")]
+    lines = {case.get("name"): case.get("line") for case in cases}
+    assert lines == {
+        "errors": "2",
+        "test-failures": "2",
+        "something-was-tested": None,
+        "require: core": "9",
+        "threshold: core.failed <= 3": "8",
+        "max-regression: core.passed: 0": "5",
+        "max-regression: nlu.intents.f1: 0.1": "6",
+    }

@@ -95,7 +95,7 @@ def test_a_renamed_response_that_rules_and_tests_still_name_is_one_error(
     assert gates["errors"].reason == "1 error in the data"
     assert gates["new-failures"].outcome == "failed"
     comment = next(str(one.content) for one in outcome.renderings if one.name == "comment.md").replace("\\", "")
-    assert comment.count("was renamed to") == 1
+    assert comment.count("`response-undefined`") == 1
     assert "tests/test_stories.yml:10" in comment
 
 

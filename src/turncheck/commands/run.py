@@ -11,7 +11,7 @@ from typing import Any, Final
 from turncheck.conclude import Outcome
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Screen
-from turncheck.publishing.files import draw_plots, terminal_summary, write_all, write_file, written_line
+from turncheck.publishing.files import draw_plots, terminal_summary, write_file, write_results, written_line
 from turncheck.report.codec import encode
 from turncheck.run.prepare import Prepared, baseline_finder, prepare
 from turncheck.run.run import run_job
@@ -45,7 +45,7 @@ def run_from_flags(
         screen.alarm(f"turncheck: warning: {trouble}")
     outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
     folder = Path(prepared.settings.out)
-    written = write_all(folder, outcome.renderings)
+    written = write_results(folder, outcome.renderings)
     if json:
         write_file(Path(json), encode(outcome.measured))
         written.append(Path(json))

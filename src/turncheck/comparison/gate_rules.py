@@ -64,7 +64,7 @@ class GateRules:
 
 
 Places = Mapping[str, Location]
-"""Where the lines of gates stand, by their text: those of ``turncheck.yml``."""
+"""Where gates are set in ``turncheck.yml``: their settings by name (``fail-on``), and their lines by text."""
 _NOWHERE: Final[Places] = MappingProxyType({})
 
 _Rule = TypeVar("_Rule")
@@ -92,6 +92,14 @@ def read_rules(settings: GateSettings, places: Places = _NOWHERE) -> GateRules:
         thresholds=tuple(at_its_place(line, places, partial(_threshold, line)) for line in settings.thresholds),
         regressions=tuple(at_its_place(line, places, partial(_regression, line)) for line in settings.max_regression),
     )
+
+
+def place_of_gate(name: str, places: Places) -> Location | None:
+    """Return where a gate is set, by the name that its result has; ``None`` where the file does not set it."""
+    line = name.removeprefix("max-regression: ").removeprefix("threshold: ")
+    if line in places:
+        return places[line]
+    return places.get("fail-on" if name in _FAIL_ON else name.partition(":")[0])
 
 
 def at_its_place(text: str, places: Places, do: Callable[[], _Rule]) -> _Rule:

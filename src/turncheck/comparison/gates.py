@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from turncheck.comparison.consequences import with_consequences
 from turncheck.comparison.faults import failed_by_fault, faults_of, judge_could_be_run, told_faults, unlike
-from turncheck.comparison.gate_rules import GateRules, at_its_place, read_rules
+from turncheck.comparison.gate_rules import GateRules, at_its_place, place_of_gate, read_rules
 from turncheck.comparison.gates_on_tests import (
     judge_failed_tests,
     judge_new_failures,
@@ -43,7 +43,7 @@ _CAN_BE_HAD = frozenset({"unreachable", "unreadable"})
 def judge(
     report: Report, comparison: Comparison | None, settings: GateSettings, places: Places = MappingProxyType({})
 ) -> Verdict:
-    """Judge all gates; ``places`` says where their lines stand, for one that is wrong.
+    """Judge all gates; ``places`` says where they are set.
 
     Raises:
         UserError: a rule that cannot be read, or about a metric that nobody knows.
@@ -52,7 +52,8 @@ def judge(
     report = replace(report, settings=replace(report.settings, misunderstood=settings.misunderstood))
     rules = read_rules(settings, places)
     gates = with_consequences(
-        replace(gate, fails=_fails(gate, comparison, settings)) for gate in _gates(report, comparison, rules, places)
+        replace(gate, fails=_fails(gate, comparison, settings), location=place_of_gate(gate.name, places))
+        for gate in _gates(report, comparison, rules, places)
     )
     failed = any(gate.fails for gate in gates)
     return Verdict(

@@ -535,6 +535,8 @@ class GateResult(_Part, frozen=True, kw_only=True):
     """Whether it fails the run."""
     needs_base: bool = False
     """Whether it judges a change, so that it needs a baseline."""
+    location: Location | None = None
+    """Where it is set in the project's settings; ``None`` where it is not set there."""
     failed_by: tuple[FailedBy, ...] = ()
     """What made it fail."""
     follows: str = ""

@@ -50,6 +50,20 @@ def write_all(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
     return written
 
 
+def write_results(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
+    """Do as :func:`write_all` does, and tell git to leave the folder alone if it was not there before.
+
+    Raises:
+        UserError: a file cannot be written.
+        ValueError: a name leads out of the folder.
+    """
+    is_new = not folder.exists()
+    written = write_all(folder, renderings)
+    if is_new:
+        write_file(folder / ".gitignore", b"# Written by turncheck.\n*\n")
+    return written
+
+
 def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
     """Draw the pictures of a report, all that `rasa test` draws, below the folder of Rasa's files."""
     from turncheck.render.plots import nlu_plots  # noqa: PLC0415 - matplotlib takes its time

@@ -9,7 +9,8 @@ test-reporter and Jenkins group by ``classname``, Jenkins at its last dot. So a 
 path in the repository, else its name), the evaluation and, where a test belongs to one file, that file; a name occurs
 once in its class, whatever the order of the report.
 
-``file`` is relative to the repository and so is every path in a text; ``line`` is at least 1.
+``file`` is relative to the repository and so is every path in a text; ``line`` is at least 1, and left out
+where a file is meant as a whole.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from msgspec.structs import replace
 from turncheck.comparison.cases import heard_otherwise, judged_again, telling_step
 from turncheck.comparison.misunderstood import told_otherwise, told_understanding
 from turncheck.comparison.wording import figure
+from turncheck.messages.location import Location
 from turncheck.render.circumstances import circumstances
 from turncheck.render.junit_names import Named, distinct, path_of_class
 from turncheck.render.links import repository_path
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.model import Comparison, GateResult, Verdict
     from turncheck.messages.finding import Finding
-    from turncheck.messages.location import Location
     from turncheck.render.links import Links
     from turncheck.report.model import (
         Evaluation,
@@ -150,14 +151,14 @@ class _Writer:
         path = repository_path(self._report.project.root, location) if location else None
         if location is None or path is None:
             return None, None
-        return attribute(path, _LONGEST_CLASS), max(location.line or 1, 1)
+        return attribute(path, _LONGEST_CLASS), None if location.line is None else max(location.line, 1)
 
     def _text(self, lines: Iterable[str], at: Location | None) -> str:
         """The text of a failure. Where cases have no attributes for their place, it begins with it as a stack would."""
         path, line = self._place(at)
         if self._flavour == "common" or at is None or path is None:
             return _listed(lines)
-        return _listed([f"at ({path}:{line}:{at.column or 1})", *lines])
+        return _listed([f"at ({path}:{line or 1}:{at.column or 1})", *lines])
 
     def validation(self) -> Iterable[_Suite]:
         if self._report.validation is None:
@@ -325,7 +326,9 @@ class _Writer:
             yield self._suite(entry.evaluation, [written])
 
     def gates(self, verdict: Verdict) -> _Suite:
-        cases = distinct([Named(self._class("gates"), gate.name, self._whole) for gate in verdict.gates])
+        # Of a gate that the file does not set there is no line to show.
+        whole = Location(self._whole.path) if self._whole is not None else None
+        cases = distinct([Named(self._class("gates"), gate.name, gate.location or whole) for gate in verdict.gates])
         return self._suite("gates", [self._gate(case, gate) for case, gate in zip(cases, verdict.gates, strict=True)])
 
     def _gate(self, case: Named, gate: GateResult) -> TestCase:

@@ -65,7 +65,10 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
         # In a container a repository's own folder is called "workspace", whatever the repository is.
         name=context.repository.partition("/")[2] if context is not None and not root else None,
         ignored=file.ignored,
-        rules=file.rules,
+        rules={
+            **file.rules,
+            **{name: place for name, place in file.gates.items() if name.replace("-", "_") not in given},
+        },
         settings_file=file.path,
         hosts=settings.allow_hosts if in_action or settings.allow_hosts else None,
         environment=environment,

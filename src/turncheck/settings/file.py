@@ -15,6 +15,7 @@ from turncheck.yaml_tree.source import EscapeError, YamlSource
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, parse_yaml
 
 _LIMIT: Final = 1024 * 1024
+_GATES: Final = ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require")
 _RULES: Final = ("thresholds", "max-regression")
 _PATHS: Final = ("config", "domain", "data", "nlu", "stories", "e2e")
 
@@ -31,6 +32,8 @@ class SettingsFile:
     ignored: tuple[tuple[str, Location], ...] = ()
     rules: dict[str, Location] = field(default_factory=dict)
     path: Path | None = None
+    gates: dict[str, Location] = field(default_factory=dict)
+    """Where the settings of gates stand, by their names."""
 
 
 def _real(path: Path) -> Path:
@@ -65,7 +68,8 @@ def read_settings_file(folder: Path) -> SettingsFile:
             values[name] = _below(folder, values[name])
     if values.get("baseline", "auto") not in {"auto", "artifact", "git", "none"}:
         values["baseline"] = _below(folder, values["baseline"])
-    return SettingsFile(values, _ignored(root), _rules(root), path)
+    gates = {name: root.key_location(name) for name in _GATES if root.at(name) is not None}
+    return SettingsFile(values, _ignored(root), _rules(root), path, gates)
 
 
 def _parse(path: Path) -> YamlMapping:
