@@ -50,7 +50,7 @@ def _gathered(
         location=sentence.location,
         expected=expected,
         predicted=predicted,
-        confidence=sentence.predicted.confidence,
+        confidence=confidence_of(sentence),
         because=explainer.drew_away(sentence) if explainer else _nearest(sentence),
         stories=tuple(stories),
         copies=sum(story.copies for _, story in told),
@@ -64,6 +64,15 @@ def _nearest(sentence: Misunderstanding) -> tuple[TrainingChange, ...]:
         )
         for near in sentence.neighbours[:1]
     )
+
+
+def confidence_of(sentence: Misunderstanding) -> float | None:
+    """Return how sure the engine is of what it understood: of an intent; of entities that is not known together."""
+    expected, predicted = sentence.expected, sentence.predicted
+    if expected.intent != predicted.intent or predicted.fallback:
+        return predicted.confidence
+    differs = expected.response is not None and predicted.response not in {None, expected.response}
+    return predicted.response_confidence if differs else None
 
 
 def expected_and_predicted(sentence: Misunderstanding) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.misunderstood import told_understanding
 from turncheck.messages.location import Location
 from turncheck.render.coverage_text import not_reached
 from turncheck.render.sinks.terminal import aligned, place, text
@@ -79,6 +80,10 @@ def _notes(case: CaseResult, folder: str) -> Iterator[str]:
         if step.outcome == "failed" and step.reason:
             line = None if step.location is None else step.location.line
             yield f"{_step_place(case, line, folder)}: {aligned(step.reason, 1000)}"
+    message = case.failing_message
+    if message is not None and message.understood is not None:
+        understood = told_understanding(message.text, message.understood)
+        yield f"'{aligned(message.text, 400)}' is understood as {aligned(understood, 400)}"
     if case.reason:
         yield f"note: {text(case.reason, 1000)}"
     if case.attempts is not None:

@@ -23,7 +23,7 @@ from junit_xml import TestCase, TestSuite
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import heard_otherwise, judged_again, telling_step
-from turncheck.comparison.misunderstood import told_otherwise, told_understanding
+from turncheck.comparison.misunderstood import confidence_of, told_otherwise, told_understanding
 from turncheck.comparison.wording import figure
 from turncheck.messages.location import Location
 from turncheck.render.circumstances import circumstances
@@ -377,7 +377,8 @@ class _Writer:
                 f"; near '{near.text}' ({near.intent}, {self._rooted.location(near.location)})"
                 for near in one.neighbours[:1]
             )
-            sure = f" ({figure(one.predicted.confidence, 'score')})" if one.predicted.confidence is not None else ""
+            confidence = confidence_of(one)
+            sure = f" ({figure(confidence, 'score')})" if confidence is not None else ""
             place = self._rooted.location(one.location)
             lines.append(f"{place}: {told_otherwise(one, case=case)}{sure}{near}")
         return lines

@@ -185,17 +185,16 @@ class _Writer:
         self, name: str, title: str, sentences: Sequence[MisunderstoodSentence], report: Report, **how: int
     ) -> Section:
         """The sentences that alone keep stories from passing, and what that means for the run."""
-        told = _what_it_does(report)
         listed = self.listed(name, f"{title} ({len(sentences)})", sentences, self.entries.misunderstood, **how)
-        return replace(listed, header=told)
+        return replace(listed, header=_what_it_does(report))
 
     def _misunderstood_in_cases(
         self, name: str, title: str, sentences: Sequence[MisunderstoodSentence], report: Report, **how: int
     ) -> Section:
         """The sentences that alone keep end-to-end cases from passing: what was understood on the base is expected."""
-        told = join([trusted("Understood as on the base these cases pass; "), _what_it_does(report)])
         entry = self.entries.misunderstood_in_case
-        return replace(self.listed(name, f"{title} ({len(sentences)})", sentences, entry, **how), header=told)
+        listed = self.listed(name, f"{title} ({len(sentences)})", sentences, entry, **how)
+        return replace(listed, header=_what_it_does(report))
 
     def changes(self, report: Report, compared: Comparison) -> Iterable[Section]:
         """Against a base: what changed sides."""

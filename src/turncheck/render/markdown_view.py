@@ -49,13 +49,20 @@ MISUNDERSTOOD: Final = (
     "*Misunderstood*: a sentence of the story was understood otherwise than the story says, so the story does not pass;"
     " with intents and entities as written it does."
 )
+MISUNDERSTOOD_CASE: Final = (
+    "*Misunderstood*: a message of the end-to-end case was understood otherwise than on the base, so the case does not"
+    " pass; understood as on the base it does."
+)
 
 
 def _explained(report: Report, verdict: Verdict) -> Markdown:
-    """What "misunderstood" means, where the first screen says it of a story."""
-    stories = report.core.stories if report.core else ()
-    told = "misunderstood" in f"{verdict.summary} {verdict.told}"
-    return trusted(MISUNDERSTOOD if told or any(one.outcome == "misunderstood" for one in stories) else "")
+    """What "misunderstood" means, where there are such tests or the first screen says that there were."""
+    stories, cases = report.core.stories if report.core else (), report.e2e.cases if report.e2e else ()
+    in_cases = any(one.outcome == "misunderstood" for one in cases)
+    told = "misunderstood" in f"{verdict.summary} {verdict.told}" and not in_cases
+    in_stories = told or any(one.outcome == "misunderstood" for one in stories)
+    parts = [*([MISUNDERSTOOD] if in_stories else []), *([MISUNDERSTOOD_CASE] if in_cases else [])]
+    return trusted("\n\n".join(parts))
 
 
 def _title(report: Report, verdict: Verdict) -> Markdown:
