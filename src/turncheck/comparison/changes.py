@@ -1,0 +1,266 @@
+"""What changed between two reports, case by case: the parts of ``comparison.json`` that hold names and sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from turncheck.messages.location import Location
+from turncheck.messages.plurals import count
+from turncheck.report.model import Misunderstanding
+from turncheck.report.part import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Edit = Literal["edited", "renamed", "moved"]
+
+
+class TrainingChange(Part, frozen=True, kw_only=True):
+    """A training sentence that the change added, removed, or gave another intent (``was``).
+
+    ``unchanged`` ones explain a test sentence that is new itself: that is what it looks like.
+    """
+
+    change: Literal["added", "removed", "relabelled", "unchanged"]
+    """What happened to the sentence."""
+    text: str
+    """The sentence."""
+    intent: str
+    """Its intent now; of a removed one, the intent that it had."""
+    location: Location
+    """Where it is, or was."""
+    was: str | None = None
+    """The intent it had before."""
+    similarity: float = 0.0
+    """How near it is to the case it explains, 0 to 1."""
+
+
+class CaseChange(Part, frozen=True, kw_only=True):
+    """A case on both sides, or on one (then the other side's fields are ``None``).
+
+    ``edits`` says how the case itself differs: ``edited`` (its text or expectation), ``renamed``, ``moved`` (to another
+    file). ``because`` lists the training sentences of this change that explain it best, ``remark`` says how the engine
+    came to it (policy, next best actions), ``copies`` counts further cases that are the same and fared the same.
+
+    ``misunderstood``: it did not pass, but only because of its ``sentences``, which were understood otherwise than
+    written (a story) or than on the base (an end-to-end case); those of one that fails anyhow are listed as well.
+    """
+
+    name: str
+    """The case: a sentence, or the name of a story or a case."""
+    location: Location | None
+    """Where it is; ``None`` where it is gone."""
+    base_location: Location | None
+    """Where it was; ``None`` where it is new."""
+    passed: bool | None
+    """Whether it passes now."""
+    base_passed: bool | None
+    """Whether it passed before."""
+    expected: str = ""
+    """What is expected."""
+    actual: str = ""
+    """What came instead, now."""
+    base_actual: str = ""
+    """What came instead, before."""
+    confidence: float | None = None
+    """How sure the engine is now, 0 to 1."""
+    remark: str = ""
+    """How the engine came to it: the policy, the next best actions."""
+    edits: tuple[Edit, ...] = ()
+    """How the case itself differs from before."""
+    because: tuple[TrainingChange, ...] = ()
+    """The training sentences of this change that explain it best."""
+    copies: int = 0
+    """How many further cases are the same and fared the same."""
+    misunderstood: bool = False
+    """Whether it fails now only because of how its sentences are understood."""
+    base_misunderstood: bool = False
+    """Whether it failed before only because of that."""
+    sentences: tuple[Misunderstanding, ...] = ()
+    """The sentences that are understood otherwise than written, or than on the base."""
+    again: str = ""
+    """What is known of an end-to-end case if its messages are understood as on the base."""
+    said: str = ""
+    """What the user said last before an end-to-end case failed."""
+    understood: str = ""
+    """What that was understood as: intent and entities."""
+    base_understood: str = ""
+    """What that was understood as on the base."""
+
+    @property
+    def number(self) -> int:
+        """How many cases this one stands for."""
+        return 1 + self.copies
+
+    @property
+    def failed(self) -> bool:
+        """Whether it fails by itself now: not passed, and not only misunderstood."""
+        return not self.passed and not self.misunderstood
+
+    @property
+    def base_failed(self) -> bool:
+        """Whether it failed by itself on the base."""
+        return self.base_passed is False and not self.base_misunderstood
+
+    @property
+    def newly_misunderstood(self) -> bool:
+        """Whether it is misunderstood now, and passed on the base or was not there."""
+        return self.misunderstood and (self.base_passed is None or self.base_passed)
+
+
+def and_copies(case: CaseChange) -> str:
+    """Say behind a case how many copies of it there are."""
+    return f" and {count(case.copies, 'copy', 'copies')}" if case.copies else ""
+
+
+def number_of(cases: Iterable[CaseChange]) -> int:
+    """Count cases, each with its copies."""
+    return sum(case.number for case in cases)
+
+
+class ChangedCases(Part, frozen=True, kw_only=True):
+    """Cases of one kind, matched by what they are. ``worse`` and ``better`` are the same cases on both sides.
+
+    A story that is only misunderstood stands between passed and failed: ``worse`` are those that fail by themselves
+    now, ``better`` those that pass now, or whose dialogue does; ``misunderstood`` are the same and the new stories that
+    are newly so.
+
+    ``edited`` holds the pairs that were edited or renamed, whatever their results; ``added_failing`` the ones that fail
+    and that the base did not judge (new ones, and those that it has but did not run); ``gone`` the tests that only the
+    base has (of sentences only their number is told); ``not_run`` those that the base judged and that are still there,
+    but were not run on this side. Worst first. The numbers count all cases, also those that nothing happened to: on
+    both sides, thereof in another file, only now, only before.
+    """
+
+    worse: tuple[CaseChange, ...] = ()
+    """The same cases that passed before and fail by themselves now."""
+    better: tuple[CaseChange, ...] = ()
+    """The same cases that failed before and pass now, or whose dialogue does."""
+    edited: tuple[CaseChange, ...] = ()
+    """Cases that were edited or renamed, whatever their results."""
+    added_failing: tuple[CaseChange, ...] = ()
+    """Cases that fail and that the base did not judge."""
+    misunderstood: tuple[CaseChange, ...] = ()
+    """Tests that newly fail only because of how their sentences are understood."""
+    gone: tuple[CaseChange, ...] = ()
+    """Cases that only the base has."""
+    not_run: tuple[CaseChange, ...] = ()
+    """Cases that the base has results of and this side has not."""
+    shared: int = 0
+    """How many cases both sides have."""
+    moved: int = 0
+    """How many of those are in another file now."""
+    added: int = 0
+    """How many cases only this side has."""
+    removed: int = 0
+    """How many cases only the base has."""
+
+    @property
+    def became_wrong(self) -> tuple[CaseChange, ...]:
+        """Those of both sides that fail now and did not before: the same ones, and the edited."""
+        return (*self.worse, *(case for case in self.edited if case.failed and not case.base_failed))
+
+    @property
+    def newly_failing(self) -> tuple[CaseChange, ...]:
+        """All that fail now and did not before: those of both sides, and the new ones."""
+        return (*self.became_wrong, *self.added_failing)
+
+    @property
+    def newly_misunderstood(self) -> tuple[CaseChange, ...]:
+        """All that are misunderstood now and were not before, the edited and the new ones included."""
+        return (*self.misunderstood, *(case for case in self.edited if case.newly_misunderstood))
+
+
+class FindingChange(Part, frozen=True, kw_only=True):
+    """A finding that is new or gone; ``hint`` says what to do."""
+
+    code: str
+    """What kind of finding it is."""
+    severity: Literal["error", "warning", "info"]
+    """How bad it is."""
+    message: str
+    """One sentence that names what it is about."""
+    location: Location
+    """Where it is, or was."""
+    hint: str = ""
+    """What to do about it."""
+    others: tuple[Location, ...] = ()
+    """The places that it disagrees with or repeats."""
+    told: str = ""
+    """The message, and what a name in it that this change replaced is called now; empty where there is none."""
+
+
+class Named(Part, frozen=True, kw_only=True):
+    """An intent or entity, and where it is (for a removed one: where it was)."""
+
+    name: str
+    """What it is called."""
+    location: Location | None = None
+    """Where it is; of a removed one, where it was."""
+
+
+class MisunderstoodSentence(Part, frozen=True, kw_only=True):
+    """A sentence of one or more tests that is newly misunderstood: the one cause of what is wrong with them.
+
+    The tests are stories or end-to-end cases. ``because``: the training sentences that drew it away, those of this
+    change first; ``copies``: how many more stories are copies of ``stories``.
+    """
+
+    text: str
+    """The sentence."""
+    location: Location
+    """Where it is."""
+    expected: str
+    """What the stories say, or what was understood on the base."""
+    predicted: str
+    """What was understood."""
+    confidence: float | None = None
+    """How sure the engine is of it, 0 to 1."""
+    because: tuple[TrainingChange, ...] = ()
+    """The training sentences that drew it away, those of this change first."""
+    stories: tuple[Named, ...] = ()
+    """The stories or end-to-end cases that it keeps from passing."""
+    copies: int = 0
+    """How many more stories are copies of these."""
+
+    @property
+    def number(self) -> int:
+        """How many stories it keeps from passing."""
+        return len(self.stories) + self.copies
+
+
+class ChangedNames(Part, frozen=True, kw_only=True):
+    """What is there now and was not, and the other way round."""
+
+    added: tuple[Named, ...] = ()
+    """Those that are new."""
+    removed: tuple[Named, ...] = ()
+    """Those that are gone."""
+
+
+class Alike(Part, frozen=True, kw_only=True):
+    """A sentence that others look like."""
+
+    text: str
+    """The sentence."""
+    intent: str
+    """Its intent."""
+    location: Location | None
+    """Where it is."""
+
+
+class Collision(Part, frozen=True, kw_only=True):
+    """Two intents that are now taken for each other more often.
+
+    ``sentences`` are training sentences of this change, ``like`` what they look like: test sentences that are newly
+    wrong, or, where the new sentences are the wrong ones themselves, training sentences of the other intent.
+    """
+
+    intents: tuple[str, str]
+    """The two intents."""
+    newly_wrong: int
+    """How many sentences are newly taken for the other."""
+    sentences: tuple[TrainingChange, ...] = ()
+    """The training sentences of this change that explain it."""
+    like: tuple[Alike, ...] = ()
+    """What those look like."""
