@@ -105,7 +105,7 @@ EARLY = (
 )
 LAYERS = (
     *EARLY,
-    "turncheck.action.write_all",
+    "turncheck.action.write_results",
     "turncheck.action.client_of",
     "turncheck.action.find_service",
     "turncheck.action.Publishing",
