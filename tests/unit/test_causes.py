@@ -65,7 +65,7 @@ def test_findings_about_one_thing_are_one_entry() -> None:
 
     assert "#### Errors in the data (4)" in comment
     assert comment.count("`story-action-not-in-domain`") == 1
-    assert "\n  - The action 'action\\_pay' of the story 's2' is not listed. · " in comment
+    assert "\n  - The action `action_pay` of the story `s2` is not listed. · " in comment
 
 
 def test_the_order_is_broken_files_errors_collisions_tests_then_warnings_and_notes() -> None:

@@ -531,3 +531,16 @@ def test_what_changed_and_no_test_reaches_is_listed_and_counted() -> None:
     metric = comparison.metric("coverage.changed")
     assert metric is not None
     assert metric.value == pytest.approx(1 / 3)
+
+
+def test_training_sentences_under_another_intent_are_told_without_any_test_of_them() -> None:
+    old = (("a large tonno please", "inform"), ("now", "b"))
+    new = (old[0], ("now", "c"), ("A large tonno, please!", "order"), ("quite else", "order"))
+    before, after = (report(examples=[example("hi", "greet")], sentences=training(*pairs)) for pairs in (old, new))
+
+    told = compared(after, before).relabelled
+
+    assert [(one.change, one.text, one.intent, one.was) for one in told] == [
+        ("relabelled", "now", "c", "b"),
+        ("copied", "A large tonno, please!", "order", "inform"),
+    ]

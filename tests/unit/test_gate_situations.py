@@ -15,6 +15,7 @@ from gate_situations import (
     SITUATIONS,
     STORIES,
     SYNTAX,
+    UNREADABLE,
     Situation,
     base,
     skipped,
@@ -27,6 +28,7 @@ from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreada
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.comparison.model import GateResult, Verdict
+from turncheck.messages.location import Location
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
@@ -149,7 +151,8 @@ def test_a_gate_with_a_cause_of_its_own_is_no_consequence() -> None:
 
     errors = gate(Situation("", head, unreadable.base).verdict(ON_PULL_REQUESTS), "errors")
 
-    assert (errors.follows, len(errors.failed_by)) == ("", 2)
+    assert errors.follows == ""
+    assert [cause.what for cause in errors.failed_by] == ["bad: it is bad"], "the other is named above"
 
 
 def test_a_gate_names_what_failed_it_first_and_how_many_more() -> None:
@@ -158,6 +161,53 @@ def test_a_gate_names_what_failed_it_first_and_how_many_more() -> None:
     verdict = Situation("", head, Missing("it is new")).verdict(GateSettings(fail_on=("errors",)))
 
     assert gate(verdict, "errors").told == "2 errors in the data: bad: it is bad (domain.yml:3:1) and 1 more"
+
+
+def kept_from_running(*names: str) -> Report:
+    """All that an unreadable file leaves, where the test files still hold these stories."""
+    faults = tuple(
+        replace(one, tests=names if one.evaluation == "core" else ("user orders", "user pays"))
+        for one in UNREADABLE.skipped
+    )
+    return with_changes(UNREADABLE, skipped=faults)
+
+
+def test_an_unreadable_file_hides_no_deleted_test() -> None:
+    situation = Situation("", kept_from_running("order", "greet"), base(FINE))
+    verdict = situation.verdict(ON_PULL_REQUESTS)
+
+    failed = gate(verdict, "gone-tests")
+    assert failed.follows == ""
+    assert [cause.what for cause in failed.failed_by] == [
+        "story pay is gone (was at tests/test_stories.yml:9 in `11111111`)"
+    ]
+    assert verdict.summary.endswith("could not be run; 1 story gone")
+
+
+@pytest.mark.parametrize("names", [("order", "pay", "greet"), ("order", "pay by card", "greet"), None])
+def test_a_test_that_may_still_be_there_is_not_gone(
+    names: tuple[str, ...] | None,
+) -> None:
+    head = kept_from_running(*names) if names is not None else UNREADABLE
+
+    assert gate(Situation("", head, base(FINE)).verdict(ON_PULL_REQUESTS), "gone-tests").follows == "could-be-run"
+
+
+def test_of_test_files_only_the_unreadable_one_hides_its_tests() -> None:
+    in_two = (STORIES[0], story("pay", "utter_b", line=9, path="tests/test_pay.yml"), STORIES[2])
+    part = Skipped(
+        evaluation="core",
+        reason="the test stories cannot be read completely: tests/test_pay.yml:2:1: This is not YAML",
+        part=True,
+        fault=True,
+        location=Location("tests/test_pay.yml", 2, 1),
+    )
+    head = with_changes(report(stories=STORIES[:1], cases=CASES), skipped=(part,))
+
+    comparison = compare(head, base(report(stories=in_two, cases=CASES)))
+
+    assert [case.name for case in comparison.stories.gone] == ["greet"]
+    assert [case.name for case in comparison.stories.not_run] == ["pay"]
 
 
 def test_half_a_base_is_said() -> None:
@@ -188,9 +238,9 @@ def test_tests_that_were_deleted_fail_and_are_named_with_their_file() -> None:
     assert failed.outcome == "failed"
     assert failed.reason.startswith("2 stories of the base are gone; 1 end-to-end case of the base is gone")
     assert [cause.what for cause in failed.failed_by] == [
-        "story pay is gone from tests/test_stories.yml",
-        "story greet is gone from tests/test_stories.yml",
-        "end-to-end case user pays is gone from tests/e2e_test_cases.yml",
+        "story pay is gone (was at tests/test_stories.yml:9 in `11111111`)",
+        "story greet is gone (was at tests/test_stories.yml:20 in `11111111`)",
+        "end-to-end case user pays is gone (was at tests/e2e_test_cases.yml:6 in `11111111`)",
     ]
 
 

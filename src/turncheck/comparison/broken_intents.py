@@ -32,7 +32,7 @@ def dropped_intents(compared: Comparison) -> list[MetricDelta]:
 
 
 def told_broken_intents(compared: Comparison, told: AbstractSet[str | None] = frozenset()) -> str:
-    """``intent 'inform' is worse, since it now collides with 'order_pizza'``; empty where no intent is broken.
+    """``a real drop of intent 'inform', which now collides with 'order_pizza'``; empty where no intent is broken.
 
     Args:
         compared: this side with the base.
@@ -44,10 +44,10 @@ def told_broken_intents(compared: Comparison, told: AbstractSet[str | None] = fr
         return f"{_collide(*pairs[0])}{_more(len(pairs) - 1, 'pair')}" if pairs else ""
     first, others = dropped[0], dropped[1:]
     partner = next((one if other == first else other for one, other in pairs if first in {one, other}), None)
-    why = f", it now collides with '{partner}'" if partner is not None else ""
+    why = f", which now collides with '{partner}'" if partner is not None else ""
     apart = [pair for pair in pairs if not set(pair) & set(dropped)]
     collide = f"; {_collide(*apart[0])}" if apart else ""
-    return f"intent '{first}' is really worse{why}{_more(len(others), 'intent')}{collide}"
+    return f"a real drop of intent '{first}'{_more(len(others), 'intent')}{why}{collide}"
 
 
 def _collide(one: str, other: str) -> str:

@@ -18,10 +18,11 @@ Edit = Literal["edited", "renamed", "moved"]
 class TrainingChange(Part, frozen=True, kw_only=True):
     """A training sentence that the change added, removed, or gave another intent (``was``).
 
+    ``copied`` ones were added although the intent ``was`` has the same sentence, or nearly the same.
     ``unchanged`` ones explain a test sentence that is new itself: that is what it looks like.
     """
 
-    change: Literal["added", "removed", "relabelled", "unchanged"]
+    change: Literal["added", "removed", "relabelled", "copied", "unchanged"]
     """What happened to the sentence."""
     text: str
     """The sentence."""
@@ -30,7 +31,7 @@ class TrainingChange(Part, frozen=True, kw_only=True):
     location: Location
     """Where it is, or was."""
     was: str | None = None
-    """The intent it had before."""
+    """The intent it had before, or, of a copied one, the intent that has it too."""
     similarity: float = 0.0
     """How near it is to the case it explains, 0 to 1."""
 

@@ -40,6 +40,7 @@ from turncheck.comparison.model import (
     SettingChange,
 )
 from turncheck.comparison.one_sided import base_lacks, lost, still_there
+from turncheck.comparison.relabelled import relabelled
 from turncheck.comparison.renames import renamed_names, with_new_names
 from turncheck.messages.plurals import count
 
@@ -128,7 +129,8 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         "e2e": still_there(end_to_end, head, "e2e"),
         "batch": batch,
     }
-    explainer = Explainer(training_difference(base, head), head.nlu)
+    difference = training_difference(base, head)
+    explainer = Explainer(difference, head.nlu)
     examples = _explained(changed_cases(intents), explainer)
     told, cases = changed_tests(tests["core"]), changed_tests(tests["e2e"])
     new_findings, gone_findings = changed_findings(base, head)
@@ -152,6 +154,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         intents=changed_names(base, head, "intents"),
         entity_types=changed_names(base, head, "entities"),
         collisions=collisions(examples.newly_failing, examples.better, explainer),
+        relabelled=relabelled(difference, head.nlu.training if head.nlu else ()),
         misunderstood=misunderstood_sentences(told.newly_misunderstood, explainer),
         misunderstood_in_cases=misunderstood_sentences(cases.newly_misunderstood, explainer),
         changed_items=items,

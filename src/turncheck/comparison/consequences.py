@@ -28,7 +28,10 @@ def with_consequences(gates: Iterable[GateResult]) -> tuple[GateResult, ...]:
         if before and all(before) and (gate.metric is None or set(before) == {COULD_BE_RUN}):
             marked.append(replace(gate, follows=before[0]))
         else:
-            marked.append(gate)
+            own = tuple(
+                cause for cause, by in zip(gate.failed_by, before, strict=False) if by != COULD_BE_RUN
+            )  # what could not be run, and why, is told once
+            marked.append(replace(gate, failed_by=own) if own else gate)
             for keys in causes:
                 named |= {key: gate.name for key in keys if key not in named}
     return tuple(marked)

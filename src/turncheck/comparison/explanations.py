@@ -3,7 +3,6 @@ which changed things no test reaches. All from the two reports alone."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from turncheck.comparison.model import Alike, CaseChange, ChangedItem, Collision, TrainingChange
+from turncheck.comparison.relabelled import words_of
 from turncheck.report.model import COVERAGE_KINDS
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _MOST_REASONS: Final = 3
 _WORDS_IN_COMMON: Final = 0.4
 """A removed sentence supported an example if they share this part of their words (Jaccard's index)."""
+_ALIKE: Final = 0.5
+"""A training sentence that the change did not touch is told from this similarity on."""
 _COMMON_WORD: Final = 200
 """A word of more removed sentences than these says nothing about any one of them."""
 _FEWEST_FOR_COLLISION: Final = 2
@@ -91,7 +93,7 @@ class Explainer:
         self._changed = {(change.text, change.intent): change for change in difference.changed.values()}
         self._removed_by_word: dict[str, list[int]] = defaultdict(list)
         for index, change in enumerate(difference.removed):
-            for word in sorted(_words(change.text)):
+            for word in sorted(words_of(change.text)):
                 self._removed_by_word[word].append(index)
 
     def explain(self, case: CaseChange) -> CaseChange:
@@ -128,7 +130,10 @@ class Explainer:
         if sentence.predicted.intent != sentence.expected.intent or sentence.predicted.fallback:
             changed += self._no_longer_holding(sentence.text, sentence.expected.intent or "")
         reasons = sorted(changed, key=lambda change: -change.similarity)
-        return tuple(reasons[:_MOST_REASONS]) or tuple(near[:1])
+        # One that was there before is no cause; it is told only where it is much like the sentence, as what it went to.
+        alike = [one for one in near if one.intent == sentence.predicted.intent and one.similarity >= _ALIKE]
+        went_to = alike[:1] if sentence.predicted.intent != sentence.expected.intent else []
+        return tuple(reasons[:_MOST_REASONS]) or tuple(went_to)
 
     def own_change(self, case: CaseChange) -> TrainingChange | None:
         """Return the change that the example is itself: in cross-validation, every training sentence is an example."""
@@ -146,13 +151,13 @@ class Explainer:
         return self._neighbours.get((case.name, case.expected, str(case.location)), ())
 
     def _no_longer_holding(self, text: str, intent: str) -> list[TrainingChange]:
-        words = _words(text)
+        words = words_of(text)
         telling = [found for word in words if len(found := self._removed_by_word.get(word, ())) <= _COMMON_WORD]
         common = Counter(index for found in telling for index in found)
         holding = []
         for index, count in common.items():
             change = self._difference.removed[index]
-            share = count / (len(words) + len(_words(change.text)) - count)
+            share = count / (len(words) + len(words_of(change.text)) - count)
             if change.intent == intent and share >= _WORDS_IN_COMMON:
                 holding.append((index, msgspec.structs.replace(change, similarity=round(share, 4))))
         return [change for _, change in sorted(holding)]
@@ -160,10 +165,6 @@ class Explainer:
 
 def _example_key(example: NluPrediction) -> tuple[str, str, str]:
     return example.text, example.expected.intent or "", str(example.location)
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", text[:1000].lower()))
 
 
 def collisions(

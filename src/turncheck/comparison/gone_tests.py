@@ -42,12 +42,13 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
     if report.stopped is not None:
         return GateResult(name=GONE_TESTS, outcome="not judged", reason="the run ended before its end")
     told: list[str] = []
+    kept_from: list[str] = []
     causes: list[FailedBy] = []
     faults = {fault.evaluation: fault for fault in faults_of(report)}
     for one in comparison.lost:
         if not _is_accepted(one, accepted):
             fault = faults.get(one.evaluation)
-            told.append(_lost(one, faulty=fault is not None))
+            (kept_from if fault else told).append(_lost(one, faulty=fault is not None))
             causes.append(failed_by_fault(fault) if fault else FailedBy(what=told[-1]))
     whole = {one.evaluation for one in comparison.lost}
     for evaluation, cases in tests_of(comparison):
@@ -58,10 +59,11 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
         if left_out:
             ran = f"{count(number_of(left_out), *NAMES[evaluation])} that ran on the base {_was(left_out)} not run"
             told.append(f"{ran}: {left_out[0].actual}" if left_out[0].actual else ran)
-        causes += [FailedBy(what=gone_from(NAMES[evaluation][0], case)) for case in gone]
+        commit = comparison.baseline.commit
+        causes += [FailedBy(what=gone_from(NAMES[evaluation][0], case, commit)) for case in gone]
         causes += [FailedBy(what=_not_run(evaluation, case), location=case.location) for case in left_out]
-    if told:
-        reason = f"{'; '.join(told)} (`accept-gone` names what may go)"
+    if told or kept_from:
+        reason = f"{'; '.join(told or kept_from)} (`accept-gone` names what may go)"
         return GateResult(name=GONE_TESTS, outcome="failed", reason=reason, failed_by=tuple(causes))
     lost = bool(comparison.lost) or any(cases.gone or cases.not_run for _, cases in tests_of(comparison))
     reason = "what is gone was accepted by `accept-gone`" if lost else "all tests of the base are there"
@@ -87,9 +89,12 @@ def _not_run(evaluation: Evaluation, case: CaseChange) -> str:
     return f"{NAMES[evaluation][0]} {case.name} was not run{why}"
 
 
-def gone_from(kind: str, case: CaseChange) -> str:
-    """Name a test that only the base has."""
-    return f"{kind} {case.name}{and_copies(case)} is gone from {_file(case)}"
+def gone_from(kind: str, case: CaseChange, commit: str | None) -> str:
+    """Name a test that only the base has, and the place where the base, at this commit, has it."""
+    place = case.base_location
+    at = "the base" if place is None else place.path if place.line is None else f"{place.path}:{place.line}"
+    where = f"was at {at} in `{commit[:8]}`" if commit else f"was at {at} on the base"
+    return f"{kind} {case.name}{and_copies(case)} is gone ({where})"
 
 
 def _file(case: CaseChange) -> str:

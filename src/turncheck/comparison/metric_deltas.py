@@ -267,7 +267,9 @@ def _add_scores(tested: dict[str, _Test], prefix: str, scores: PairedScores | No
 
 
 def _bootstrapped(score: PairedScore) -> _Test:
-    significance = Significance(method="bootstrap", low=score.low, high=score.high, changed=score.changed)
+    significance = Significance(
+        method="bootstrap", low=score.low, high=score.high, changed=score.changed, examples=score.examples
+    )
     return score.before, score.after, significance, score.real
 
 
@@ -285,7 +287,7 @@ def _flipped(before: Sequence[bool], after: Sequence[bool]) -> _Test:
     lost = sum(old and not new for old, new in zip(before, after, strict=True))
     won = sum(new and not old for old, new in zip(before, after, strict=True))
     p_value = mcnemar_exact(lost, won)
-    significance = Significance(method="mcnemar", p_value=p_value, changed=lost + won)
+    significance = Significance(method="mcnemar", p_value=p_value, changed=lost + won, examples=len(before))
     return sum(before), sum(after), significance, p_value < LEVEL
 
 

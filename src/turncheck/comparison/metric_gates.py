@@ -133,7 +133,8 @@ def _told(delta: MetricDelta) -> str:
     shared = _shared_examples(delta)
     base, value = (shared.base, shared.value) if shared else (delta.base or 0.0, delta.value or 0.0)
     where = " on the examples both sides judged" if shared else ""
-    noise = ", within noise" if delta.judgement == "noise" else ""
+    few = delta.significance is not None and delta.significance.too_few
+    noise = ("", f", {'too few sentences to tell' if few else 'within noise'}")[delta.judgement == "noise"]
     told = f"{figure(base, delta.kind)} to {figure(value, delta.kind)}"
     return f"{told} ({change(base, value, delta.kind)}{noise}){where}"
 
@@ -158,7 +159,9 @@ def _became_worse(comparison: Comparison, name: str) -> tuple[FailedBy, ...]:
     worse = [
         FailedBy(what=f"{kind} {case.name}{and_copies(case)}", location=case.location) for case in (*failing, *others)
     ]
-    gone = [FailedBy(what=gone_from(kind, case)) for case in changed.gone if case.base_passed]
+    gone = [
+        FailedBy(what=gone_from(kind, case, comparison.baseline.commit)) for case in changed.gone if case.base_passed
+    ]
     return (*worse, *gone)[:_MOST_EXAMPLES]
 
 

@@ -62,6 +62,8 @@ __all__ = [
     "number_of",
 ]
 
+FEWEST_CHANGES: Final = 6
+"""The exact test cannot reach 5 % with fewer (2 x 0.5^5 = 6.25 %); where it does not apply, the same floor does."""
 COMPARISON_SCHEMA: Final = "turncheck/comparison/v1"
 VERDICT_SCHEMA: Final = "turncheck/verdict/v1"
 
@@ -115,6 +117,13 @@ class Significance(Part, frozen=True, kw_only=True):
     """The upper end of the 95 % interval of the difference (``bootstrap``)."""
     changed: int | None = None
     """How many examples count differently now."""
+    examples: int | None = None
+    """How many examples there are to count, for one intent those that expect it; ``None`` where that is not known."""
+
+    @property
+    def too_few(self) -> bool:
+        """Whether no change could have been told from chance, with so few examples."""
+        return self.examples is not None and self.examples < FEWEST_CHANGES
 
 
 class SharedDelta(Part, frozen=True, kw_only=True):
@@ -256,6 +265,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     """Entity types that are new or gone."""
     collisions: tuple[Collision, ...] = ()
     """Pairs of intents that began to collide."""
+    relabelled: tuple[TrainingChange, ...] = ()
+    """Training sentences that moved to another intent, or were copied, or nearly so, under another one."""
     misunderstood: tuple[MisunderstoodSentence, ...] = ()
     """The sentences of the stories that are newly misunderstood."""
     misunderstood_in_cases: tuple[MisunderstoodSentence, ...] = ()
@@ -360,7 +371,9 @@ Reservation = Literal[
     "intents collide",
     "an intent is worse",
     "a story is misunderstood",
+    "stories are misunderstood",
     "an end-to-end case is misunderstood",
+    "end-to-end cases are misunderstood",
     "not all tests were run",
     "not all gates were judged",
 ]

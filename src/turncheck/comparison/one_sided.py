@@ -11,6 +11,7 @@ from turncheck.comparison.tally import is_asked_for, skipped_entry
 from turncheck.report.model import EVALUATIONS
 
 if TYPE_CHECKING:
+    from turncheck.comparison.cases import Case
     from turncheck.comparison.changed_cases import Matched
     from turncheck.report.model import Evaluation, Report
 
@@ -49,9 +50,29 @@ def still_there(matched: Matched, head: Report, evaluation: Evaluation) -> Match
     part = next((one.reason for one in head.skipped if one.part and one.evaluation == evaluation), "")
     if head.stopped is None and not part and (ran or (entry is not None and entry.no_tests)):
         return matched
-    # Where they are now is not known: the evaluation did not get to them.
-    unseen = tuple(Pair(case, replace(case, actual=part, judged=False)) for case in matched.removed)
-    return replace(matched, removed=(), not_run=(*matched.not_run, *unseen))
+    # The evaluation did not get to them: what is gone is told by the test files, as far as they could be read.
+    gone = _gone_from_files(matched, head, evaluation)
+    unseen = tuple(Pair(one, replace(one, actual=part, judged=False)) for one in matched.removed if one not in gone)
+    return replace(matched, removed=tuple(gone), not_run=(*matched.not_run, *unseen))
+
+
+def _gone_from_files(matched: Matched, head: Report, evaluation: Evaluation) -> list[Case]:
+    """Tests of the base that no test file has any more, where that is known without running them.
+
+    One that has no name left here may have been renamed, where there is a name that the base does not know. Of a test
+    file that cannot be read nobody knows what it holds.
+    """
+    entry = skipped_entry(head, evaluation)
+    if entry is not None and entry.tests is not None:
+        there = set(entry.tests)
+        if there - {case.name for case in matched.removed}:
+            return []
+        return [case for case in matched.removed if case.name not in there]
+    parts = [one for one in head.skipped if one.part and one.evaluation == evaluation]
+    if parts and head.stopped is None and all(one.location is not None for one in parts):
+        unread = {one.location.path for one in parts if one.location is not None}
+        return [case for case in matched.removed if case.location.path not in unread]
+    return []
 
 
 def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> tuple[OneSided, ...]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from turncheck.comparison.model import FEWEST_CHANGES
 from turncheck.report.calibration import calibration_bin
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 LEVEL: Final = 0.05
 """A difference is real if chance alone would show one at least as large in fewer than 5 of 100 cases."""
-FEWEST_CHANGES: Final = 6
-"""The exact test cannot reach 5 % with fewer (2 x 0.5^5 = 6.25 %); where it does not apply, the same floor does."""
 RESAMPLES: Final = 1000
 
 
@@ -66,6 +65,8 @@ class PairedScore:
     high: float
     changed: int
     """How many examples count differently now for this score."""
+    examples: int = 0
+    """How many examples there are that could count differently: those that expect the label."""
     exact: float | None = None
     """The exact test's p-value for the examples that became better or worse; ``None`` where no example does."""
 
@@ -117,11 +118,14 @@ def paired_scores(sentences: Iterable[Sequence[Judged]], seed: int) -> PairedSco
         for row in cell:
             alone[row[0]].add([_gain(row)], changed=row[1:3] != row[3:5], times=counts[cell])
     overall = {
-        name: _paired((before * share).sum(axis=0), (after * share).sum(axis=0), together)
+        name: _paired((before * share).sum(axis=0), (after * share).sum(axis=0), together, sum(counts.values()))
         for name, (before, after) in scores.items()
     }
     each = {
-        label: {name: _paired(before[i], after[i], alone[label]) for name, (before, after) in scores.items()}
+        label: {
+            name: _paired(before[i], after[i], alone[label], int(support[i, 0]))
+            for name, (before, after) in scores.items()
+        }
         for i, label in enumerate(labels)
         if support[i, 0]
     }
@@ -171,7 +175,7 @@ def paired_calibration(
         weights = np.bincount(random.randint(total, size=total), minlength=total)
     changed = sum(old != new for old, new in zip(before, after, strict=True))
     low, high = _interval(errors[0], errors[1])
-    return PairedScore(float(errors[0, 0]), float(errors[1, 0]), low, high, changed)
+    return PairedScore(float(errors[0, 0]), float(errors[1, 0]), low, high, changed, total)
 
 
 def _rows(sentence: Sequence[Judged]) -> tuple[_Row, ...]:
@@ -223,10 +227,10 @@ def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
-def _paired(before: NDArray[np.float64], after: NDArray[np.float64], moves: _Moves) -> PairedScore:
+def _paired(before: NDArray[np.float64], after: NDArray[np.float64], moves: _Moves, examples: int) -> PairedScore:
     low, high = _interval(before, after)
     exact = mcnemar_exact(moves.worse, moves.better)
-    return PairedScore(float(before[0]), float(after[0]), low, high, moves.changed, exact)
+    return PairedScore(float(before[0]), float(after[0]), low, high, moves.changed, examples, exact)
 
 
 def _interval(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float]:

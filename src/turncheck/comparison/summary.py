@@ -21,16 +21,12 @@ if TYPE_CHECKING:
 
 _MOST: Final = 3
 """Clauses of the line."""
-_MOST_FAILING: Final = 2
-"""Failing gates that are told with their reason."""
 _LONGEST: Final = 120
 _ORDER: Final = (
     *("completed", "could-be-run", "new-failures", "test-failures", GONE_TESTS, "errors", "something-was-tested"),
     "require",
 )
 """Which of the failing gates is told first; those about figures come last."""
-_FOLLOW: Final = frozenset({GONE_TESTS, "errors", "something-was-tested", "require", "new-failures"})
-"""Gates that fail as well where something cannot be read: that is told once, by its cause."""
 ON_BASE_TOO: Final = "on the base too"
 _TEST_GATES: Final = frozenset({"test-failures", "new-failures"})
 _SAYS_NOT_RUN: Final = (" not run", "no longer run", "could not be run")
@@ -49,12 +45,12 @@ def summarize(
     about = {gate.metric for gate in failing}
     intents = told_broken_intents(compared, about) if compared else ""
     misunderstood = _misunderstood(report, compared)
-    told = _and_more(_told_failing(failing, report, comparison))
-    broken = [clause for clause in (*told, intents, misunderstood) if clause]
+    told = _and_more(_told_failing(failing, report, comparison), _MOST - bool(intents))
+    broken = [clause for clause in (*told[:1], intents, *told[1:], misunderstood) if clause]
     newly_broken = told or intents or (misunderstood and not misunderstood.endswith(ON_BASE_TOO))
     clauses = [broken if newly_broken else [_passed(report, compared), *broken]]
     clauses.append(_uncounted(report, compared, gates, settings))
-    clauses.append([_accepted(compared, gates)])
+    clauses.append([_accepted(report, compared, gates)])
     clauses.append([_left_open(report, comparison, gates, " ".join(clauses[0]))])
     clauses.append([_trained_on(report)])
     clauses.append(_changed(report, compared, failing) if compared and not broken else [])
@@ -73,11 +69,17 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[G
         return "intents collide"
     if comparison is not None and judged and dropped_intents(comparison):
         return "an intent is worse"
-    misunderstood = {name for name, _ in newly_misunderstood(report, comparison)}
-    if not judged:
-        misunderstood = {tally.evaluation for tally in found if tally.misunderstood}
-    if misunderstood:
-        return "a story is misunderstood" if "core" in misunderstood else "an end-to-end case is misunderstood"
+    newly = newly_misunderstood(report, comparison)
+    numbers = {
+        tally.evaluation: sum(number_of(cases) for name, cases in newly if name == tally.evaluation)
+        if judged
+        else len(tally.misunderstood)
+        for tally in found
+    }
+    if stories := numbers.get("core", 0):
+        return "a story is misunderstood" if stories == 1 else "stories are misunderstood"
+    if cases := numbers.get("e2e", 0):
+        return "an end-to-end case is misunderstood" if cases == 1 else "end-to-end cases are misunderstood"
     if any(tally.none_ran for tally in found):
         return "not all tests were run"
     return "not all gates were judged" if _not_judged(report, gates) else ""
@@ -96,9 +98,8 @@ def _told_failing(failing: Sequence[GateResult], report: Report, comparison: Com
     clauses: dict[str, None] = {}
     metrics = set()
     tests_told = False
-    nothing_ran = any(gate.name == "could-be-run" for gate in failing) and not _failed(report)
     for gate in failing:
-        if gate.follows or (nothing_ran and gate.name.partition(":")[0] in _FOLLOW):
+        if gate.follows:
             continue
         if gate.name in _TEST_GATES and gate.outcome == "failed":
             if not tests_told and (told := _failed_tests(gate, report, comparison, failing)):
@@ -112,11 +113,11 @@ def _told_failing(failing: Sequence[GateResult], report: Report, comparison: Com
     return list(clauses)
 
 
-def _and_more(clauses: list[str]) -> list[str]:
-    more = len(clauses) - _MOST_FAILING
+def _and_more(clauses: list[str], most: int) -> list[str]:
+    more = len(clauses) - most
     if more <= 0:
         return clauses
-    return [*clauses[: _MOST_FAILING - 1], f"{clauses[_MOST_FAILING - 1]}, and {count(more, 'more gate')} failed"]
+    return [*clauses[: most - 1], f"{clauses[most - 1]}, and {count(more, 'more gate')} failed"]
 
 
 def _told(gate: GateResult, report: Report, comparison: Comparison | None) -> str:
@@ -127,10 +128,15 @@ def _told(gate: GateResult, report: Report, comparison: Comparison | None) -> st
         return _cut(f"stopped before the end: {gate.reason.partition(chr(10))[0]}")
     if gate.name == "could-be-run":
         return cause_first(faults_of(report))
-    if gate.name == "errors" and len(gate.failed_by) == 1 and gate.failed_by[0].location is not None:
+    if (
+        gate.name == "errors"
+        and gate.reason.startswith("1 ")
+        and len(gate.failed_by) == 1
+        and gate.failed_by[0].location is not None
+    ):
         return _cut(f"{gate.reason} ({gate.failed_by[0].location})")
     if gate.name == GONE_TESTS and comparison is not None:
-        return _gone(comparison) or gate.reason
+        return _gone(report, comparison) or gate.reason
     if gate.name.startswith("require"):
         return _cut(gate.reason.partition(" (")[0])
     if gate.name.startswith("max-regression"):
@@ -138,9 +144,12 @@ def _told(gate: GateResult, report: Report, comparison: Comparison | None) -> st
     return _cut(gate.reason)
 
 
-def _gone(comparison: Comparison) -> str:
+def _gone(report: Report, comparison: Comparison) -> str:
     """``7 stories gone, the end-to-end cases are no longer run``."""
-    told = [one.reason if one.files else LOST[one.evaluation] for one in comparison.lost]
+    faulty = {fault.evaluation for fault in faults_of(report)}
+    told = [
+        one.reason if one.files else LOST[one.evaluation] for one in comparison.lost if one.evaluation not in faulty
+    ]
     whole = {one.evaluation for one in comparison.lost}
     for evaluation, cases in tests_of(comparison):
         if cases.gone:
@@ -150,10 +159,10 @@ def _gone(comparison: Comparison) -> str:
     return ", ".join(told)
 
 
-def _accepted(compared: Comparison | None, gates: Sequence[GateResult]) -> str:
+def _accepted(report: Report, compared: Comparison | None, gates: Sequence[GateResult]) -> str:
     """What is gone and may go."""
     passed = any(gate.name == GONE_TESTS and gate.outcome == "passed" for gate in gates)
-    gone = _gone(compared) if compared is not None and passed else ""
+    gone = _gone(report, compared) if compared is not None and passed else ""
     return f"{gone} (accepted)" if gone else ""
 
 

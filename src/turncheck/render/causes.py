@@ -32,6 +32,11 @@ def _what_went_wrong(test: Test) -> Hashable | None:
     return (case.expected, got) if got else None
 
 
+def caused_first(sentences: Iterable[CaseChange]) -> list[CaseChange]:
+    """Sentences that training sentences of this change explain, before those that nothing explains."""
+    return sorted(sentences, key=lambda case: not any(one.change != "unchanged" for one in case.because))
+
+
 def number_of_tests(tests: Iterable[Test]) -> int:
     """Count tests, each with its copies."""
     return number_of(case for _, case in tests)

@@ -20,12 +20,12 @@ from turncheck.comparison.model import and_copies
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
-from turncheck.render.causes import findings_by_cause, number_of_tests, tests_by_cause
+from turncheck.render.causes import caused_first, findings_by_cause, number_of_tests, tests_by_cause
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.not_run import skipped_by_cause
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.rendered import Rendered
-from turncheck.render.rooted import Rooted
+from turncheck.render.rooted import Rooted, base_places
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.unjudged_text import unjudged_remark
 from turncheck.render.wrong_cases import misunderstood_cases, misunderstood_stories, wrong_sentences, wrong_tests
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         FindingChange,
         GateResult,
         MisunderstoodSentence,
+        TrainingChange,
         Verdict,
     )
     from turncheck.messages.finding import Finding
@@ -85,7 +86,7 @@ def render_console(
         legacy_windows=False,
     )
     compared = comparison if comparison and comparison.judged else None
-    rooted = Rooted(report, links.folder)
+    rooted = Rooted(report, links.folder, base_places(compared))
     _failures(console, report, compared, links.folder)
     _figures(console, main_metrics(report, comparison), compared=compared is not None)
     for line in _remarks(report, comparison):
@@ -109,6 +110,9 @@ def _failures(console: Console, report: Report, compared: Comparison | None, fol
         one, other = collision.intents
         told = f"({count(collision.newly_wrong, 'sentence')} newly misclassified)"
         console.print(f"{text(one)} and {text(other)} now collide {told}", style="red")
+    if compared:
+        title = "Training sentences moved to another intent, or written under two"
+        _listed(console, title, (_relabelled(one, folder) for one in compared.relabelled))
     tests = _with_base(wrong_tests(report), compared)
     alike = tests_by_cause(tests)
     shown = [line for group in alike[:_MOST] for line in _tests(group, folder)]
@@ -122,7 +126,11 @@ def _failures(console: Console, report: Report, compared: Comparison | None, fol
     title = f"Misunderstood in end-to-end cases that pass understood as on the base{outcome}"
     _listed(console, title, (_misunderstood(one, folder, "end-to-end case") for one in _explained(in_cases, compared)))
     if compared:
-        _listed(console, "Newly misclassified", (_sentence(case, folder) for case in compared.examples.newly_failing))
+        _listed(
+            console,
+            "Newly misclassified",
+            (_sentence(case, folder) for case in caused_first(compared.examples.newly_failing)),
+        )
     else:
         _listed(console, "Misclassified", (_sentence(case, folder) for case in wrong_sentences(report)))
 
@@ -161,6 +169,12 @@ def _misunderstood(sentence: MisunderstoodSentence, folder: str, kind: str = "st
     wanted, got = ("expected", "got") if kind == "story" else ("on the base", "now")
     said = f"'{text(sentence.text)}': {wanted} {text(sentence.expected)}, {got} {text(sentence.predicted)}"
     return f"{at}{said} ({kind} {stories}{more}{how}{where})"
+
+
+def _relabelled(sentence: TrainingChange, folder: str) -> str:
+    was = "was" if sentence.change == "relabelled" else "like one of"
+    told = f"'{text(sentence.text)}': now in {text(sentence.intent)}, {was} {text(sentence.was or '')}"
+    return f"{_place(sentence.location, folder)}{told}"
 
 
 def _listed(
@@ -330,7 +344,7 @@ def _gates(console: Console, verdict: Verdict, folder: str) -> None:
             _indented(console, f"{_place(cause.location, folder)}{text(cause.what, 400)}", 4)
         if len(others) > _MOST:
             console.print(f"    … and {len(others) - _MOST:,} more in verdict.json")
-        _consequences(console, consequences_of(gate, verdict.gates), gate, folder)
+        _consequences(console, consequences_of(gate, verdict.gates), folder)
     console.print()
     style = _STYLES["not judged" if verdict.reservation else verdict.outcome]
     console.print(Text.assemble((verdict.told, style), f": {text(verdict.summary, 1000)}"))
@@ -345,11 +359,11 @@ def _first_cause(gate: GateResult, folder: str) -> str:
     return f": {text(first.what, 400)}{at}"
 
 
-def _consequences(console: Console, gates: list[GateResult], gate: GateResult, folder: str) -> None:
+def _consequences(console: Console, gates: list[GateResult], folder: str) -> None:
     """Gates that fail only because of what the one above names, in one line."""
     if not gates:
         return
     cause = cause_of(gates)
-    because = f"because of {place(cause, folder)}, above" if cause else f"by what {gate.name} names, above"
+    because = f"because of {place(cause, folder)}, above" if cause else "because of what failed above"
     names = text(", ".join(one.name for one in gates), 600)
     console.print(Text.assemble(("failed", _STYLES["failed"]), f"  {names}: {because}"))

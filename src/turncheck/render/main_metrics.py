@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import ChangedCases, Comparison, MetricDelta
     from turncheck.report.model import Report
 
-Mark = Literal["real gain", "real drop", "within noise", "unchanged", "better", "worse", ""]
+Mark = Literal[
+    "real gain", "real drop", "within noise", "too few sentences to tell", "unchanged", "better", "worse", ""
+]
 
 MARKS: Final[dict[Mark, str]] = {"real gain": "🟢", "real drop": "🔴", "better": "🟢", "worse": "🔴"}
 """The signs beside the words: never instead of them."""
@@ -93,7 +95,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
                 change=change_of(delta) if delta else "",
                 mark=mark(delta) if delta else "",
                 name=name,
-                note=_what_became_of_tests(delta, comparison) if delta and comparison else "",
+                note=_note(delta, comparison) if delta and comparison else "",
                 on_shared=on_shared,
                 whole=whole if on_shared else "",
             )
@@ -113,7 +115,7 @@ def _tests_ran(report: Report) -> bool:
 
 def change_of(delta: MetricDelta) -> str:
     """The difference between the two figures beside it; of different tests it is told in words."""
-    if delta.name in _OF and (delta.shared is not None or not mark(delta)):
+    if delta.name in _OF and (delta.shared is not None or not mark(delta) or _by_sentences(delta)):
         return ""
     base, value = delta.sides
     return "" if base is None or value is None else change(base, value, delta.kind)
@@ -137,13 +139,23 @@ def _shown(value: float | None, kind: Kind) -> str:
     return "–" if value is None else figure(value, kind)
 
 
+def _note(delta: MetricDelta, comparison: Comparison) -> str:
+    return how_few(delta) or _what_became_of_tests(delta, comparison)
+
+
+def how_few(delta: MetricDelta) -> str:
+    """``(3)`` behind "too few sentences to tell"."""
+    told = mark(delta) == "too few sentences to tell" and delta.significance is not None
+    return f" ({delta.significance.examples})" if told and delta.significance else ""
+
+
 def _what_became_of_tests(delta: MetricDelta, comparison: Comparison) -> str:
     """Where the sides ran different tests: ``1 broke, 2 new (1 fails), 7 gone``."""
     if delta.name not in _OF:
         return ""
     tests = _TESTS[delta.name](comparison)
     parts = []
-    if delta.shared is not None:
+    if delta.shared is not None or _by_sentences(delta):
         numbers = _changed_sides(tests, as_written=delta.name == _AS_WRITTEN)
         parts += [f"{number:,} {word}" for number, word in numbers if number]
     if tests.added:
@@ -213,14 +225,22 @@ def _base(delta: MetricDelta | None, deltas: dict[str, MetricDelta]) -> str:
     return f"{shown}/{figure(delta.base + sum(others), 'count')}" if others else shown
 
 
+def _by_sentences(delta: MetricDelta) -> bool:
+    """Whether tests moved only because their sentences are understood otherwise, and are judged by these."""
+    return delta.name in _OF and delta.significance is not None and delta.significance.method != "counted"
+
+
 def mark(delta: MetricDelta) -> Mark:
     """Return what a difference is worth, in words that need no statistics."""
     if delta.judgement == "not judged":
         return ""
     if delta.judgement == "same":
         return "unchanged"
+    if delta.judgement == "noise" and _by_sentences(delta):
+        return ""  # what became of the tests says more
     if delta.judgement == "noise":
-        return "within noise"
+        few = delta.significance is not None and delta.significance.too_few
+        return "too few sentences to tell" if few else "within noise"
     sampled = delta.significance is not None and delta.significance.method != "counted"
     if delta.judgement == "better":
         return "real gain" if sampled else "better"

@@ -44,6 +44,15 @@ _MOST_SHOWN: Final = 4
 _MOST_FOLDED: Final = 50
 """Of what stands below an entry, so many are there to unfold."""
 _PLURALS: Final = {"story": "stories"}
+_VERBS: Final = {
+    "unchanged": "like",
+    "relabelled": "now in",
+    "copied": "new in",
+    "added": "new in",
+    "removed": "removed from",
+}
+_WAS: Final = {"relabelled": "was", "copied": "like one of"}
+"""How a sentence stands to its other intent."""
 _GATE_MARKS: Final = {"passed": "✅", "failed": "❌", "not judged": "➖"}
 _SEVERITY_MARKS: Final = {"error": "❌", "warning": "⚠️", "info": "💡"}
 _KINDS: Final = {
@@ -65,6 +74,8 @@ class Entries:
 
     root: str
     links: Links
+    base: str = ""
+    """The commit of the base, for what is gone from it."""
 
     def place(self, location: Location | None, *, base: bool = False, bare: bool = False) -> Markdown:
         """``path:line`` from the repository's top, linked where it can be, behind a dot unless ``bare``.
@@ -76,6 +87,8 @@ class Entries:
         path = repository_path(self.root, location) or location.path
         shown = path if location.line is None else f"{path}:{location.line}"
         linked = link(code(shown), self.links.file(self.root, location, base=base))
+        if base and self.base:  # this line is one of the base
+            linked = join([trusted("was at "), linked, trusted(" in "), code(self.base[:8])])
         return linked if bare else join([trusted(" · "), linked])
 
     def sentence(self, case: CaseChange) -> Markdown:
@@ -84,7 +97,7 @@ class Entries:
         was = trusted(" (edited)" if edited else " (new)" if case.base_passed is None else "")
         place = self.place(case.location)
         if case.passed:
-            return join([code(case.name), was, trusted(": "), code(case.expected), trusted(" again"), place])
+            return join([code(case.name), was, trusted(": "), code(case.expected), trusted(" is right again"), place])
         sure = f" ({case.confidence:.2f})" if case.confidence is not None else ""
         got = code(case.actual) if case.actual else trusted("no intent")
         told = [trusted(": expected "), code(case.expected), trusted(", got "), got, trusted(sure)]
@@ -116,12 +129,16 @@ class Entries:
         """A sentence that keeps end-to-end cases from passing: what it was and is understood as."""
         return self._keeps_from_passing(sentence, ("end-to-end case", "end-to-end cases"), ("on the base ", ", now "))
 
-    def misunderstood(self, sentence: MisunderstoodSentence) -> Markdown:
+    def newly_misunderstood(self, sentence: MisunderstoodSentence) -> Markdown:
+        """One that the change brought: what the change did not touch did not do it."""
+        return self.misunderstood(sentence, not_new=True)
+
+    def misunderstood(self, sentence: MisunderstoodSentence, *, not_new: bool = False) -> Markdown:
         """A sentence that keeps stories from passing: what was expected and what was understood."""
-        return self._keeps_from_passing(sentence, ("story", "stories"), ("expected ", ", got "))
+        return self._keeps_from_passing(sentence, ("story", "stories"), ("expected ", ", got "), not_new=not_new)
 
     def _keeps_from_passing(
-        self, sentence: MisunderstoodSentence, kinds: tuple[str, str], words: tuple[str, str]
+        self, sentence: MisunderstoodSentence, kinds: tuple[str, str], words: tuple[str, str], *, not_new: bool = False
     ) -> Markdown:
         """A sentence that keeps tests from passing, those tests, and what drew it away."""
         names = [code(story.name) for story in sentence.stories[:_MOST_SHOWN]]
@@ -134,7 +151,8 @@ class Entries:
         sure = trusted(f" ({sentence.confidence:.2f})" if sentence.confidence is not None else "")
         head = [code(sentence.text), trusted(f": {words[0]}"), code(sentence.expected), trusted(words[1])]
         line = join([*head, code(sentence.predicted), sure, trusted(" in "), spoilt, place])
-        return join([line, *(join([trusted("\n  - "), self.training(change)]) for change in sentence.because)])
+        reasons = [self.training(change, not_new=not_new) for change in sentence.because]
+        return join([line, *(join([trusted("\n  - "), reason]) for reason in reasons)])
 
     def steps(self, tests: Sequence[Test]) -> Markdown:
         """Tests that fail alike, as one entry: what went wrong, then who fails because of it."""
@@ -161,7 +179,7 @@ class Entries:
         """A sentence with its entities or its response."""
         head = join([trusted(f"{what} of "), code(case.name), trusted(": ")])
         if case.passed:
-            return join([head, code(case.expected), trusted(" again"), self.place(case.location)])
+            return join([head, code(case.expected), trusted(" is right again"), self.place(case.location)])
         told = [trusted("expected "), code(case.expected), trusted(", got "), code(case.actual)]
         return join([head, *told, self.place(case.location)])
 
@@ -179,14 +197,18 @@ class Entries:
         how = trusted(f"{and_copies(case)}, {was} on the base")
         return join([trusted(f"{kind} "), code(case.name), how, self.place(case.base_location, base=True)])
 
-    def training(self, change: TrainingChange) -> Markdown:
-        """A training sentence that explains something: one of the change, or one that a new sentence looks like."""
-        verb = {"unchanged": "like", "relabelled": "now in", "added": "new in", "removed": "removed from"}[
-            change.change
-        ]
-        was = [trusted(", was "), code(change.was or "")] if change.change == "relabelled" else []
+    def training(self, change: TrainingChange, *, not_new: bool = False) -> Markdown:
+        """A training sentence that explains something: one of the change, or one that a new sentence looks like.
+
+        Args:
+            change: the sentence.
+            not_new: say of one that was there before that it was: it is no cause.
+        """
+        verb = _VERBS[change.change]
+        was = [trusted(f", {_WAS[change.change]} "), code(change.was or "")] if change.change in _WAS else []
         told = [trusted(f"{verb} "), code(change.intent), *was, trusted(": "), code(change.text)]
-        return join([*told, self.place(change.location, base=change.change == "removed")])
+        unchanged = [trusted(" (not changed by this pull request)")] if not_new and change.change == "unchanged" else []
+        return join([*told, *unchanged, self.place(change.location, base=change.change == "removed")])
 
     def collision(self, collision: Collision) -> Markdown:
         """Two intents that began to collide, and which sentences did it."""
@@ -196,8 +218,8 @@ class Entries:
         if not collision.sentences or not collision.like:
             return join([*head, wrong])
         these = _these(collision.sentences)
-        look = "looks" if len(collision.sentences) == 1 else "look"
-        those = "that one" if len(collision.like) == 1 else f"those {len(collision.like)}"
+        resemble = "resembles" if len(collision.sentences) == 1 else "resemble"
+        those = count(len(collision.like), "sentence")
         lines = [self.training(change) for change in collision.sentences[:_MOST_SHOWN]]
         lines += _more(len(collision.sentences))
         lines += [
@@ -206,7 +228,7 @@ class Entries:
         ]
         lines += _more(len(collision.like))
         below = [join([trusted("\n  - "), line]) for line in lines]
-        return join([*head, trusted(f": {these} {look} like {those}"), wrong, *below])
+        return join([*head, trusted(f": {these} {resemble} {those} of the other"), wrong, *below])
 
     def finding(self, finding: Finding | FindingChange, advises: bool = True) -> Markdown:
         """A finding of this state, and what to do about it."""
@@ -262,14 +284,14 @@ class Entries:
             return []
         return [trusted(": "), ticked(first.what, 200), self.place(first.location), trusted(gate.and_more)]
 
-    def consequences(self, gates: Sequence[GateResult], cause: GateResult) -> Markdown:
+    def consequences(self, gates: Sequence[GateResult]) -> Markdown:
         """Gates that fail only because of what another one names, as one entry."""
         names = join([code(gate.name) for gate in gates], ", ")
         place = cause_of(gates)
         because = (
             join([trusted("because of "), self.place(place, bare=True), trusted(", above")])
             if place is not None
-            else join([trusted("by what "), code(cause.name), trusted(" names, above")])
+            else trusted("because of what failed above")
         )
         return join([trusted("❌ "), names, trusted(" **failed** "), because])
 
@@ -311,7 +333,7 @@ def _these(sentences: Sequence[TrainingChange]) -> str:
     kinds = {sentence.change for sentence in sentences}
     word = {"added": "new", "removed": "removed", "relabelled": "moved"}.get(kinds.pop(), "") if len(kinds) == 1 else ""
     word = word or "changed"
-    return f"this {word} sentence" if len(sentences) == 1 else f"these {len(sentences)} {word} sentences"
+    return count(len(sentences), f"{word} training sentence")
 
 
 def _what_went_wrong(case: CaseChange) -> list[Markdown]:

@@ -15,13 +15,13 @@ from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
-from turncheck.render.causes import findings_by_cause, number_of_tests, tests_by_cause
+from turncheck.render.causes import caused_first, findings_by_cause, number_of_tests, tests_by_cause
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown_entries import Entries, bullets, row, skipped, substitution
 from turncheck.render.markdown_tables import confusion_table, intent_table, marked
 from turncheck.render.not_run import skipped_by_cause
 from turncheck.render.overlap_text import overlap_remarks
-from turncheck.render.rooted import Rooted
+from turncheck.render.rooted import Rooted, base_places
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.sinks.markdown import Markdown, code, code_cell, join, link, ticked, trusted
 from turncheck.render.unjudged_text import unjudged_remark
@@ -48,7 +48,7 @@ DEGRADATION: Final = (
     "method", "confusions", "intents", "still_found", "still_wrong", "still_misunderstood",
     "still_misunderstood_cases", "still_failing",
     "substituted", "edited", "right", "gone", "names", "notes", "uncovered", "skipped", "remarks", "findings",
-    "labels", "wrong", "gone_tests", "collisions", "misunderstood", "misunderstood_cases",
+    "labels", "relabelled", "wrong", "gone_tests", "collisions", "misunderstood", "misunderstood_cases",
     "failing", "errors", "gates", "metrics",
     "settings",
 )  # fmt: skip
@@ -59,6 +59,8 @@ _IN_CASES: Final = "Sentences {}misunderstood in end-to-end cases"
 _Item = TypeVar("_Item")
 _IN_THE_DATA: Final = (("errors", "error", "errors"), ("findings", "warning", "warnings"), ("notes", "info", "notes"))
 """Sections of findings: their names, severities, and what they are called."""
+_MOST_RELABELLED: Final = 3
+"""In plain sight; the others unfold."""
 _OUTCOMES: Final = ("failed", "not judged", "passed")
 
 
@@ -67,7 +69,8 @@ def all_sections(
 ) -> tuple[Section, ...]:
     """Return every section that has something to show, ``unfolded`` entries of each in plain sight."""
     compared = comparison if comparison and comparison.judged else None
-    writer = _Writer(Entries(report.project.root, links), unfolded, links)
+    base = compared.baseline.commit if compared else None
+    writer = _Writer(Entries(report.project.root, links, base or ""), unfolded, links)
     sections = [
         writer.metrics(report, comparison),
         writer.listed("remarks", "", _remarks(report, compared), lambda remark: remark),
@@ -182,10 +185,17 @@ class _Writer:
         return replace(section, total=number, weights=tuple(map(number_of_tests, groups)))
 
     def _misunderstood(
-        self, name: str, title: str, sentences: Sequence[MisunderstoodSentence], report: Report, **how: int
+        self,
+        name: str,
+        title: str,
+        sentences: Sequence[MisunderstoodSentence],
+        report: Report,
+        *,
+        entry: Callable[[MisunderstoodSentence], Markdown] | None = None,
+        **how: int,
     ) -> Section:
         """The sentences that alone keep stories from passing, and what that means for the run."""
-        listed = self.listed(name, f"{title} ({len(sentences)})", sentences, self.entries.misunderstood, **how)
+        listed = self.listed(name, f"{title} ({len(sentences)})", sentences, entry or self.entries.misunderstood, **how)
         return replace(listed, header=_what_it_does(report))
 
     def _misunderstood_in_cases(
@@ -204,14 +214,19 @@ class _Writer:
         failing = _newly_failing(compared)
         yield self._failing("failing", "Newly failing tests", failing)
         title = "Sentences newly misunderstood in stories"
-        yield self._misunderstood("misunderstood", title, compared.misunderstood, report)
+        new = entries.newly_misunderstood
+        yield self._misunderstood("misunderstood", title, compared.misunderstood, report, entry=new)
         in_cases = compared.misunderstood_in_cases
         yield self._misunderstood_in_cases("misunderstood_cases", _IN_CASES.format("newly "), in_cases, report)
         collisions = compared.collisions
         title = f"Intents that began to collide ({len(collisions)})"
         yield self.listed("collisions", title, collisions, entries.collision)
+        told = {(one.text, one.intent) for collision in collisions for one in collision.sentences}
+        both = [one for one in compared.relabelled if (one.text, one.intent) not in told]
+        title = f"Training sentences moved to another intent, or written under two ({len(both)})"
+        yield self.listed("relabelled", title, both, entries.training, unfolded=min(self.unfolded, _MOST_RELABELLED))
         others, collided = _parted(compared)
-        wrong = [*others, *collided]
+        wrong = [*caused_first(others), *collided]
         unfolded = min(len(others), self.unfolded)
         title = f"Newly misclassified sentences ({len(wrong)})"
         yield self.listed("wrong", title, wrong, entries.sentence, unfolded=unfolded)
@@ -290,7 +305,7 @@ class _Writer:
 
     def run(self, report: Report, compared: Comparison | None, verdict: Verdict) -> Iterable[Section]:
         """How the run went: gates, what was left out, what was replaced."""
-        rooted = Rooted(report)
+        rooted = Rooted(report, also=base_places(compared))
         verdict = rooted.verdict(verdict)
         own = [gate for gate in verdict.gates if not gate.follows]
         gates = sorted(own, key=lambda gate: (not gate.fails, _OUTCOMES.index(gate.outcome)))
@@ -300,7 +315,7 @@ class _Writer:
         for gate in gates[:BUILT]:
             lines.append(self.entries.gate(gate, shown, causes=id(gate) in told))
             if follow := consequences_of(gate, verdict.gates):
-                lines.append(self.entries.consequences(follow, gate))
+                lines.append(self.entries.consequences(follow))
         listed = self.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
         yield listed.cut(2 * self.unfolded)
         found = {finding.location for finding in (report.validation.findings if report.validation else ())}
@@ -323,7 +338,9 @@ class _Writer:
         shown = [test for group in tests_by_cause(tests)[: self.unfolded] for test in group]
         places: list[Location | str | None] = [case.location for _, case in shown]
         places += [f"{kind} {case.name}{and_copies(case)}" for kind, case in shown]
-        places += [gone_from(*test) for test in _gone(compared)[: self.unfolded // 2]] if compared else []
+        if compared:
+            commit = compared.baseline.commit
+            places += [gone_from(*test, commit) for test in _gone(compared)[: self.unfolded // 2]]
         places += [case.location for cases in (stories, e2e, wrong) for case in cases[: self.unfolded]]
         for _, severity, _ in _IN_THE_DATA[:2]:
             groups = findings_by_cause([finding for finding in found if finding.severity == severity])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from turncheck.comparison.broken_intents import intent_of, is_f1_of_an_intent
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.wording import count, figure
-from turncheck.render.main_metrics import MARKS, SHARED, change_of, is_on_shared, mark, sides_of
+from turncheck.render.main_metrics import MARKS, SHARED, change_of, how_few, is_on_shared, mark, sides_of
 from turncheck.render.markdown_entries import row
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.sinks.markdown import Markdown, code_cell, join, trusted
@@ -44,7 +44,7 @@ def intent_table(report: Report, compared: Comparison | None, where: Markdown) -
 def _changed_intent(metric: MetricDelta) -> Markdown:
     base, value = sides_of(metric)
     name = join([_name(metric.name), trusted(SHARED if is_on_shared(metric) else "")])
-    return row([name, trusted(base), trusted(value), marked(change_of(metric), mark(metric))])
+    return row([name, trusted(base), trusted(value), marked(change_of(metric), mark(metric), how_few(metric))])
 
 
 def _all_intents(report: Report, where: Markdown) -> Section:

@@ -28,4 +28,4 @@ def overlap_remarks(nlu: Nlu) -> Iterator[str]:
         of = f"{contradicted:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
         verb = "appears" if contradicted == 1 else "appear"
         where = "in the data" if folded else "in the training data"
-        yield f"{of} also {verb} {where} under another intent: not all of these labels can be met."
+        yield f"{of} also {verb} {where} under another intent: no model can get all of these right."

@@ -11,9 +11,9 @@ from turncheck.messages.location import Location
 from turncheck.render.links import repository_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from turncheck.comparison.model import Verdict
+    from turncheck.comparison.model import Comparison, Verdict
     from turncheck.report.model import Report
 
 
@@ -23,11 +23,13 @@ class Rooted:
     Args:
         report: whose paths these are.
         root: the project's path from there; by default that in its repository.
+        also: further places that are named.
     """
 
-    def __init__(self, report: Report, root: str | None = None) -> None:
+    def __init__(self, report: Report, root: str | None = None, also: Iterable[Location] = ()) -> None:
         self._root = report.project.root if root is None else "" if root == "." else root
-        paths = sorted({location.path for location in places(report)} - {""}, key=len, reverse=True)
+        named = {location.path for location in (*places(report), *also)}
+        paths = sorted(named - {""}, key=len, reverse=True)
         # Not within a longer path; behind it may come a line number, a bracket, the end of a sentence.
         known = "|".join(map(re.escape, paths))
         self._known = re.compile(rf"(?<![\w./-])(?:{known})(?![\w/-]|\.\w)") if paths and self._root else None
@@ -74,3 +76,10 @@ def places(report: Report) -> Iterator[Location]:
     for entry in report.skipped:
         if entry.location is not None:
             yield entry.location
+
+
+def base_places(comparison: Comparison | None) -> Iterator[Location]:
+    """Yield the places of tests that only the base has."""
+    if comparison is not None:
+        for cases in (comparison.stories, comparison.e2e, comparison.batch):
+            yield from (case.base_location for case in cases.gone if case.base_location is not None)

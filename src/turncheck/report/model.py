@@ -257,6 +257,8 @@ class Skipped(Part, frozen=True, kw_only=True):
     """Whether something must be mended first: a file that cannot be read, a pipeline that cannot be trained."""
     location: Location | None = None
     """Where that can be mended, as far as it is known."""
+    tests: tuple[str, ...] | None = None
+    """The names of the tests that were read and not run; ``None`` where they are not known."""
 
 
 class GateSettings(Part, frozen=True, kw_only=True):

@@ -244,7 +244,8 @@ class _Run:
             why_not = _unreadable("core", self.tests.story_findings) or none
         why_not = why_not or engines.why_not("core")
         if why_not is not None:
-            self._skip(why_not)
+            whole = not any(finding.severity == "error" for finding in self.tests.story_findings)
+            self._skip(_with_tests(why_not, [story.name for story in told] if whole else None))
             return None
         self._note_part("core", self.tests.story_findings)
 
@@ -278,7 +279,8 @@ class _Run:
             why_not = Skipped(evaluation="e2e", reason="the project has no end-to-end cases", no_tests=True)
         why_not = why_not or self.engines.why_not("e2e")
         if why_not is not None:
-            self._skip(why_not)
+            whole = why_not.fault and not any(finding.severity == "error" for finding in self.cases.findings)
+            self._skip(_with_tests(why_not, [case.name for case in self.cases.cases] if whole else None))
             return None
         read = self.cases
         faults = (*read.findings, *check_cases(read, DialogueDomain.of(self.project), self.project.flows))
@@ -404,8 +406,12 @@ class _Run:
 
     def _note_part(self, evaluation: Evaluation, findings: Iterable[Finding]) -> None:
         """Mark that an evaluation runs without the tests that cannot be read."""
-        if lost := _unreadable(evaluation, findings):
-            self.parts.append(structs.replace(lost, reason=redact(lost.reason), part=True))
+        by_file: dict[str, list[Finding]] = {}
+        for finding in findings:
+            by_file.setdefault(finding.location.path, []).append(finding)
+        for of_one in by_file.values():
+            if lost := _unreadable(evaluation, of_one):
+                self.parts.append(structs.replace(lost, reason=redact(lost.reason), part=True))
 
     def _skip(self, skipped: Skipped) -> None:
         self.skipped[skipped.evaluation] = structs.replace(skipped, reason=redact(skipped.reason))
@@ -437,6 +443,11 @@ def _unreadable(evaluation: Evaluation, findings: Iterable[Finding]) -> Skipped 
         return None
     reason = f"{_TESTS_OF[evaluation]} cannot be read completely: {fault.location}: {fault.message.rstrip('.')}"
     return Skipped(evaluation=evaluation, reason=reason, fault=True, location=fault.location)
+
+
+def _with_tests(skipped: Skipped, names: Iterable[str] | None) -> Skipped:
+    """Say which tests a fault elsewhere keeps from running, so that those that are gone are told apart."""
+    return structs.replace(skipped, tests=tuple(names)) if skipped.fault and names is not None else skipped
 
 
 def _refused(error: UserError, evaluation: Evaluation, config: Config) -> Skipped:
