@@ -403,7 +403,7 @@ def test_where_the_pull_request_cannot_be_asked_for_the_base_is_the_default_bran
 
     assert f"commit/{job.github.merge_bases['main', job.head]}" in job.summary
     assert "pull-requests: read" in job.summary
-    assert "so 'main' is taken to be its base" in job.summary
+    assert "so `main` is taken to be its base" in job.summary
     assert into_release not in job.summary
 
 

@@ -8,15 +8,16 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pull_request import LINKS
-from report_builder import BASE_COMMIT, example, report
+from report_builder import BASE_COMMIT, coverage, example, report, story
 
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.comparison.wording import change, figure
 from turncheck.render.console import render_console
+from turncheck.render.main_metrics import how_few, main_metrics, mark
 from turncheck.render.markdown import render_comment
-from turncheck.report.model import GateSettings, NluPrediction
+from turncheck.report.model import GateSettings, NluPrediction, Skipped
 
 _ROW = re.compile(r"^\| (?P<label>[^|]+) \| (?P<base>[\d.]+) \| (?P<now>[\d.]+) \| (?P<change>[^|]*) \|$", re.MULTILINE)
 _LINE = re.compile(
@@ -99,3 +100,28 @@ def test_a_drop_names_what_became_worse_of_what_both_sides_judged_the_worst_firs
         f"{sure.text}: expected greet, got order",
         f"{unsure.text}: expected bye, got greet",
     ]
+
+
+def test_of_an_intent_with_too_few_sentences_to_tell_nothing_is_called_noise() -> None:
+    few = [example(f"few {i}", "few", line=i + 1) for i in range(3)]
+    many = [example(f"many {i}", "many", line=i + 10) for i in range(20)]
+    one_wrong = [example("few 0", "few", "many", line=1), *few[1:], *many]
+
+    compared = compare(report(examples=one_wrong), Present(report(examples=[*few, *many]), "artifact"))
+    deltas = [delta for delta in compared.metrics if delta.name in {"nlu.intents[few].f1", "nlu.intents[many].f1"}]
+
+    assert {delta.name: (mark(delta), how_few(delta)) for delta in deltas} == {
+        "nlu.intents[few].f1": ("too few sentences to tell", " (3)"),
+        "nlu.intents[many].f1": ("within noise", ""),
+    }
+
+
+def test_where_a_fault_keeps_tests_from_running_nothing_is_said_of_what_they_reach() -> None:
+    items = coverage("responses", utter_a=("2", True))
+    head = report(covered=items, skipped=[Skipped(evaluation="core", reason="no stories can be read", fault=True)])
+    before = report(covered=coverage("responses", utter_a=("1", True)), stories=[story("a", "utter_a")])
+
+    compared = compare(head, Present(before, "artifact"))
+
+    assert compared.changed_items
+    assert "Changed parts under test" not in [row.label for row in main_metrics(head, compared)]
