@@ -86,7 +86,7 @@ def example(
 
 
 def training(*sentences: tuple[str, str], path: str = "data/nlu.yml") -> tuple[TrainingSentence, ...]:
-    """Training sentences, ``(text, intent)`` each, one a line."""
+    """Training sentences, ``(text, intent)`` each, one per line."""
     return tuple(
         TrainingSentence(text=text, intent=intent, location=Location(path, line, 7))
         for line, (text, intent) in enumerate(sentences, start=3)

@@ -78,7 +78,7 @@ def evaluate_nlu(
         test_data: held-out sentences to judge instead.
         folds: of the cross-validation, 2 or more.
         seed: of the folds.
-        workers: processes for the folds, 0 for one a processor. The result does not depend on it.
+        workers: processes for the folds, 0 for one per processor. The result does not depend on it.
         pretrained: score the entities of pretrained extractors (spaCy, Duckling) too, which Rasa leaves out.
         progress: is told how many of how many engines are done.
 

@@ -101,7 +101,7 @@ def _one_of(*choices: str) -> Parser:
 
 
 def _items(value: Any, separator: str) -> tuple[str, ...]:
-    """A list as YAML has it, or as an input has it: one a line, or separated."""
+    """A list as YAML has it, or as an input has it: one per line, or separated."""
     values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     return tuple(item.strip() for text in values for item in re.split(separator, _text(text)) if item.strip())
 
@@ -210,10 +210,10 @@ class Settings:
     )
     fail_on_warnings: bool = _setting(False, _switch, "warnings in the data fail the run", switch=True)
     thresholds: tuple[str, ...] = _setting(
-        (), _lines, "floors, one a line: nlu.intents.f1 >= 0.85", many=True, metavar="RULE"
+        (), _lines, "floors, one per line: nlu.intents.f1 >= 0.85", many=True, metavar="RULE"
     )
     max_regression: tuple[str, ...] = _setting(
-        (), _lines, "largest drops against the baseline, one a line: nlu.intents.f1: 0.01", many=True, metavar="RULE"
+        (), _lines, "largest drops against the baseline, one per line: nlu.intents.f1: 0.01", many=True, metavar="RULE"
     )
     require: tuple[str, ...] = _setting(
         (), _words(*EVALUATIONS), "evaluations that must not be skipped", many=True, choices=EVALUATIONS
@@ -221,7 +221,7 @@ class Settings:
     accept_gone: tuple[str, ...] = _setting(
         (),
         _lines,
-        "tests that may go away: names, files, folders or evaluations, one a line",
+        "tests that may go away: names, files, folders or evaluations, one per line",
         many=True,
         metavar="TEST",
     )
@@ -303,7 +303,7 @@ class Settings:
     env: tuple[tuple[str, str], ...] = _setting(
         (),
         _pairs,
-        "variables for child processes, one a line: NAME=VALUE",
+        "variables for child processes, one per line: NAME=VALUE",
         file_key=False,
         many=True,
         metavar="NAME=VALUE",

@@ -151,7 +151,7 @@ NLU_LOADING = (
         "intent-block-empty",
         "load",
         "An intent block has no examples",
-        "Write examples, one a line, each with a dash before it.",
+        "Write examples, one per line, each with a dash before it.",
     ),
     warning_check(
         "example-without-dash",

@@ -55,7 +55,7 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     measure.add_argument("-f", "--folds", type=folds, default=5, metavar="N", help="how many (default: 5)")
     add_seed(measure, "folds and training")
     measure.add_argument(
-        "--workers", type=workers, default=0, metavar="N", help="processes (default: 0, one a processor)"
+        "--workers", type=workers, default=0, metavar="N", help="processes (default: 0, one per processor)"
     )
     add_vectors_flag(measure)
     add_custom_code_flag(measure)

@@ -27,7 +27,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser = subparsers.add_parser(
         "parse",
         help="what is understood of sentences",
-        description="Understand sentences from the command line, else from standard input, one a line.",
+        description="Understand sentences from the command line, else from standard input, one per line.",
     )
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="a sentence")
     add_project(parser)
