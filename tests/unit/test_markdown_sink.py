@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html as html_entities
 import re
+from collections.abc import Callable
 
 import pytest
 from github_markdown import ACTIVE, elements, links, text_outside_code, to_html
@@ -19,6 +20,9 @@ texts = st.one_of(
     st.sampled_from(HOSTILE),
     st.lists(st.sampled_from([*HOSTILE, " ", "|", "`", "\\", "*", "<", "@", "/"]), max_size=6).map("".join),
 )
+
+
+COMMIT = re.compile(r"[0-9a-f]{7,40}", re.IGNORECASE)
 
 
 def shown(html: str) -> str:
@@ -54,6 +58,7 @@ def test_a_cell_of_a_table_holds_the_text_and_the_table_keeps_its_shape(one: str
 @example("- `x`\\`y`@z")
 @example("'`a`'b''c' '@d'")
 @example("'a'`b`")
+@example("`a`0123456`b`")
 def test_ticked_prose_has_code_and_nothing_else(text: str) -> None:
     html = to_html(f"before {ticked(text)} after\n")
 
@@ -76,19 +81,27 @@ def test_a_name_that_a_sentence_quotes_is_code_too() -> None:
 @example("- ")
 @example("1)")
 @example("=")
+@example("`0123456`0123456 0123456.")
 def test_prose_has_no_markup_no_link_no_mention(text: str) -> None:
     html = to_html(f"{prose(text)}\n")
 
-    assert set(elements(html)) <= {"p"}
+    assert set(elements(html)) <= {"p", "code"}
+    assert all(COMMIT.fullmatch(span) for span in re.findall(r"<code>(.*?)</code>", html))
     assert not ACTIVE.search(text_outside_code(html))
     assert shown(html).replace("\u200b", "").strip() == (one_line(text, 400) or "–")
+
+
+@pytest.mark.parametrize("show", [prose, ticked])
+def test_a_commit_can_be_copied_and_is_no_link(show: Callable[[str], str]) -> None:
+    assert show("the base (commit 1234abcd) is gone") == "the base (commit `1234abcd`) is gone"
+    assert show("x" * 41 + " 123456 1234567g") == "x" * 41 + " 123456 1234567g", "these are no commits"
 
 
 @given(texts)
 def test_prose_within_emphasis_and_list_stays_there(text: str) -> None:
     html = to_html(f"- **said: {prose(text)}**\n- next\n")
 
-    assert elements(html) == {"ul": 1, "li": 2, "strong": 1}
+    assert {**elements(html), "code": 0} == {"ul": 1, "li": 2, "strong": 1, "code": 0}
 
 
 @given(texts, texts)

@@ -3,7 +3,8 @@
 Only functions of this module make :class:`Markdown`, and templates print nothing else, so that a sentence of a pull
 request is never more than its own letters: no mention, no link, no HTML, no table cell, no formula, no new line.
 The rules are GitHub Flavored Markdown's (https://github.github.com/gfm/); mentions and issue numbers are looked for by
-GitHub in the rendered text outside ``code``, which no backslash prevents, only an invisible space does.
+GitHub in the rendered text outside ``code``, which no backslash prevents, only an invisible space does. So it looks for
+commits, which are put into ``code``.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _ACTS: Final = re.compile(
 """What means something within a line: HTML; Markdown and formulas; what GitHub makes links of, addresses included."""
 _LITERAL: Final = re.compile(r"`(?P<code>[^`]+)`|(?<![\w'`])'(?P<name>[^'`]*[^\s'`][^'`]*)'(?![\w'`])")
 """What sentences of our own mark as literal; an apostrophe quotes nothing."""
+_TOUCHING: Final = re.compile(r"(?<=`)\0(?=`)")
+"""Between two code spans that would run into each other; one_line() leaves no such character."""
 _STARTS_BLOCK: Final = re.compile(r"^(\d{0,9})([-+=.)!])")
 
 
@@ -67,7 +70,8 @@ def ticked(text: str, limit: int = PROSE_LIMIT) -> Markdown:
         shown += [_ACTS.sub(_disarm, text[end : match.start()]), code(match["code"] or match["name"])]
         end = match.end()
     shown.append(_ACTS.sub(_disarm, text[end:]))
-    return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", "".join(shown)) or "–")
+    apart = _TOUCHING.sub(_ZERO_WIDTH, "\0".join(part for part in shown if part)).replace("\0", "")
+    return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", apart) or "–")
 
 
 def _disarm(match: re.Match[str]) -> str:
@@ -75,8 +79,9 @@ def _disarm(match: re.Match[str]) -> str:
         return _ENTITIES[match[0]]
     if match.lastgroup == "special":
         return f"\\{match[0]}"
-    # A commit's name has seven digits at least, so six in a row are none.
-    return _ZERO_WIDTH.join(match[0][i : i + 6] for i in range(0, len(match[0]), 6)) + _ZERO_WIDTH
+    if match.lastgroup == "commit":
+        return f"`{match[0]}`"  # so that it can be copied
+    return f"{match[0]}{_ZERO_WIDTH}"
 
 
 def code(text: str, limit: int = CODE_LIMIT) -> Markdown:
