@@ -6,8 +6,9 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from pull_request import pull_request
-from report_builder import BASE_COMMIT, example, finding, report, story
+from report_builder import BASE_COMMIT, example, finding, report, story, with_changes
 
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
@@ -27,7 +28,7 @@ def test_the_worst_come_first_with_their_places_in_the_repository() -> None:
 
     found = find_annotations(report_, comparison)
 
-    assert [one.level for one in found] == ["error"] * 3 + ["warning"] * 9
+    assert [one.level for one in found] == ["error"] * 2 + ["warning"] * 10
     assert found[0] == Annotation(
         "error",
         "missing-response",
@@ -36,8 +37,23 @@ def test_the_worst_come_first_with_their_places_in_the_repository() -> None:
         52,
     )
     assert (found[1].path, found[1].line) == ("bots/bank/tests/test_stories.yml", 3)
-    assert found[3].message.startswith("'how much is on my account': expected check_balance, got transfer_money")
-    assert "how much can I move to my savings" in found[3].message
+    assert found[2].message.startswith("'how much is on my account': expected check_balance, got transfer_money")
+    assert "how much can I move to my savings" in found[2].message
+
+
+def test_what_is_new_comes_before_what_fails_on_the_base_too() -> None:
+    old = [story(f"old {number}", "utter_x!utter_y", line=10 * number) for number in range(1, 15)]
+    base = report(stories=old, findings=[finding("a", "old")], commit=BASE_COMMIT)
+    head = report(
+        stories=[*old, story("new", "utter_x!utter_y", line=990)], findings=[finding("a", "old"), finding("z", "new", line=2)]
+    )
+
+    found = find_annotations(head, compare(head, Present(base, "git")))
+
+    assert [one.title for one in found[:4]] == ["z", "story failed: new", "a", "story failed (on the base too): old 1"]
+    lenient = with_changes(head, settings=structs.replace(head.settings, fail_on=("errors", "new-failures")))
+    found = find_annotations(lenient, compare(lenient, Present(base, "git")))
+    assert [one.level for one in found] == ["error"] * 3 + ["warning"] * 14
 
 
 def test_remarks_on_one_line_are_one_annotation_as_bad_as_the_worst() -> None:

@@ -11,7 +11,7 @@ from turncheck.comparison.model import and_copies
 from turncheck.render.links import repository_path
 from turncheck.render.sinks.plain import one_line
 from turncheck.render.sinks.workflow_command import command
-from turncheck.render.wrong_cases import misunderstood_cases, misunderstood_stories, wrong_tests
+from turncheck.render.wrong_cases import misunderstood_cases, misunderstood_stories, new_and_old
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -43,15 +43,22 @@ class Annotation:
 
 
 def find_annotations(report: Report, comparison: Comparison | None) -> tuple[Annotation, ...]:
-    """Return all annotations, worst first, one a file and line.
+    """Return all annotations, worst first and what is new before what is old, one per file and line.
 
     Findings, failed stories, end-to-end steps and batch cases, and, with a base, sentences that are newly wrong:
     without one, which of the wrong sentences matter to this change is not known.
     """
-    remarks = [*_finding_remarks(report), *_test_remarks(report), *_misunderstood_remarks(report, comparison)]
-    if comparison and comparison.judged:
-        newly = comparison.examples.newly_failing
+    compared = comparison if comparison and comparison.judged else None
+    new_findings, old_findings = _finding_remarks(report, compared)
+    new, old = new_and_old(report, compared)
+    remarks = [*new_findings, *_test_remarks(new), *_misunderstood_remarks(report, compared)]
+    if compared:
+        newly = compared.examples.newly_failing
         remarks += [_sentence_remark(case, case.location) for case in newly if case.location]
+    remarks += old_findings
+    # What failed before is only as bad as the gates take it, and never takes the place of what is new.
+    counts = "test-failures" in report.settings.fail_on
+    remarks += _test_remarks(old, level="error" if counts else "warning", failed="failed (on the base too)")
     merged: dict[tuple[str | None, int | None], list[tuple[Level, str, str]]] = {}
     for level, title, text, place in remarks:
         path = repository_path(report.project.root, place)
@@ -90,38 +97,40 @@ def workflow_commands(shown: Iterable[Annotation]) -> tuple[str, ...]:
 _Remark = tuple[Level, str, str, "Location"]
 
 
-def _finding_remarks(report: Report) -> list[_Remark]:
-    """Errors and warnings. Notes stand in the report: beside somebody's lines they would only be noise."""
-    findings = report.validation.findings if report.validation else ()
-    return [
-        (
-            _SEVERITIES[finding.severity],
-            finding.code,
-            _sentence(finding.message, finding.hint),
-            finding.location,
-        )
-        for finding in findings
-        if finding.severity != "info"
-    ]
+def _finding_remarks(report: Report, compared: Comparison | None) -> tuple[list[_Remark], list[_Remark]]:
+    """Errors and warnings, the new ones apart from those that the base has too.
+
+    Notes are in the report alone: beside somebody's lines they would only be noise.
+    """
+    news = {(one.code, one.message, one.location) for one in compared.new_findings} if compared else set()
+    new: list[_Remark] = []
+    old: list[_Remark] = []
+    for one in report.validation.findings if report.validation else ():
+        if one.severity != "info":
+            is_new = compared is None or (one.code, one.message, one.location) in news
+            remark = (_SEVERITIES[one.severity], one.code, _sentence(one.message, one.hint), one.location)
+            (new if is_new else old).append(remark)
+    return new, old
 
 
-def _test_remarks(report: Report) -> list[_Remark]:
+def _test_remarks(
+    tests: Iterable[tuple[str, CaseChange]], level: Level = "error", failed: str = "failed"
+) -> list[_Remark]:
     remarks: list[_Remark] = []
-    for kind, case in wrong_tests(report):
+    for kind, case in tests:
         if case.location:
-            title = f"{kind} failed: {one_line(case.name, 100)}{and_copies(case)}"
+            title = f"{kind} {failed}: {one_line(case.name, 100)}{and_copies(case)}"
             told = f"expected {one_line(case.expected, _TEXT)}, got {one_line(case.actual, _TEXT)}"
             if not case.actual:
                 told = f"expected {one_line(case.expected, _TEXT)}, but {one_line(case.remark, _TEXT)}"
             if not case.expected:  # no step failed: something kept the case from being run to its end
                 told = one_line(case.actual, _TEXT) or "the case failed"
-            remarks.append(("error", title, told, case.location))
+            remarks.append((level, title, told, case.location))
     return remarks
 
 
-def _misunderstood_remarks(report: Report, comparison: Comparison | None) -> list[_Remark]:
+def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[_Remark]:
     """Sentences that alone keep tests from passing, as bad as the settings take them."""
-    compared = comparison if comparison and comparison.judged else None
     stories, cases = misunderstood_stories(report), misunderstood_cases(report)
     explained = (compared.misunderstood, compared.misunderstood_in_cases) if compared else ((), ())
     level: Level = "error" if report.settings.misunderstood == "fail" else "warning"

@@ -28,7 +28,7 @@ from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted, base_places
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.unjudged_text import unjudged_remark
-from turncheck.render.wrong_cases import misunderstood_cases, misunderstood_stories, wrong_sentences, wrong_tests
+from turncheck.render.wrong_cases import misunderstood_cases, misunderstood_stories, new_and_old, wrong_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -113,11 +113,13 @@ def _failures(console: Console, report: Report, compared: Comparison | None, fol
     if compared:
         title = "Training sentences moved to another intent, or written under two"
         _listed(console, title, (_relabelled(one, folder) for one in compared.relabelled))
-    tests = _with_base(wrong_tests(report), compared)
-    alike = tests_by_cause(tests)
-    shown = [line for group in alike[:_MOST] for line in _tests(group, folder)]
-    left = number_of_tests(test for group in alike[_MOST:] for test in group)
-    _listed(console, "Failed tests", shown, number_of_tests(tests), left=left)
+    new, old = new_and_old(report, compared)
+    first = "Newly failing tests" if compared and compared.judged else "Failed tests"
+    for title, tests in ((first, _with_base(new, compared)), ("Tests that fail on the base too", old)):
+        alike = tests_by_cause(tests)
+        shown = [line for group in alike[:_MOST] for line in _tests(group, folder)]
+        left = number_of_tests(test for group in alike[_MOST:] for test in group)
+        _listed(console, title, shown, number_of_tests(tests), left=left)
     outcome = "" if report.settings.misunderstood == "fail" else ", which does not fail the run"
     misunderstood = misunderstood_sentences(misunderstood_stories(report))
     title = f"Misunderstood in stories that pass as written{outcome}"

@@ -25,7 +25,13 @@ from turncheck.render.rooted import Rooted, base_places
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.sinks.markdown import Markdown, code, code_cell, join, link, ticked, trusted
 from turncheck.render.unjudged_text import unjudged_remark
-from turncheck.render.wrong_cases import misunderstood_cases, misunderstood_stories, wrong_sentences, wrong_tests
+from turncheck.render.wrong_cases import (
+    misunderstood_cases,
+    misunderstood_stories,
+    new_and_old,
+    wrong_sentences,
+    wrong_tests,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -279,8 +285,7 @@ class _Writer:
 
     def _constants(self, report: Report, compared: Comparison) -> Iterable[Section]:
         """What was wrong on the base already, folded."""
-        new = {(kind, case.name, case.location) for kind, case in _newly_failing(compared)}
-        tests = [(kind, case) for kind, case in wrong_tests(report) if (kind, case.name, case.location) not in new]
+        _, tests = new_and_old(report, compared)
         yield self._failing("still_failing", "Tests that fail on the base too", tests, unfolded=0)
         new_ones = {(case.name, case.location) for case in compared.stories.newly_misunderstood}
         old = [case for case in misunderstood_stories(report) if (case.name, case.location) not in new_ones]

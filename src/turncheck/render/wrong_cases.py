@@ -9,6 +9,7 @@ from turncheck.comparison.model import CaseChange
 
 if TYPE_CHECKING:
     from turncheck.comparison.cases import Case
+    from turncheck.comparison.model import Comparison
     from turncheck.report.model import Report
 
 
@@ -24,6 +25,22 @@ def wrong_tests(report: Report) -> list[tuple[str, CaseChange]]:
         ("batch case", batch_cases(report)),
     )
     return [(kind, _wrong(case)) for kind, cases in kinds for case in cases if case.failed]
+
+
+def new_and_old(
+    report: Report, compared: Comparison | None
+) -> tuple[list[tuple[str, CaseChange]], list[tuple[str, CaseChange]]]:
+    """Return :func:`wrong_tests` in two: those that are new, and those that fail on the base too (none without one)."""
+    tests = wrong_tests(report)
+    if compared is None or not compared.judged:
+        return tests, []
+    kinds = (("story", compared.stories), ("end-to-end case", compared.e2e), ("batch case", compared.batch))
+    news = {(kind, case.name, case.location) for kind, cases in kinds for case in cases.newly_failing}
+    new: list[tuple[str, CaseChange]] = []
+    old: list[tuple[str, CaseChange]] = []
+    for kind, case in tests:
+        (new if (kind, case.name, case.location) in news else old).append((kind, case))
+    return new, old
 
 
 def misunderstood_stories(report: Report) -> list[CaseChange]:
