@@ -45,7 +45,8 @@ def test_what_is_new_comes_before_what_fails_on_the_base_too() -> None:
     old = [story(f"old {number}", "utter_x!utter_y", line=10 * number) for number in range(1, 15)]
     base = report(stories=old, findings=[finding("a", "old")], commit=BASE_COMMIT)
     head = report(
-        stories=[*old, story("new", "utter_x!utter_y", line=990)], findings=[finding("a", "old"), finding("z", "new", line=2)]
+        stories=[*old, story("new", "utter_x!utter_y", line=990)],
+        findings=[finding("a", "old"), finding("z", "new", line=2)],
     )
 
     found = find_annotations(head, compare(head, Present(base, "git")))

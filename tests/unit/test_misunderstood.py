@@ -181,6 +181,19 @@ def test_the_sentence_that_drew_it_away_is_named_as_new_in_this_change() -> None
     assert "near the added sentence 'hello are you open' (ask, " in console
 
 
+def test_where_no_training_sentences_are_listed_nothing_is_said_of_whether_they_changed() -> None:
+    base, head = made(right("a"), commit=BASE_COMMIT), made(flips("a"))
+    comparison, verdict = judged(base, head)
+
+    (sentence,) = comparison.misunderstood
+    assert [(one.change, one.text) for one in sentence.because] == [("unknown", COLLIDES[0])]
+    comment = str(render_comment(head, comparison, verdict, LINKS).content)
+    assert "like `ask`: `hello are you open`" in comment
+    assert "not changed" not in comment
+    console = str(render_console(head, comparison, verdict, LINKS).content)
+    assert "; near 'hello are you open' (ask, " in console
+
+
 def test_figures_tell_stories_end_to_end_from_their_dialogue_alone() -> None:
     base = made(*(right(name, line) for line, name in enumerate("abc")), commit=BASE_COMMIT)
     head = made(right("a"), flips("b", 1), breaks("c", 2))

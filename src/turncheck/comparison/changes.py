@@ -19,10 +19,11 @@ class TrainingChange(Part, frozen=True, kw_only=True):
     """A training sentence that the change added, removed, or gave another intent (``was``).
 
     ``copied`` ones were added although the intent ``was`` has the same sentence, or nearly the same.
-    ``unchanged`` ones explain a test sentence that is new itself: that is what it looks like.
+    ``unchanged`` ones explain a test sentence that is new itself: that is what it looks like. Of ``unknown`` ones it is
+    not known whether the change touched them, since one side does not list its training sentences.
     """
 
-    change: Literal["added", "removed", "relabelled", "copied", "unchanged"]
+    change: Literal["added", "removed", "relabelled", "copied", "unchanged", "unknown"]
     """What happened to the sentence."""
     text: str
     """The sentence."""

@@ -35,6 +35,8 @@ class TrainingDifference:
 
     changed: Mapping[int, TrainingChange]
     removed: tuple[TrainingChange, ...]
+    known: bool = True
+    """Whether both sides list their training sentences; where language understanding was not evaluated they do not."""
 
 
 def training_difference(base: Report, head: Report) -> TrainingDifference:
@@ -42,7 +44,7 @@ def training_difference(base: Report, head: Report) -> TrainingDifference:
     before = base.nlu.training if base.nlu else ()
     after = head.nlu.training if head.nlu else ()
     if not before or not after:
-        return TrainingDifference({}, ())
+        return TrainingDifference({}, (), known=False)
     lost = Counter((sentence.text, sentence.intent) for sentence in before)
     changed: dict[int, TrainingSentence] = {}
     for index, sentence in enumerate(after):
@@ -95,6 +97,11 @@ class Explainer:
         for index, change in enumerate(difference.removed):
             for word in sorted(words_of(change.text)):
                 self._removed_by_word[word].append(index)
+
+    @property
+    def knows(self) -> bool:
+        """Whether it is known what the change did to the training sentences."""
+        return self._difference.known
 
     def explain(self, case: CaseChange) -> CaseChange:
         """Return the case with the training sentences that explain it best.

@@ -51,7 +51,7 @@ def _gathered(
         expected=expected,
         predicted=predicted,
         confidence=confidence_of(sentence),
-        because=explainer.drew_away(sentence) if explainer else _nearest(sentence),
+        because=explainer.drew_away(sentence) if explainer and explainer.knows else _nearest(sentence),
         stories=tuple(stories),
         copies=sum(story.copies for _, story in told),
     )
@@ -60,7 +60,7 @@ def _gathered(
 def _nearest(sentence: Misunderstanding) -> tuple[TrainingChange, ...]:
     return tuple(
         TrainingChange(
-            change="unchanged", text=near.text, intent=near.intent, location=near.location, similarity=near.similarity
+            change="unknown", text=near.text, intent=near.intent, location=near.location, similarity=near.similarity
         )
         for near in sentence.neighbours[:1]
     )

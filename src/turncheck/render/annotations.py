@@ -146,7 +146,7 @@ def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[
             names = ", ".join(one_line(test.name, 100) for test in one.stories[:_MOST_STORIES])
             told = f"{_told_misunderstood(one, kind)}; {passes}"
             for near in one.because[:1]:
-                drew = "near" if near.change == "unchanged" else f"{near.change} in this change:"
+                drew = "near" if near.change in {"unchanged", "unknown"} else f"{near.change} in this change:"
                 told += f"; {drew} '{one_line(near.text, _TEXT)}' ({near.intent}, {near.location})"
             remarks.append((level, f"misunderstood in {kind} {names}", told, one.location))
     return remarks

@@ -34,7 +34,9 @@ def _what_went_wrong(test: Test) -> Hashable | None:
 
 def caused_first(sentences: Iterable[CaseChange]) -> list[CaseChange]:
     """Sentences that training sentences of this change explain, before those that nothing explains."""
-    return sorted(sentences, key=lambda case: not any(one.change != "unchanged" for one in case.because))
+    return sorted(
+        sentences, key=lambda case: not any(one.change not in {"unchanged", "unknown"} for one in case.because)
+    )
 
 
 def number_of_tests(tests: Iterable[Test]) -> int:

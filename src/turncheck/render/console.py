@@ -165,7 +165,7 @@ def _misunderstood(sentence: MisunderstoodSentence, folder: str, kind: str = "st
         return f"{at}{kind} {stories}: the imported files do not say which sentence"
     near = sentence.because[0] if sentence.because else None
     how = "" if near is None else f"; near the {near.change} sentence '{text(near.text)}'"
-    if near is not None and near.change == "unchanged":
+    if near is not None and near.change in {"unchanged", "unknown"}:
         how = f"; near '{text(near.text)}'"
     where = f" ({text(near.intent)}, {place(near.location, folder)})" if near is not None else ""
     wanted, got = ("expected", "got") if kind == "story" else ("on the base", "now")

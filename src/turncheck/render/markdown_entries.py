@@ -46,6 +46,7 @@ _MOST_FOLDED: Final = 50
 _PLURALS: Final = {"story": "stories"}
 _VERBS: Final = {
     "unchanged": "like",
+    "unknown": "like",
     "relabelled": "now in",
     "copied": "new in",
     "added": "new in",
