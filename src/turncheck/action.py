@@ -6,12 +6,10 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from turncheck.ci.github.comment import NO_RUN, Stamp
 from turncheck.ci.github.context import read_context
-from turncheck.ci.github.pull_request import find_target
-from turncheck.ci.github.results_service import find_service
+from turncheck.ci.github.host import GitHub
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError, trouble_of_system
 from turncheck.process.environment import is_private
 from turncheck.process.screen import Screen
@@ -19,8 +17,9 @@ from turncheck.process.secret import redact, remember_variables
 from turncheck.publishing.files import draw_plots, terminal_summary, write_all, write_results
 from turncheck.publishing.other_run import RunReader
 from turncheck.publishing.publish import Place, Publishing
+from turncheck.publishing.result import result_of
 from turncheck.render.sinks.workflow_command import command
-from turncheck.run.prepare import baseline_finder, client_of, prepare
+from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_job
 from turncheck.settings.gates import GATES
 from turncheck.settings.options import combine, from_inputs
@@ -28,14 +27,11 @@ from turncheck.settings.options import combine, from_inputs
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
 
-    from turncheck.ci.github.client import GitHubClient
     from turncheck.ci.github.context import GitHubContext
+    from turncheck.ci.host import Host
     from turncheck.conclude import Outcome
     from turncheck.messages.location import Location
     from turncheck.run.prepare import Prepared
-
-_PATIENCE: Final = 300.0
-"""Seconds that publishing may wait in all, for limits and for a server in trouble."""
 
 
 def main() -> int:
@@ -92,53 +88,41 @@ def _measure(
     screen = Screen(stream=sys.stdout)
     outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
     folder = Path(prepared.settings.out)
-    write_results(folder, outcome.renderings)
+    write_results(folder, outcome.files)
     write(terminal_summary(outcome, prepared.links))
-    publishing = publish(prepared, outcome, variables, write)
+    publishing = publish(prepared, outcome, write)
     publishing.publish_plots(lambda: draw_plots(outcome, folder, screen))
     publishing.confirm()
     return outcome.exit_code
 
 
-def publish(
-    prepared: Prepared, outcome: Outcome, variables: Mapping[str, str], write: Callable[[str], object]
-) -> Publishing:
-    """Tell GitHub what was measured: artifact, comment, check run or annotations, job summary, outputs.
+def publish(prepared: Prepared, outcome: Outcome, write: Callable[[str], object]) -> Publishing:
+    """Tell the host what was measured: artifact, comment, check or annotations, summary, outputs.
 
     Args:
-        prepared: the settings and the context of the run.
-        outcome: what was measured; its files are written already.
-        variables: of the job, with what its steps may use.
+        prepared: the settings and the host of the run.
+        outcome: what was measured; its files are written already, summary and comment are now.
         write: prints to the log.
     """
-    client = client_of(prepared.settings, prepared.context, _PATIENCE)
+    folder, host = Path(prepared.settings.out), prepared.host
     publishing = Publishing(
-        outcome=outcome,
-        folder=Path(prepared.settings.out),
+        result=result_of(outcome, folder),
+        folder=folder,
         settings=prepared.settings,
-        place=_place(prepared.context, client, variables, write),
-        service=find_service(variables, lambda secret: write(command("add-mask", secret) + "\n")),
+        place=_place(host, write),
+        artifacts=host.artifacts(write),
     )
     publishing.publish()
     return publishing
 
 
-def _place(
-    context: GitHubContext | None,
-    client: GitHubClient | None,
-    variables: Mapping[str, str],
-    write: Callable[[str], object],
-) -> Place:
-    number = context.run_number if context is not None else None
+def _place(host: Host, write: Callable[[str], object]) -> Place:
     return Place(
-        repository=context.repository if context is not None else "",
-        client=client,
-        target=lambda: find_target(context, client) if context is not None else "this is no run on GitHub",
-        stamp=Stamp(number, context.run_attempt) if context is not None and number is not None else NO_RUN,
-        say=lambda level, text: write(command(level, text, title="turncheck") + "\n"),
+        host=host,
+        target=host.target,
+        stamp=host.run.stamp,
+        say=lambda level, text: write(host.log_line(level, text) + "\n"),
         annotate=lambda line: write(f"{line}\n"),
-        summary_file=_path(variables.get("GITHUB_STEP_SUMMARY")),
-        output_file=_path(variables.get("GITHUB_OUTPUT")),
     )
 
 
@@ -159,13 +143,11 @@ def _publish_run(
 ) -> int:
     """Publish what another run measured. No file of a project is read here, not even its ``turncheck.yml``."""
     settings = combine(given)
-    client = client_of(settings, context, _PATIENCE)
-    if client is None or context is None:
+    if settings.token is None or context is None:
         raise UserError("publishing another run needs GitHub and a token", remedy="Give the input `token`.")
+    host = GitHub(context, settings.token, variables)
     reader = RunReader(
-        client=client,
-        repository=context.repository,
-        server_url=context.server_url,
+        host=host,
         artifact_name=settings.artifact_name,
         gates={name: value for name, value in given.items() if name in GATES},
         say=lambda text: write(command("warning", text, title="turncheck") + "\n"),
@@ -176,20 +158,16 @@ def _publish_run(
     published = []
     for number, result in enumerate(found.results):
         below = folder if len(found.results) == 1 else folder / str(number + 1)
-        write_all(below, result.outcome.renderings)
+        write_all(below, result.outcome.files)
         # Annotations by workflow command would stand at this run's commit, which is the default branch's.
-        place = _place(context, client, variables, write)
-        place = replace(place, target=lambda: found.target, stamp=found.stamp, annotate=lambda _: None)
-        publishing = Publishing(result.outcome, below, settings, place, artifact_url=result.artifact_url)
+        place = replace(_place(host, write), target=lambda: found.target, stamp=found.stamp, annotate=lambda _: None)
+        told = result_of(result.outcome, below)
+        publishing = Publishing(told, below, settings, place, artifact_url=result.artifact_url)
         publishing.publish()
         published.append(publishing)
     for publishing in published:
         publishing.confirm()
     return EXIT_OK
-
-
-def _path(text: str | None) -> Path | None:
-    return Path(text) if text else None
 
 
 def _error(message: str, location: Location | None = None) -> str:

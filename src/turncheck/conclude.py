@@ -13,7 +13,8 @@ from turncheck.comparison.leftovers import told_against
 from turncheck.comparison.understood_otherwise import marked
 from turncheck.engines.base import INTERRUPTED
 from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
-from turncheck.render.outputs import render_outputs
+from turncheck.render.markdown import COMMENT_LIMIT
+from turncheck.render.outputs import render_documents, render_rasa_folder, render_texts
 from turncheck.render.rendered import Rendered
 from turncheck.report.codec import BASELINE_NAME, encode
 
@@ -31,6 +32,8 @@ class Outcome:
     """What the main job made. Nothing of it has been written or published yet.
 
     ``report`` is as it is told beside the base, ``measured`` as it is kept: nothing in it depends on a base.
+    ``documents`` and ``beside`` (Rasa's files, the baseline) are rendered; the texts are when it is known what they
+    link to.
     """
 
     report: Report
@@ -39,7 +42,23 @@ class Outcome:
     comparison: Comparison
     verdict: Verdict
     links: Links
-    renderings: tuple[Rendered, ...]
+    documents: tuple[Rendered, ...]
+    beside: tuple[Rendered, ...]
+
+    @property
+    def files(self) -> tuple[Rendered, ...]:
+        """All but the texts."""
+        return (*self.documents, *self.beside)
+
+    @property
+    def renderings(self) -> tuple[Rendered, ...]:
+        """Everything, for those who keep it in a folder alone."""
+        return (*self.documents, *self.texts(), *self.beside)
+
+    def texts(self, artifact_url: str = "", comment_limit: int = COMMENT_LIMIT) -> tuple[Rendered, Rendered]:
+        """Render summary and comment; they link to the artifact that holds the other files, if there is one."""
+        links = replace(self.links, artifact_url=artifact_url) if artifact_url else self.links
+        return render_texts(self.report, self.comparison, self.verdict, links, comment_limit)
 
     @property
     def exit_code(self) -> int:
@@ -65,11 +84,12 @@ def conclude(
     comparison = compare(report, baseline)
     verdict = judge(report, comparison, report.settings, places)
     links = replace(links, base_commit=_commit_found(baseline))
-    renderings = render_outputs(report, comparison, verdict, links, flavour, measured=measured)
+    documents = render_documents(report, comparison, verdict, links, flavour, measured=measured)
+    beside = render_rasa_folder(report)
     if isinstance(baseline, Present):
         # So that whoever publishes later, with a token that may write, can compare the same two again.
-        renderings += (Rendered(BASELINE_NAME, "application/json", encode(baseline.report)),)
-    return Outcome(report, measured, baseline, comparison, verdict, links, renderings)
+        beside += (Rendered(BASELINE_NAME, "application/json", encode(baseline.report)),)
+    return Outcome(report, measured, baseline, comparison, verdict, links, documents, beside)
 
 
 def _commit_found(baseline: Baseline) -> str | None:

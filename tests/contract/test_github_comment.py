@@ -16,8 +16,9 @@ from fake_github import (
 )
 
 from turncheck.ci.github.client import GitHubClient, Patience
-from turncheck.ci.github.comment import Stamp, StickyComment, stamped
+from turncheck.ci.github.comment import StickyComment, stamped
 from turncheck.ci.github.errors import GitHubError, MissingPermissionError, NotFoundError
+from turncheck.ci.host import Stamp
 from turncheck.process.secret import Secret
 
 MARKER = "<!-- turncheck:report id=pizzeria -->"

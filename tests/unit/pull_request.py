@@ -16,6 +16,7 @@ from report_builder import (
     with_changes,
 )
 
+from turncheck.ci.github.pages import GitHubPages
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import NluPrediction, Report
 
 LINKS = Links(
-    repository_url="https://github.com/acme/bots",
+    pages=GitHubPages("https://github.com/acme/bots"),
     commit="2" * 40,
     base_commit="1" * 40,
     run_url="https://github.com/acme/bots/actions/runs/78",

@@ -12,6 +12,8 @@ from report_builder import report, with_changes
 
 from turncheck.ci.git import find_checkout
 from turncheck.ci.github.context import GitHubContext, PullRequest
+from turncheck.ci.github.host import GitHub
+from turncheck.ci.host import Host
 from turncheck.comparison.baseline import Baseline, Missing, Present, Unreachable
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Screen
@@ -79,7 +81,8 @@ def search(
     checkout = find_checkout(Path("bot"))
     inputs = Inputs(settings=chosen, source=Source(), root="bot")
     given = {name: value for name, value in settings.items() if name not in {"project", *from_file}}
-    return BaselineSearch(inputs, given, checkout, repository, context, None, measurer).find(report(root="bot"))
+    host = GitHub(context) if context is not None else Host()
+    return BaselineSearch(inputs, given, checkout, repository, host, measurer).find(report(root="bot"))
 
 
 def test_the_default_branch_itself_has_no_base_and_nothing_is_measured(repository: Path) -> None:
@@ -393,7 +396,6 @@ def test_what_a_workflow_asks_for_on_this_event_is_no_change_of_the_rules(reposi
     left = with_changes(found.report, settings=GateSettings(fail_on=("errors", "test-failures"), strict=True))
     head = report(settings=GateSettings(fail_on=("errors", "new-failures")))
     chosen = replace(Settings(), project="bot", fail_on=("errors", "new-failures"))
-    searching = BaselineSearch(
-        Inputs(settings=chosen, source=Source()), {"fail_on": chosen.fail_on}, None, None, None, None
-    )
+    inputs = Inputs(settings=chosen, source=Source())
+    searching = BaselineSearch(inputs, {"fail_on": chosen.fail_on}, None, None, Host())
     assert searching._as_given(left, head).settings == GateSettings(fail_on=("errors", "new-failures"), strict=True)

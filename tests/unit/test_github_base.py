@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from turncheck.ci.github.context import GitHubContext, PullRequest
-from turncheck.ci.github.pull_request import Target, find_target
-from turncheck.ci.github.stored_reports import Base, base_of
+from turncheck.ci.github.pull_request import find_target
+from turncheck.ci.github.stored_reports import base_of
+from turncheck.ci.host import Base, Target
 
 NEW = "0" * 40
 PULL = PullRequest(7, "h" * 40, "feature", "develop", "b" * 40, fork=False)

@@ -106,12 +106,12 @@ EARLY = (
 LAYERS = (
     *EARLY,
     "turncheck.action.write_results",
-    "turncheck.action.client_of",
-    "turncheck.action.find_service",
+    "turncheck.ci.github.host.GitHubClient",
+    "turncheck.ci.github.host.find_service",
     "turncheck.action.Publishing",
     "turncheck.run.run.measure_project",
     "turncheck.conclude.compare",
-    "turncheck.conclude.render_outputs",
+    "turncheck.conclude.render_documents",
     "turncheck.web.exchange._sent",
     "turncheck.ci.github.results_service.ResultsService._send",
 )

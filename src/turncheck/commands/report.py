@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from turncheck.ci.github.client import GitHubClient
-from turncheck.ci.github.comment import Stamp
 from turncheck.ci.github.context import read_context
-from turncheck.ci.github.pull_request import target_of_number
+from turncheck.ci.github.host import GitHub
+from turncheck.ci.host import Stamp
+from turncheck.ci.hosts import find_host
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.model import Comparison
 from turncheck.conclude import conclude
@@ -21,6 +21,7 @@ from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.publishing.files import terminal_summary, write_all, written_line
 from turncheck.publishing.other_run import FoundResult, FoundRun, RunReader
 from turncheck.publishing.publish import Place, Publishing
+from turncheck.publishing.result import result_of
 from turncheck.render.links import Links
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
 from turncheck.run.named_baseline import read_baseline
@@ -30,7 +31,6 @@ from turncheck.web.network import Network
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from turncheck.ci.github.context import GitHubContext
     from turncheck.comparison.baseline import Baseline
     from turncheck.conclude import Outcome
     from turncheck.process.screen import Screen
@@ -75,7 +75,7 @@ def compare_reports(
     outcome = _outcome(report, Present(_with_gates(read_report(base), gates), "file"))
     chosen = [rendering for rendering in outcome.renderings if rendering.name in COMPARISON_FILES]
     written = write_all(out, chosen)
-    write(terminal_summary(outcome, links_of(read_context(os.environ))))
+    write(terminal_summary(outcome, links_of(find_host(os.environ))))
     screen.note(written_line(out, written))
     return outcome.exit_code
 
@@ -122,16 +122,15 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
         raise UserError("publishing needs a token", remedy="Give --token, or set GITHUB_TOKEN or GH_TOKEN.")
     context = read_context({**environment, "GITHUB_REPOSITORY": request.repository})
     assert context is not None  # noqa: S101 - it was given a repository
-    client = GitHubClient(context.api_url, request.token, network=context.network)
+    host = GitHub(context, request.token)
     if request.settings.run_id is not None:
-        found = _reader(request, client, context, screen).read(request.settings.run_id)
+        found = _reader(request, host, screen).read(request.settings.run_id)
     else:
-        found = _given(request, client, context)
+        found = _given(request, host)
     if isinstance(found.target, str):
         raise UserError(f"there is nowhere to comment: {found.target}")
     place = Place(
-        repository=request.repository,
-        client=client,
+        host=host,
         target=lambda: found.target,
         stamp=found.stamp,
         say=lambda _, text: screen.note(text),
@@ -141,19 +140,18 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
     for number, result in enumerate(found.results):
         folder = Path(request.settings.out)
         folder = folder if len(found.results) == 1 else folder / str(number + 1)
-        write_all(folder, result.outcome.renderings)
-        publishing = Publishing(result.outcome, folder, request.settings, place, artifact_url=result.artifact_url)
+        write_all(folder, result.outcome.files)
+        told = result_of(result.outcome, folder)
+        publishing = Publishing(told, folder, request.settings, place, artifact_url=result.artifact_url)
         failed += publishing.publish()
         if publishing.comment_url:
             screen.note(f"Commented: {publishing.comment_url}")
     return EXIT_NOT_DONE if failed else EXIT_OK
 
 
-def _reader(request: PublishRequest, client: GitHubClient, context: GitHubContext, screen: Screen) -> RunReader:
+def _reader(request: PublishRequest, host: GitHub, screen: Screen) -> RunReader:
     return RunReader(
-        client=client,
-        repository=request.repository,
-        server_url=context.server_url,
+        host=host,
         artifact_name=request.settings.artifact_name,
         gates=request.gates,
         say=screen.note,
@@ -161,12 +159,12 @@ def _reader(request: PublishRequest, client: GitHubClient, context: GitHubContex
     )
 
 
-def _given(request: PublishRequest, client: GitHubClient, context: GitHubContext) -> FoundRun:
+def _given(request: PublishRequest, host: GitHub) -> FoundRun:
     """A report from a file, for a pull request by its number: both must be about the same commit."""
     if request.report is None or request.pull_request is None:
         raise UserError("what is to be published?", remedy="Give REPORT and --pull-request N, or --run-id ID.")
     report = _with_gates(read_report(request.report), request.gates)
-    target = target_of_number(client, request.repository, request.pull_request)
+    target = host.target_of_number(request.pull_request)
     if report.source.commit != target.head_sha:
         measured = (report.source.commit or "no known commit")[:12]
         raise UserError(
@@ -174,9 +172,9 @@ def _given(request: PublishRequest, client: GitHubClient, context: GitHubContext
             remedy="Measure the commit that the pull request is at.",
         )
     baseline = (
-        read_baseline(request.baseline, context.network) if request.baseline else _baseline_beside(request.report)
+        read_baseline(request.baseline, host.context.network) if request.baseline else _baseline_beside(request.report)
     )
-    links = Links(repository_url=context.repository_url, commit=target.head_sha)
+    links = Links(pages=host.pages, commit=target.head_sha)
     # Other CIs have no run ids of GitHub's: the clock tells later from earlier.
     stamp = Stamp(int(time.time()))
     outcome = conclude(report, baseline, links, flavour=request.settings.junit_flavour)
@@ -200,7 +198,7 @@ def _baseline_beside(path: Path) -> Baseline:
 
 
 def _outcome(report: Report, baseline: Baseline, flavour: JunitFlavour = "common") -> Outcome:
-    return conclude(report, baseline, links_of(read_context(os.environ)), flavour=flavour)
+    return conclude(report, baseline, links_of(find_host(os.environ)), flavour=flavour)
 
 
 def _with_gates(report: Report, gates: Mapping[str, Any]) -> Report:

@@ -8,17 +8,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from turncheck.ci.hosts import NOWHERE
 from turncheck.conclude import Outcome
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Screen
 from turncheck.publishing.files import draw_plots, terminal_summary, write_file, write_results, written_line
+from turncheck.publishing.publish import Publishing
 from turncheck.report.codec import encode
 from turncheck.run.prepare import Prepared, baseline_finder, prepare
 from turncheck.run.run import run_job
 from turncheck.settings.options import from_flags
 
 PUBLISHING: Final = ("comment", "check-run", "annotations", "artifact-name", "retention-days", "token")
-"""Settings that say how GitHub is told."""
+"""Settings that say how a host is told."""
 
 
 def run_from_flags(
@@ -28,7 +30,7 @@ def run_from_flags(
 
     Args:
         flags: settings by name with dashes; ``None`` is unset.
-        publish: tells GitHub, where this runs in a workflow.
+        publish: tells the host that this runs on.
         json: a further file for the report.
         plots: draw the pictures too.
         quiet: print nothing but the result.
@@ -41,26 +43,27 @@ def run_from_flags(
         raise UserError("run-id: `run` measures", remedy="Use `turncheck report publish --run-id ID`.")
     prepared = prepare(from_flags(flags), os.environ)
     screen = Screen(quiet=quiet, verbose=verbose)
-    for trouble in prepared.context.troubles if prepared.context is not None else ():
+    for trouble in prepared.host.run.troubles:
         screen.alarm(f"turncheck: warning: {trouble}")
     outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
     folder = Path(prepared.settings.out)
-    written = write_results(folder, outcome.renderings)
+    on_host = bool(prepared.host.name)
+    written = write_results(folder, outcome.files if on_host else outcome.renderings)
     if json:
         write_file(Path(json), encode(outcome.measured))
         written.append(Path(json))
     if plots:
         written += draw_plots(outcome, folder, screen)
     sys.stdout.write(terminal_summary(outcome, prepared.links))
+    if on_host:
+        written += publish(prepared, outcome, sys.stdout.write).written
     screen.note(written_line(folder, written))
-    if prepared.context is not None:
-        publish(prepared, outcome, os.environ, sys.stdout.write)
-    elif asked := [name for name in PUBLISHING if flags.get(name) is not None]:
-        screen.note(f"This is no workflow run on GitHub: nothing is published ({', '.join(f'--{a}' for a in asked)}).")
+    if not on_host and (asked := [f"--{name}" for name in PUBLISHING if flags.get(name) is not None]):
+        screen.note(f"{NOWHERE}: nothing is published ({', '.join(asked)}).")
     if outcome.report.stopped is not None:
         sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")
     return outcome.exit_code
 
 
-Publish = Callable[[Prepared, Outcome, Mapping[str, str], Callable[[str], object]], object]
-"""Tells GitHub what was measured: :func:`turncheck.action.publish`."""
+Publish = Callable[[Prepared, Outcome, Callable[[str], object]], Publishing]
+"""Tells the host what was measured: :func:`turncheck.action.publish`."""

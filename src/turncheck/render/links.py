@@ -1,11 +1,10 @@
-"""How to point at a file and line of a commit, at a commit, a run, an artifact; plain text outside GitHub."""
+"""How to point at a file and line of a commit, at a commit, a run, an artifact; plain text outside a CI host."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from turncheck.messages.location import Location
@@ -15,16 +14,29 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{7,64}")
 _NUMBER: Final = re.compile(r"[0-9]{1,20}")
 
 
+class Pages(Protocol):
+    """How a host writes the addresses of one repository's pages; what is asked for is checked before."""
+
+    def file(self, commit: str, path: str, line: int | None) -> str:
+        """Address of a file in a commit, and of a line in it; the path is not quoted."""
+
+    def commit(self, commit: str) -> str:
+        """Address of a commit."""
+
+    def run(self, run_id: str) -> str:
+        """Address of a run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Links:
     """Where things can be looked at. Everything is optional: what is not known is not linked.
 
-    ``repository_url`` is the repository's page (``https://github.com/owner/name``), ``commit`` the measured state (on a
-    pull request its head commit), ``base_commit`` the baseline's. All of them come from the context of the run, never
-    from a report. ``folder`` is the project's path from where a terminal stands.
+    ``pages`` writes the addresses of the repository, ``commit`` is the measured state (on a pull request its head
+    commit), ``base_commit`` the baseline's. All of them come from the context of the run, never from a report.
+    ``folder`` is the project's path from where a terminal stands.
     """
 
-    repository_url: str | None = None
+    pages: Pages | None = None
     commit: str | None = None
     base_commit: str | None = None
     run_url: str | None = None
@@ -41,24 +53,22 @@ class Links:
         """
         commit = self.base_commit if base else self.commit
         path = repository_path(root, location)
-        if self.repository_url is None or commit is None or not _COMMIT.fullmatch(commit) or path is None:
+        if self.pages is None or commit is None or not _COMMIT.fullmatch(commit) or path is None:
             return None
-        # Markdown is shown rendered, without line numbers, unless it is asked for as plain text.
-        plain = "?plain=1" if path.lower().endswith((".md", ".markdown")) else ""
-        line = f"#L{location.line}" if location.line is not None and location.line > 0 else ""
-        return f"{self.repository_url}/blob/{commit}/{quote(path, errors='replace')}{plain}{line}"
+        line = location.line if location.line is not None and location.line > 0 else None
+        return self.pages.file(commit, path, line)
 
     def commit_page(self, commit: str | None) -> str | None:
         """Address of a commit of this repository."""
-        if self.repository_url is None or commit is None or not _COMMIT.fullmatch(commit):
+        if self.pages is None or commit is None or not _COMMIT.fullmatch(commit):
             return None
-        return f"{self.repository_url}/commit/{commit}"
+        return self.pages.commit(commit)
 
     def run_page(self, run_id: str | None) -> str | None:
-        """Address of a workflow run of this repository."""
-        if self.repository_url is None or run_id is None or not _NUMBER.fullmatch(run_id):
+        """Address of a run of this repository."""
+        if self.pages is None or run_id is None or not _NUMBER.fullmatch(run_id):
             return None
-        return f"{self.repository_url}/actions/runs/{run_id}"
+        return self.pages.run(run_id)
 
 
 def repository_path(root: str, location: Location) -> str | None:

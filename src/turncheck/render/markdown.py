@@ -42,15 +42,22 @@ class _Size:
 
 
 def render_comment(
-    report: Report, comparison: Comparison | None, verdict: Verdict, links: Links, *, key: str | None = None
+    report: Report,
+    comparison: Comparison | None,
+    verdict: Verdict,
+    links: Links,
+    *,
+    key: str | None = None,
+    limit: int = COMMENT_LIMIT,
 ) -> Rendered:
     """Render the pull-request comment.
 
     Args:
         key: what tells this assistant's comment from those of others in the repository, for the hidden first line; by
             default :func:`comment_key`.
+        limit: the longest comment that its host takes, in UTF-16 code units.
     """
-    size = _Size("comment.md.j2", COMMENT_LIMIT, _utf16_units, unfolded=8)
+    size = _Size("comment.md.j2", limit, _utf16_units, unfolded=8)
     text = _draw(report, comparison, verdict, links, size=size, first_line=marker(key or comment_key(report)))
     return Rendered("comment.md", "text/markdown", text)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.comparison.model import encode as encode_document
 from turncheck.render.junit import render_junit
-from turncheck.render.markdown import render_comment, render_summary
+from turncheck.render.markdown import COMMENT_LIMIT, render_comment, render_summary
 from turncheck.render.rasa_files import nlu_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.story_files import story_files
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 RASA_FOLDER = "rasa"
 
 
-def render_outputs(
+def render_documents(
     report: Report,
     comparison: Comparison,
     verdict: Verdict,
@@ -31,7 +31,7 @@ def render_outputs(
     *,
     measured: Report | None = None,
 ) -> tuple[Rendered, ...]:
-    """Render the documents, JUnit, comment and summary, and Rasa's own files under ``rasa/``.
+    """Render the documents and JUnit.
 
     ``measured``: the report to keep, where it differs from what is told beside a base.
     """
@@ -40,17 +40,25 @@ def render_outputs(
         Rendered("comparison.json", "application/json", encode_document(comparison)),
         Rendered("verdict.json", "application/json", encode_document(verdict)),
         render_junit(report, comparison, verdict, links, flavour),
-        render_summary(report, comparison, verdict, links),
-        render_comment(report, comparison, verdict, links),
-        *_below(RASA_FOLDER, rasa_files(report)),
     )
+
+
+def render_texts(
+    report: Report, comparison: Comparison, verdict: Verdict, links: Links, comment_limit: int = COMMENT_LIMIT
+) -> tuple[Rendered, Rendered]:
+    """Render what people read, the summary and the comment: they link to whatever holds the other files."""
+    return (
+        render_summary(report, comparison, verdict, links),
+        render_comment(report, comparison, verdict, links, limit=comment_limit),
+    )
+
+
+def render_rasa_folder(report: Report) -> tuple[Rendered, ...]:
+    """Render Rasa's own files under ``rasa/``."""
+    return tuple(replace(rendering, name=f"{RASA_FOLDER}/{rendering.name}") for rendering in rasa_files(report))
 
 
 def rasa_files(report: Report) -> list[Rendered]:
     """Render the files that ``rasa test`` would write of this report."""
     files = nlu_files(report.nlu, successes=True) if report.nlu else []
     return [*files, *(story_files(report.core, successes=True) if report.core else [])]
-
-
-def _below(folder: str, renderings: list[Rendered]) -> list[Rendered]:
-    return [replace(rendering, name=f"{folder}/{rendering.name}") for rendering in renderings]

@@ -1,9 +1,9 @@
 """What a run is compared with, where the settings leave that to us (``auto``, ``artifact``, ``git``).
 
-On a pull request that is checked out as GitHub's test merge, the base is the merge's first parent, so that what others
-merged meanwhile is not charged to this change; else it is where the change left its base branch. Its report is that of
-a run of this workflow, or the base is measured right here with this run's settings, or the report of its nearest
-ancestor has to do.
+On a pull request that is checked out as a test merge, the base is the merge's first parent, so that what others merged
+meanwhile is not charged to this change; else it is where the change left its base branch. Its report is that of a run
+of this workflow, or the base is measured right here with this run's settings, or the report of its nearest ancestor has
+to do.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from turncheck.ci.git import GitError
-from turncheck.ci.github.errors import GitHubError, MissingPermissionError
-from turncheck.ci.github.pull_request import Target, find_target
-from turncheck.ci.github.stored_reports import NOT_READABLE, Base, LeftReport, Reports, base_of, merge_base
-from turncheck.ci.github.tarball import files_by_api
+from turncheck.ci.host import Base, HostError, LeftReport
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.comparison.model import SettingChange
@@ -43,8 +40,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from turncheck.ci.git import Checkout
-    from turncheck.ci.github.client import GitHubClient
-    from turncheck.ci.github.context import GitHubContext
+    from turncheck.ci.host import EarlierReports, Host
     from turncheck.comparison.baseline import Baseline, Way
     from turncheck.report.model import Report
     from turncheck.run.inputs import Inputs
@@ -68,8 +64,7 @@ class BaselineSearch:
         given: the settings that came by flags or inputs; those of the base's own ``turncheck.yml`` come below them.
         checkout: the working tree the project lies in, if it lies in one.
         top: the folder that the repository's files lie in.
-        context: the workflow run, ``None`` outside GitHub.
-        client: asks GitHub; ``None`` where there is no token or no GitHub.
+        host: the CI host that this runs on, or its absence.
         measure: measures a folder; replaced in tests.
     """
 
@@ -77,15 +72,14 @@ class BaselineSearch:
     given: Mapping[str, Any]
     checkout: Checkout | None
     top: Path | None
-    context: GitHubContext | None
-    client: GitHubClient | None
+    host: Host
     measure: Callable[[Inputs, Screen], Report] = measure
     _troubles: list[str] = field(default_factory=list)
     """Why the base cannot be measured here."""
     _out_of_reach: bool = False
     """Whether the base cannot be had as things are: another try, a permission or a deeper checkout may bring it."""
     _warnings: list[str] = field(default_factory=list)
-    """What GitHub did not tell, and why; each is said once."""
+    """What the host did not tell, and why; each is said once."""
 
     def find(self, report: Report) -> Baseline:
         """Find what the settings ask for.
@@ -149,7 +143,8 @@ class BaselineSearch:
         return msgspec.structs.replace(base, settings=msgspec.structs.replace(base.settings, **given))
 
     def _search(self, report: Report, base: Base, wanted: str) -> Baseline:
-        reports = self._reports() if wanted != "git" else None
+        name, root = self.inputs.settings.artifact_name, self.inputs.root
+        reports = self.host.earlier_reports(name, root) if wanted != "git" else None
         if reports is not None and (left := self._asked(_EARLIER, lambda: _left_by_a_run(reports, base))):
             return Present(left.report, "artifact", left.commit, left.run_id, reports.told())
         commit = base.commit
@@ -166,7 +161,7 @@ class BaselineSearch:
         reason = self._why_none(base, wanted)
         if self._out_of_reach:
             return Unreachable(reason)
-        if reports is not None and reports.passed_over[NOT_READABLE]:
+        if reports is not None and reports.unreadable:
             return Unreadable(reason)
         return Missing(reason)
 
@@ -185,34 +180,20 @@ class BaselineSearch:
 
     def _base(self) -> Base | Missing:
         """Return the base with its commit, or why there is none."""
-        if self.context is None:
+        if not self.host.name:
             return self._base_in_git()
-        base = self._into_its_pull_request(base_of(self.context), self.context)
+        base = self.host.base(self._warn)
         if isinstance(base, str):
             return Missing(base)
         if base.commit is None and base.head is not None:
             commit = self._first_parent_of_test_merge() or self._parted(base.branch, base.head)
             if commit is None:
-                told_by = "a checkout with `fetch-depth: 0` or a token that may read would tell"
+                told_by = f"{self.host.deeper_checkout} or a token that may read would tell"
                 return Unreachable(f"where this change left its base branch is not known here ({told_by})")
             base = replace(base, commit=commit)
         if base.commit is not None and base.commit == self._here():
             return Missing("this is the base itself")
         return base
-
-    def _into_its_pull_request(self, base: Base | str, context: GitHubContext) -> Base | str:
-        """Of a branch that a pull request is open for, the base is the one it is to be merged into."""
-        client = self.client
-        if context.pull_request is not None or client is None:
-            return base
-        try:
-            target = find_target(context, client)
-        except GitHubError as error:
-            # The default branch seldom has one; who publishes asks again, and says what is wrong.
-            if isinstance(base, Base) and base.head is not None:
-                self._warn(f"the pull request of this branch, so '{base.branch}' is taken to be its base", error)
-            return base
-        return Base(target.base_ref, head=context.sha) if isinstance(target, Target) else base
 
     def _base_in_git(self) -> Base | Missing:
         if self.checkout is None or (head := self.checkout.commit()) is None:
@@ -232,41 +213,24 @@ class BaselineSearch:
     def _here(self) -> str | None:
         """The commit that is checked out."""
         checked_out = self.checkout.commit() if self.checkout else None
-        return checked_out or (self.context.sha if self.context else None)
+        return checked_out or self.host.run.checked_out
 
     def _first_parent_of_test_merge(self) -> str | None:
-        pull = self.context.pull_request if self.context else None
-        if self.checkout is None or pull is None or (head := self.checkout.commit()) is None:
+        merged = self.host.run.merges
+        if self.checkout is None or merged is None or (head := self.checkout.commit()) is None:
             return None
         parents = self.checkout.parents(head)
-        return parents[0] if len(parents) == 2 and parents[1] == pull.head_sha else None
+        return parents[0] if len(parents) == 2 and parents[1] == merged else None
 
     def _parted(self, branch: str, head: str) -> str | None:
-        """Where ``head`` left ``branch``, by git where it knows, else by the API."""
+        """Where ``head`` left ``branch``, by git where it knows, else by the host."""
         if self.checkout is not None and not self.checkout.is_shallow():
             tip = self.checkout.commit(f"origin/{branch}")
             if tip and (found := self.checkout.merge_base(tip, head)):
                 return found
-        if self.client is None or self.context is None:
-            return None
-        client, repository = self.client, self.context.repository
-        return self._asked(
-            "where this change left its base branch", lambda: merge_base(client, repository, branch, head)
-        )
+        return self._asked("where this change left its base branch", lambda: self.host.merge_base(branch, head))
 
     # --- where its report comes from ---------------------------------------------------------------------------------
-
-    def _reports(self) -> Reports | None:
-        if self.context is None or self.context.workflow_path is None or self.client is None:
-            return None
-        return Reports(
-            client=self.client,
-            repository=self.context.repository,
-            workflow=self.context.workflow_path,
-            artifact_name=self.inputs.settings.artifact_name,
-            root=self.inputs.root,
-            own_run=self.context.run_number,
-        )
 
     def _measured_here(self, commit: str, report: Report) -> Present | None:
         if self.inputs.settings.engine != "embedded":
@@ -293,7 +257,7 @@ class BaselineSearch:
 
     @contextmanager
     def _files_of(self, commit: str) -> Iterator[tuple[Way, Path]]:
-        """The base's files: from git where it has them, else from the API."""
+        """The base's files: from git where it has them, else from the host."""
         trouble = "its commit is not in this checkout"
         with ExitStack() as stack:
             folder = None
@@ -305,9 +269,10 @@ class BaselineSearch:
             if folder is not None:
                 yield "git", folder
                 return
-            if self.client is None or self.context is None:
+            files = self.host.files_of(commit)
+            if files is None:
                 raise UserError(trouble)
-            yield "tarball", stack.enter_context(files_by_api(self.client, self.context.repository, commit))
+            yield "tarball", stack.enter_context(files)
 
     def _inputs_for(self, tree: Path, commit: str, own: Settings) -> Inputs:
         """This run's settings, with every path in the base's files; gates and tests as the base has them in ``own``."""
@@ -365,25 +330,21 @@ class BaselineSearch:
         return value  # it lies outside the repository, and is the same for both
 
     def _asked(self, what: str, ask: Callable[[], _Found | None]) -> _Found | None:
-        """Ask GitHub; where that fails it is remembered, said once, and the search goes on."""
+        """Ask the host; where that fails it is remembered, said once, and the search goes on."""
         try:
             return ask()
-        except GitHubError as error:
+        except HostError as error:
             self._out_of_reach = True
             self._warn(what, error)
             return None
 
-    def _warn(self, what: str, error: GitHubError) -> None:
-        if isinstance(error, MissingPermissionError):
-            why = f"the token lacks `{error.needs}`, add it to the job's `permissions:`"
-        else:
-            why = f"{error.what}{f' ({error.remedy})' if error.remedy else ''}"
-        told = f"GitHub does not tell {what}: {why}"
+    def _warn(self, what: str, error: HostError) -> None:
+        told = f"{self.host.name} does not tell {what}: {error.why}"
         if told not in self._warnings:
             self._warnings.append(told)
 
 
-def _left_by_a_run(reports: Reports, base: Base) -> LeftReport | None:
+def _left_by_a_run(reports: EarlierReports, base: Base) -> LeftReport | None:
     return reports.of_commit(base.commit) if base.commit else reports.of_earlier_run(base.branch)
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.ci.git import find_checkout
-from turncheck.ci.github.client import GitHubClient, Patience
-from turncheck.ci.github.context import GitHubContext, read_context
+from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
 from turncheck.render.links import Links
@@ -24,6 +23,7 @@ from turncheck.web.network import Network
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from turncheck.ci.host import Host
     from turncheck.comparison.baseline import Baseline
     from turncheck.report.model import Report
 
@@ -36,7 +36,7 @@ class Prepared:
     given: Mapping[str, Any]
     inputs: Inputs
     links: Links
-    context: GitHubContext | None
+    host: Host
 
 
 def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_action: bool = False) -> Prepared:
@@ -56,14 +56,14 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
     folder = Path(settings.project)
     if not folder.is_dir():
         raise UserError(f"no such project folder: {folder}", remedy="Name it with --project, or as PROJECT.")
-    context = read_context(environment)
-    root = _root_in_repository(folder, context)
+    host = find_host(environment, settings.token)
+    root = _root_in_repository(folder, host)
     inputs = Inputs(
         settings=settings,
-        source=_source(context, folder),
+        source=_source(host, folder),
         root=root,
         # In a container a repository's own folder is called "workspace", whatever the repository is.
-        name=context.repository.partition("/")[2] if context is not None and not root else None,
+        name=host.run.repository.rpartition("/")[2] or None if not root else None,
         ignored=file.ignored,
         rules={
             **file.rules,
@@ -73,7 +73,7 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
         hosts=settings.allow_hosts if in_action or settings.allow_hosts else None,
         environment=environment,
     )
-    return Prepared(settings, given, inputs, replace(links_of(context), folder=settings.project), context)
+    return Prepared(settings, given, inputs, replace(links_of(host), folder=settings.project), host)
 
 
 def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
@@ -82,8 +82,7 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
     Raises:
         UserError: a file was named, and it is not there or no report.
     """
-    context = prepared.context
-    of_a_change = context is not None and (context.pull_request is not None or context.event_name == "merge_group")
+    of_a_change = prepared.host.run.of_a_change
     # What the workflow names counts; what a file of a pull request names is held against the base's.
     if prepared.settings.baseline not in SEARCHED and (prepared.given.get("baseline") is not None or not of_a_change):
         named = read_baseline(prepared.settings.baseline, Network.of(prepared.inputs.environment))
@@ -93,17 +92,9 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
         inputs=prepared.inputs,
         given=prepared.given,
         checkout=find_checkout(folder),
-        top=_top_of_repository(folder, prepared.context),
-        context=prepared.context,
-        client=client_of(prepared.settings, prepared.context),
+        top=_top_of_repository(folder, prepared.host),
+        host=prepared.host,
     ).find
-
-
-def client_of(settings: Settings, context: GitHubContext | None, patience: float = 120.0) -> GitHubClient | None:
-    """Return who asks GitHub, ``None`` without a token or outside GitHub; each may wait so many seconds in all."""
-    if context is None or settings.token is None:
-        return None
-    return GitHubClient(context.api_url, settings.token, Patience(patience), context.network)
 
 
 def _settings_file(folder: Path) -> SettingsFile:
@@ -113,40 +104,34 @@ def _settings_file(folder: Path) -> SettingsFile:
 
 def where_it_stands(folder: Path, environment: Mapping[str, str]) -> tuple[Source, str]:
     """Return which state of a repository a project is in, and its path in there."""
-    context = read_context(environment)
-    return _source(context, folder), _root_in_repository(folder, context)
+    host = find_host(environment)
+    return _source(host, folder), _root_in_repository(folder, host)
 
 
-def _source(context: GitHubContext | None, folder: Path) -> Source:
-    if context is not None:
-        return Source(
-            repository=context.repository,
-            commit=context.head_sha or None,
-            ref=context.ref or None,
-            run_id=context.run_id,
-        )
+def _source(host: Host, folder: Path) -> Source:
+    if host.name:
+        run = host.run
+        return Source(repository=run.repository, commit=run.commit, ref=run.ref, run_id=run.run_id)
     checkout = find_checkout(folder)
     return Source(commit=checkout.commit() if checkout else None)
 
 
-def _root_in_repository(folder: Path, context: GitHubContext | None) -> str:
-    top = _top_of_repository(folder, context)
+def _root_in_repository(folder: Path, host: Host) -> str:
+    top = _top_of_repository(folder, host)
     if top is None or not folder.resolve().is_relative_to(top):
         return ""
     root = shown_path(folder.resolve().relative_to(top))
     return "" if root == "." else root
 
 
-def _top_of_repository(folder: Path, context: GitHubContext | None) -> Path | None:
-    """Where the repository's files lie; GitHub's workspace where there is no git."""
+def _top_of_repository(folder: Path, host: Host) -> Path | None:
+    """Where the repository's files lie; the host's workspace where there is no git."""
     checkout = find_checkout(folder)
     if checkout is not None:
         return checkout.top
-    return Path(os.path.realpath(context.workspace)) if context is not None and context.workspace is not None else None
+    return Path(os.path.realpath(host.run.workspace)) if host.run.workspace is not None else None
 
 
-def links_of(context: GitHubContext | None) -> Links:
-    """Return how to point at this run's files; nothing is linked outside GitHub."""
-    if context is None:
-        return Links()
-    return Links(repository_url=context.repository_url, commit=context.head_sha or None, run_url=context.run_url)
+def links_of(host: Host) -> Links:
+    """Return how to point at this run's files; nothing is linked outside a host."""
+    return Links(pages=host.pages, commit=host.run.commit, run_url=host.run.url)

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from turncheck.ci.github.answers import Artifact
 from turncheck.ci.github.errors import TooLargeError
+from turncheck.ci.host import PLOTS_SUFFIX, StoredReport
 from turncheck.messages.errors import UserError
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 NEEDS: Final = "actions: read"
 REPORT_NAME: Final = "report.json"
-PLOTS_SUFFIX: Final = "-plots"
 MOST_BYTES: Final = 256 * 1024 * 1024
 """Of an archive as it is sent."""
 MOST_ENTRIES: Final = 20_000
@@ -45,15 +45,6 @@ _IN_MEMORY: Final = 32 * 1024 * 1024
 
 class BadArchiveError(UserError):
     """The archive is none, or plays tricks."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredReport:
-    """A report out of an artifact, and the baseline that lay beside it, or why that cannot be used."""
-
-    report: Report
-    baseline: Report | None = None
-    baseline_fault: str = ""
 
 
 def artifacts_of_run(client: GitHubClient, repository: str, run_id: int | str) -> list[Artifact]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.github.answers import Comment, User
 from turncheck.ci.github.errors import AnswerLostError, GitHubError, NotFoundError
+from turncheck.ci.host import NO_RUN, Posted, Stamp
 
 if TYPE_CHECKING:
     from turncheck.ci.github.client import GitHubClient
@@ -23,30 +24,6 @@ _ACTIONS_BOT: Final = "github-actions[bot]"
 _INSTALLATION_TOKEN: Final = "ghs_"  # noqa: S105  # how GitHub's own tokens for apps begin
 _STAMP: Final = re.compile(r"<!-- turncheck:run (\d{1,20})\.(\d{1,9}) -->")
 _MOST_ROUNDS: Final = 3
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Stamp:
-    """Which run a comment came from; later runs, and later attempts of a run, are greater."""
-
-    run_id: int
-    attempt: int = 1
-
-    def __str__(self) -> str:
-        """The hidden words themselves."""
-        return f"<!-- turncheck:run {self.run_id}.{self.attempt} -->"
-
-
-NO_RUN: Final = Stamp(0, 0)
-"""Where no run wrote it, or nobody knows which."""
-
-
-@dataclass(frozen=True, slots=True)
-class Posted:
-    """What came of it. ``note`` says why nothing was written, where nothing was."""
-
-    url: str | None
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

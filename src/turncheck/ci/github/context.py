@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.ci.github.pages import GitHubPages
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import whole_number
 from turncheck.web.addresses import is_http, without_login
@@ -66,9 +67,14 @@ class GitHubContext:
         return f"{self.server_url}/{self.repository}"
 
     @property
+    def pages(self) -> GitHubPages:
+        """The addresses below it."""
+        return GitHubPages(self.repository_url)
+
+    @property
     def run_url(self) -> str | None:
         """The run's page."""
-        return f"{self.repository_url}/actions/runs/{self.run_id}" if self.run_id else None
+        return self.pages.run(self.run_id) if self.run_id else None
 
     @property
     def run_number(self) -> int | None:

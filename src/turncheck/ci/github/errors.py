@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from turncheck.messages.errors import UserError
+from turncheck.ci.host import HostError
 
 
-class GitHubError(UserError):
+class GitHubError(HostError):
     """GitHub could not be asked, or said no. ``status`` is that of its answer, ``None`` where there was none."""
 
     def __init__(self, what: str, *, status: int | None = None, remedy: str | None = None) -> None:
@@ -18,10 +18,17 @@ class GitHubError(UserError):
 class MissingPermissionError(GitHubError):
     """The token may not do it. ``needs`` is the line under ``permissions:`` that would allow it."""
 
+    forbidden = True
+
     def __init__(self, what: str, *, needs: str | None, status: int = 403) -> None:
         remedy = f"Add `{needs}` to the job's `permissions:` (pull requests of forks and Dependabot never get it)."
         super().__init__(what, status=status, remedy=remedy if needs else None)
         self.needs = needs
+
+    @property
+    def why(self) -> str:
+        """The line that is missing, and where."""
+        return f"the token lacks `{self.needs}`, add it to the job's `permissions:`" if self.needs else self.what
 
 
 class NotFoundError(GitHubError):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.github.answers import Pull
 from turncheck.ci.github.errors import NotFoundError
+from turncheck.ci.host import Target
 
 if TYPE_CHECKING:
     from turncheck.ci.github.answers import WorkflowRun
@@ -17,16 +18,6 @@ NEEDS: Final = "pull-requests: read"
 _DEPENDABOT: Final = "dependabot[bot]"
 _MOST_PULLS: Final = 10
 _BY_BRANCH: Final = frozenset({"push", "workflow_dispatch"})
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The pull request to speak on. ``reads_only`` says why its runs cannot write, where they cannot."""
-
-    number: int
-    head_sha: str
-    base_ref: str
-    reads_only: str = ""
 
 
 def find_target(context: GitHubContext, client: GitHubClient | None) -> Target | str:

@@ -12,6 +12,7 @@ from turncheck.ci.github.answers import Commit, Difference, WorkflowRun
 from turncheck.ci.github.artifacts import BadArchiveError, artifacts_of_run, is_ours, read_artifact
 from turncheck.ci.github.context import NO_COMMIT
 from turncheck.ci.github.errors import NotFoundError
+from turncheck.ci.host import Base, LeftReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,24 +25,11 @@ NEEDS: Final = "actions: read"
 MEASURES_THE_COMMIT: Final = frozenset({"push", "merge_group", "schedule", "workflow_dispatch", "repository_dispatch"})
 """Events whose runs measure the very commit they are listed under. A pull request's run measures GitHub's test merge,
 and a fork's comes from anybody."""
-NOT_READABLE: Final = "not readable"
+_NOT_READABLE: Final = "not readable"
 """What is counted of artifacts that hold no report."""
 _MOST_RUNS: Final = 300
 _MOST_ANCESTORS: Final = 300
 _MOST_DOWNLOADS: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """The state to compare with, as an event names it.
-
-    ``commit`` where that is known; else it is where ``head`` left ``branch``; and where there is no ``head`` either, it
-    is whatever an earlier run on ``branch`` measured.
-    """
-
-    branch: str
-    commit: str | None = None
-    head: str | None = None
 
 
 def base_of(context: GitHubContext) -> Base | str:
@@ -114,15 +102,6 @@ def _compare(client: GitHubClient, repository: str, base: str, head: str) -> Dif
     return client.get(f"/repos/{repository}/compare/{names}", Difference, per_page=1, needs="contents: read")
 
 
-@dataclass(frozen=True, slots=True)
-class LeftReport:
-    """A report that a run left, the commit it measured, and the run."""
-
-    report: Report
-    commit: str
-    run_id: str
-
-
 @dataclass(slots=True)
 class Reports:
     """The reports that runs of a workflow left in their artifacts, for one project.
@@ -174,6 +153,11 @@ class Reports:
             GitHubError: GitHub could not be asked.
         """
         return self._first(self._runs(branch=branch))
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether an artifact held no report."""
+        return self.passed_over[_NOT_READABLE] > 0
 
     def told(self) -> str:
         """What was passed over, in a line: "2 expired, 1 of a fork"."""
@@ -228,7 +212,7 @@ class Reports:
                 self.passed_over["expired"] += 1
                 continue
             except BadArchiveError:
-                self.passed_over[NOT_READABLE] += 1
+                self.passed_over[_NOT_READABLE] += 1
                 continue
             for stored in found:
                 if stored.report.project.root != self.root:

@@ -1,0 +1,242 @@
+"""GitHub as a CI host: its context, its API, its runner and its artifacts, behind the protocol that all hosts share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.ci.github.checks import MOST, CheckAnnotation, CheckRun, post_check_run
+from turncheck.ci.github.client import GitHubClient, Patience
+from turncheck.ci.github.comment import StickyComment
+from turncheck.ci.github.context import read_context
+from turncheck.ci.github.errors import GitHubError
+from turncheck.ci.github.file_commands import SUMMARY_LIMIT, write_outputs, write_summary
+from turncheck.ci.github.other_run import read_run
+from turncheck.ci.github.pull_request import find_target, target_of_number
+from turncheck.ci.github.results_service import NoService, find_service
+from turncheck.ci.github.stored_reports import Reports, base_of, is_between, merge_base
+from turncheck.ci.github.tarball import files_by_api
+from turncheck.ci.host import NO_RUN, Base, Checked, Host, Kept, Run, Stamp, Target
+from turncheck.messages.plurals import count
+from turncheck.render.annotations import within_limit, workflow_commands
+from turncheck.render.sinks.markdown import ticked
+from turncheck.render.sinks.workflow_command import command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Self
+
+    from turncheck.ci.github.context import GitHubContext
+    from turncheck.ci.github.pages import GitHubPages
+    from turncheck.ci.github.results_service import ResultsService
+    from turncheck.ci.host import Check, HostError, OtherRun
+    from turncheck.process.secret import Secret
+    from turncheck.render.annotations import Annotation, Level
+    from turncheck.render.rendered import Rendered
+
+_ASKING: Final = 120.0
+_TELLING: Final = 300.0
+"""Seconds that looking for a base, and publishing, may wait in all, for limits and for a server in trouble."""
+_NO_TOKEN: Final = "there is no token to write it with"  # noqa: S105 - a reason
+
+
+@dataclass(eq=False)
+class GitHub(Host):
+    """GitHub, asked from a run of a workflow or about a repository.
+
+    Args:
+        context: the run or repository.
+        token: for the API; without one only what the runner itself takes is said.
+        variables: the job's; empty where nothing is to be told to its runner.
+    """
+
+    context: GitHubContext
+    token: Secret | None = None
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    name = "GitHub"
+    deeper_checkout = "a checkout with `fetch-depth: 0`"
+
+    @classmethod
+    def detect(cls, environment: Mapping[str, str], token: Secret | None) -> Self | None:
+        """Return GitHub where the variables are those of one of its jobs.
+
+        Raises:
+            UserError: as :func:`turncheck.ci.github.context.read_context`.
+        """
+        context = read_context(environment)
+        return cls(context, token, environment) if context is not None else None
+
+    @cached_property
+    def run(self) -> Run:
+        context = self.context
+        number, pull = context.run_number, context.pull_request
+        return Run(
+            repository=context.repository,
+            commit=context.head_sha or None,
+            checked_out=context.sha or None,
+            ref=context.ref or None,
+            run_id=context.run_id,
+            url=context.run_url,
+            workspace=context.workspace,
+            stamp=NO_RUN if number is None else Stamp(number, context.run_attempt),
+            of_a_change=pull is not None or context.event_name == "merge_group",
+            merges=pull.head_sha if pull is not None else None,
+            troubles=context.troubles,
+        )
+
+    @property
+    def pages(self) -> GitHubPages:
+        return self.context.pages
+
+    @cached_property
+    def _asking(self) -> GitHubClient | None:
+        return self._client(_ASKING)
+
+    @cached_property
+    def _telling(self) -> GitHubClient | None:
+        return self._client(_TELLING)
+
+    def _client(self, patience: float) -> GitHubClient | None:
+        if self.token is None:
+            return None
+        return GitHubClient(self.context.api_url, self.token, Patience(patience), self.context.network)
+
+    def _teller(self) -> GitHubClient:
+        if self._telling is None:
+            raise GitHubError("GitHub is not asked without a token", remedy="Give the input `token`.")
+        return self._telling
+
+    # --- what is compared with ---------------------------------------------------------------------------------------
+
+    def base(self, warn: Callable[[str, HostError], None]) -> Base | str:
+        """Return what the event names; of a branch that a pull request is open for, what that is to be merged into."""
+        base, context = base_of(self.context), self.context
+        if context.pull_request is not None or self._asking is None:
+            return base
+        try:
+            target = find_target(context, self._asking)
+        except GitHubError as error:
+            # The default branch seldom has one; who publishes asks again, and says what is wrong.
+            if isinstance(base, Base) and base.head is not None:
+                warn(f"the pull request of this branch, so '{base.branch}' is taken to be its base", error)
+            return base
+        return Base(target.base_ref, head=context.sha) if isinstance(target, Target) else base
+
+    def merge_base(self, branch: str, head: str) -> str | None:
+        return merge_base(self._asking, self.context.repository, branch, head) if self._asking else None
+
+    def is_between(self, start: str | None, commit: str, branch: str) -> bool:
+        return is_between(self._teller(), self.context.repository, start, commit, branch)
+
+    def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
+        return files_by_api(self._asking, self.context.repository, commit) if self._asking else None
+
+    def earlier_reports(self, artifact_name: str, root: str) -> Reports | None:
+        if self._asking is None or self.context.workflow_path is None:
+            return None
+        return Reports(
+            client=self._asking,
+            repository=self.context.repository,
+            workflow=self.context.workflow_path,
+            artifact_name=artifact_name,
+            root=root,
+            own_run=self.context.run_number,
+        )
+
+    def other_run(self, run_id: str, artifact_name: str, say: Callable[[str], object]) -> OtherRun:
+        client, repository = self._teller(), self.context.repository
+        return read_run(client, repository, self.pages, run_id, artifact_name=artifact_name, say=say)
+
+    # --- where it is said --------------------------------------------------------------------------------------------
+
+    def target(self) -> Target | str:
+        return _NO_TOKEN if self._telling is None else find_target(self.context, self._telling)
+
+    def target_of_number(self, number: int) -> Target:
+        """Return a pull request by its number.
+
+        Raises:
+            GitHubError: GitHub could not be asked, or has no such pull request.
+        """
+        return target_of_number(self._teller(), self.context.repository, number)
+
+    def comment(self, target: Target, marker: str) -> StickyComment:
+        return StickyComment(self._teller(), self.context.repository, target.number, marker)
+
+    def comes_later(self, target: Target) -> str:
+        return (
+            f"this run's token may only read, since the change comes from {target.reads_only}: the comment follows "
+            "from the workflow that publishes on `workflow_run`, where the repository has one"
+        )
+
+    def artifacts(self, write: Callable[[str], object]) -> _RunArtifacts | str:
+        """Return the artifacts of this run; what must not be seen in the log is masked there."""
+        service = find_service(self.variables, lambda secret: write(command("add-mask", secret) + "\n"))
+        return service.reason if isinstance(service, NoService) else _RunArtifacts(service, self.context.run_url)
+
+    def check(self, check: Check) -> Checked:
+        if self._telling is None or check.commit is None:
+            return Checked(False, f"no check run: {_NO_TOKEN}")
+        placed = [
+            CheckAnnotation(
+                one.path, one.line, "failure" if one.level == "error" else one.level, one.title, one.message
+            )
+            for one in check.annotations
+            if one.path is not None and one.line is not None
+        ]
+        made = CheckRun(
+            name=f"turncheck: {check.key}",
+            commit=check.commit,
+            passed=check.passed,
+            title=check.title,
+            summary=check.text,
+            identity=f"turncheck/{check.stamp.run_id}.{check.stamp.attempt}/{check.key}",
+            details_url=check.details_url,
+            annotations=placed,
+        )
+        post_check_run(self._telling, self.context.repository, made)
+        more = f"the check run holds {MOST} of {count(len(placed), 'annotation')}" if len(placed) > MOST else ""
+        return Checked(True, more)
+
+    def log_line(self, level: Level, text: str) -> str:
+        return command(level, text, title="turncheck")
+
+    def annotations(self, found: Sequence[Annotation], said: Mapping[Level, int]) -> Iterable[str]:
+        """Return workflow commands, no more of a level than GitHub shows."""
+        return workflow_commands(within_limit(found, said)[0])
+
+    def summarize(self, summary: Rendered, notes: Sequence[str]) -> None:
+        path = self.variables.get("GITHUB_STEP_SUMMARY")
+        if not path:
+            return
+        content = summary.encoded
+        for note in notes:
+            line = f"\n- {ticked(note)}\n".encode()
+            if len(content) + len(line) <= SUMMARY_LIMIT:
+                content += line
+        write_summary(Path(path), content)
+
+    def set_outputs(self, outputs: Mapping[str, str]) -> None:
+        if path := self.variables.get("GITHUB_OUTPUT"):
+            write_outputs(Path(path), outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class _RunArtifacts:
+    """The artifacts of this run, by the results service."""
+
+    service: ResultsService
+    run_url: str | None
+
+    def retention(self, days: int) -> tuple[int, str]:
+        return self.service.retention(days)
+
+    def keep(self, name: str, files: Sequence[tuple[str, bytes]], days: int, distinction: str | None = None) -> Kept:
+        if distinction is None:
+            made = self.service.upload(name, files, days)
+        else:
+            made = self.service.upload_beside(name, distinction, files, days)
+        return Kept(made.name, f"{self.run_url}/artifacts/{made.id}" if self.run_url else "")

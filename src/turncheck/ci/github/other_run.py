@@ -1,0 +1,80 @@
+"""What another workflow run left, for a run that may write in its place.
+
+Nothing in its artifacts says where to post: pull request and commit are the API's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.ci.github.answers import WorkflowRun
+from turncheck.ci.github.artifacts import BadArchiveError, artifacts_of_run, is_ours, read_artifact
+from turncheck.ci.github.errors import NotFoundError
+from turncheck.ci.github.pull_request import target_of_run
+from turncheck.ci.github.stored_reports import Reports
+from turncheck.ci.host import OtherRun, Stamp, StoredReport
+from turncheck.messages.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from turncheck.ci.github.client import GitHubClient
+    from turncheck.ci.github.pages import GitHubPages
+
+
+def read_run(
+    client: GitHubClient,
+    repository: str,
+    pages: GitHubPages,
+    run_id: str,
+    *,
+    artifact_name: str,
+    say: Callable[[str], object],
+) -> OtherRun:
+    """Read one run.
+
+    Raises:
+        UserError: there is no such run, or GitHub cannot be asked.
+    """
+    if not run_id.isdecimal() or len(run_id) > 20:
+        raise UserError(f"run-id: expected a number, not {run_id[:40]!r}")
+    run = client.get(f"/repos/{repository}/actions/runs/{run_id}", WorkflowRun, needs="actions: read")
+    owner = run.head_repository.full_name if run.head_repository else None
+
+    def trusted(root: str) -> Reports:
+        """Where reports of the repository's own runs are; a fork's run may call its workflow whatever it wants."""
+        return Reports(
+            client=client,
+            repository=repository,
+            workflow=run.path.partition("@")[0] if owner == repository else None,
+            artifact_name=artifact_name,
+            root=root,
+            own_run=run.id,
+        )
+
+    url = pages.run(str(run.id))
+    target = target_of_run(client, repository, run)
+    stored = tuple(
+        (report, f"{url}/artifacts/{artifact_id}")
+        for report, artifact_id in _stored(client, repository, run, artifact_name, say)
+    )
+    return OtherRun(run.head_sha, url, Stamp(int(run_id), run.run_attempt), target, stored, trusted)
+
+
+def _stored(
+    client: GitHubClient, repository: str, run: WorkflowRun, artifact_name: str, say: Callable[[str], object]
+) -> Iterator[tuple[StoredReport, int]]:
+    """Yield the run's reports, of its own commit alone, and the artifacts they lie in."""
+    for artifact in artifacts_of_run(client, repository, run.id):
+        if artifact.expired or not is_ours(artifact.name, artifact_name):
+            continue
+        try:
+            stored = read_artifact(client, repository, artifact)
+        except (BadArchiveError, NotFoundError) as error:
+            say(f"an artifact of the run cannot be used: {error.what}")
+            continue
+        for one in stored:
+            if one.report.source.commit == run.head_sha:
+                yield one, artifact.id
+            else:
+                say("a report of the run is of another commit than the run, and is left out")

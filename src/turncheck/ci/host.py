@@ -1,0 +1,315 @@
+"""What is asked of a CI host, in values of its own: which state this is, what came before it, where it is said.
+
+A host is a class that answers what :class:`Host` is asked, and a line in :mod:`turncheck.ci.hosts`. Whoever asks knows
+none by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from turncheck.messages.errors import UserError
+from turncheck.render.markdown import COMMENT_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from turncheck.render.annotations import Annotation, Level
+    from turncheck.render.links import Pages
+    from turncheck.render.rendered import Rendered
+    from turncheck.report.model import Report
+
+
+PLOTS_SUFFIX: Final = "-plots"
+"""How the names of artifacts end that hold pictures alone, no report."""
+
+
+class HostError(UserError):
+    """The host could not be asked, or said no: no reason to lose a report or to change a verdict.
+
+    ``forbidden``: the token may not do it.
+    """
+
+    forbidden = False
+
+    @property
+    def why(self) -> str:
+        """What happened and what to do, as half a sentence."""
+        return f"{self.what}{f' ({self.remedy})' if self.remedy else ''}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Stamp:
+    """Which run a comment came from; later runs, and later attempts of a run, are greater."""
+
+    run_id: int
+    attempt: int = 1
+
+    def __str__(self) -> str:
+        """The hidden words of a comment."""
+        return f"<!-- turncheck:run {self.run_id}.{self.attempt} -->"
+
+
+NO_RUN: Final = Stamp(0, 0)
+"""Where no run wrote it, or nobody knows which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The run that this is, as the host's variables have it; what is not known is ``None`` or empty.
+
+    ``repository`` is its full name, ``commit`` the state that people look at, ``checked_out`` the one whose files are
+    here (a test merge, say), ``workspace`` the folder they lie in, ``url`` the run's page.
+    """
+
+    repository: str = ""
+    commit: str | None = None
+    checked_out: str | None = None
+    ref: str | None = None
+    run_id: str | None = None
+    url: str | None = None
+    workspace: Path | None = None
+    stamp: Stamp = NO_RUN
+    of_a_change: bool = False
+    """Whether it judges a change that is to be merged, whose own files must not choose what judges it."""
+    merges: str | None = None
+    """The head of the pull request whose test merge may be checked out."""
+    troubles: tuple[str, ...] = ()
+    """Variables that hold what they should not, and were skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The state to compare with, as a host names it.
+
+    ``commit`` where that is known; else it is where ``head`` left ``branch``; and where there is no ``head`` either, it
+    is whatever an earlier run on ``branch`` measured.
+    """
+
+    branch: str
+    commit: str | None = None
+    head: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The pull request to speak on. ``reads_only`` says why its runs cannot write, where they cannot."""
+
+    number: int
+    head_sha: str
+    base_ref: str
+    reads_only: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReport:
+    """A report that was kept, and the baseline that lay beside it, or why that cannot be used."""
+
+    report: Report
+    baseline: Report | None = None
+    baseline_fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftReport:
+    """A report that a run left, the commit it measured, and the run."""
+
+    report: Report
+    commit: str
+    run_id: str
+
+
+class EarlierReports(Protocol):
+    """The reports that earlier runs left of one project; :class:`HostError` where the host cannot be asked for them."""
+
+    @property
+    def other_projects(self) -> bool:
+        """Whether there were reports, but of other projects of the repository only."""
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether something that should hold a report holds none."""
+
+    def of_commit(self, commit: str) -> LeftReport | None:
+        """Return the newest report of a commit."""
+
+    def of_ancestor(self, branch: str, commit: str) -> LeftReport | None:
+        """Return the report of the nearest ancestor of a commit that has one."""
+
+    def of_earlier_run(self, branch: str) -> LeftReport | None:
+        """Return the newest report of a branch."""
+
+    def told(self) -> str:
+        """What was looked at and could not be used, in a line: "2 expired, 1 of a fork"."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherRun:
+    """A run whose results are published by this one: whose token may write.
+
+    ``stored`` are the reports of its own commit, each with the address of the artifact it came in. ``earlier`` gives
+    what runs that can be trusted left before it, of the project at a path. ``target`` is its pull request, or why
+    there is none.
+    """
+
+    commit: str
+    url: str
+    stamp: Stamp
+    target: Target | str
+    stored: tuple[tuple[StoredReport, str], ...]
+    earlier: Callable[[str], EarlierReports]
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """What came of a comment. ``note`` says why nothing was written, where nothing was."""
+
+    url: str | None
+    note: str = ""
+
+
+class Comment(Protocol):
+    """The one comment of an assistant on a pull request. Each raises :class:`HostError` where it cannot be written."""
+
+    def write(self, body: str, stamp: Stamp) -> Posted:
+        """Write it: into the comment that is there, else into a new one; an older run leaves a newer one's alone."""
+
+    def update(self, body: str, stamp: Stamp) -> Posted:
+        """Write it only where there is a comment already."""
+
+    def confirm(self) -> None:
+        """Look once more, some time after writing: runs may have raced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An artifact that is there now; ``url`` is empty where it has no page."""
+
+    name: str
+    url: str = ""
+
+
+class Artifacts(Protocol):
+    """Keeps files of this run."""
+
+    def retention(self, days: int) -> tuple[int, str]:
+        """Cut the wished days down to what is allowed; the text says so where that was needed."""
+
+    def keep(self, name: str, files: Sequence[tuple[str, bytes]], days: int, distinction: str | None = None) -> Kept:
+        """Keep files under ``name``; given a ``distinction``, under one that begins so where another job has taken it.
+
+        Raises:
+            HostError: they could not be kept.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A verdict beside a commit, with annotations; ``text`` is Markdown, ``key`` tells assistants apart."""
+
+    key: str
+    commit: str | None
+    passed: bool
+    title: str
+    text: str
+    stamp: Stamp
+    details_url: str | None = None
+    annotations: Sequence[Annotation] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Whether a check was made, and what is to be said of it."""
+
+    made: bool
+    note: str = ""
+
+
+class Host:
+    """A CI host, asked from within one run of it; as it stands, the absence of one: git is asked, and nobody is told.
+
+    A host overrides what it can do. Sentences that are returned instead of a value are reasons, shown as they are;
+    whatever asks the host raises :class:`HostError` where that fails.
+    """
+
+    name: str = ""
+    """What people call it; empty where there is none."""
+    comment_limit: int = COMMENT_LIMIT
+    """The longest comment it takes, in UTF-16 code units."""
+    deeper_checkout: str = "a clone with its whole history"
+    """What brings the history that a shallow checkout lacks, in the host's own words."""
+
+    @property
+    def run(self) -> Run:
+        """The run that this is."""
+        return Run()
+
+    @property
+    def pages(self) -> Pages | None:
+        """How the host writes addresses of files, commits and runs."""
+        return None
+
+    # --- what is compared with ---------------------------------------------------------------------------------------
+
+    def base(self, warn: Callable[[str, HostError], None]) -> Base | str:  # noqa: ARG002
+        """Return the state to compare with, or why there is none; ``warn`` hears what could not be found out."""
+        return "this run is on no CI host"
+
+    def merge_base(self, branch: str, head: str) -> str | None:  # noqa: ARG002
+        """Return where ``head`` left ``branch``, ``None`` where that is not known."""
+        return None
+
+    def is_between(self, start: str | None, commit: str, branch: str) -> bool:  # noqa: ARG002
+        """Whether a commit is part of a branch's history, and no older than ``start``."""
+        return False
+
+    def files_of(self, commit: str) -> AbstractContextManager[Path] | None:  # noqa: ARG002
+        """Return a commit's files in a temporary folder; ``None`` where the host cannot be asked for them."""
+        return None
+
+    def earlier_reports(self, artifact_name: str, root: str) -> EarlierReports | None:  # noqa: ARG002
+        """Return what earlier runs left of the project at a path; ``None`` where the host cannot be asked for it."""
+        return None
+
+    def other_run(self, run_id: str, artifact_name: str, say: Callable[[str], object]) -> OtherRun:  # noqa: ARG002
+        """Return a run and what it left; ``say`` hears of what cannot be used."""
+        raise HostError("results of other runs cannot be had here")
+
+    # --- where it is said --------------------------------------------------------------------------------------------
+
+    def target(self) -> Target | str:
+        """Return the pull request to speak on, or why there is none."""
+        return "there are no pull requests here"
+
+    def comment(self, target: Target, marker: str) -> Comment:
+        """Return the comment on a pull request that begins with a marker; only asked of a host with pull requests."""
+        raise NotImplementedError
+
+    def comes_later(self, target: Target) -> str:
+        """Say what comments in place of a run that may only read."""
+        return f"no comment: this run may only read, since the change comes from {target.reads_only}"
+
+    def artifacts(self, write: Callable[[str], object]) -> Artifacts | str:  # noqa: ARG002
+        """Return what keeps files, or what to do instead; ``write`` prints to the log."""
+        return "no artifact: there is no place for one here"
+
+    def check(self, check: Check) -> Checked:  # noqa: ARG002
+        """Put a verdict and its annotations beside a commit."""
+        return Checked(False, "no check run: there is no place for one here")
+
+    def log_line(self, level: Level, text: str) -> str:
+        """Return a line of the log that shows a remark as one of its level."""
+        return f"turncheck: {level}: {text}"
+
+    def annotations(self, found: Sequence[Annotation], said: Mapping[Level, int]) -> Iterable[str]:  # noqa: ARG002
+        """Return the lines of the log that annotate; ``said``: how often each level has been used already."""
+        return ()
+
+    def summarize(self, summary: Rendered, notes: Sequence[str]) -> None:
+        """Show a summary (Markdown) on the run's page, and sentences below it, where there is a place for one."""
+
+    def set_outputs(self, outputs: Mapping[str, str]) -> None:
+        """Hand values on to the job's next steps, where the host does that."""

@@ -1,0 +1,27 @@
+"""The CI hosts that turncheck knows, a line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.ci.github.host import GitHub
+from turncheck.ci.host import Host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from turncheck.process.secret import Secret
+
+HOSTS: Final[tuple[Callable[[Mapping[str, str], Secret | None], Host | None], ...]] = (GitHub.detect,)
+"""Each looks at the variables of a process, and returns the host if they are those of one of its jobs."""
+
+NOWHERE: Final = "This is no workflow run on GitHub"
+
+
+def find_host(environment: Mapping[str, str], token: Secret | None = None) -> Host:
+    """Return the host that this process runs on; a bare :class:`Host` where it runs on none.
+
+    Raises:
+        UserError: a variable of the host's holds what it should not, and nothing can be asked without it.
+    """
+    return next((host for detect in HOSTS if (host := detect(environment, token)) is not None), Host())
