@@ -55,8 +55,9 @@ def run_from_flags(
     if plots:
         written += draw_plots(outcome, folder, screen)
     sys.stdout.write(terminal_summary(outcome, prepared.links))
-    if on_host:
-        written += publish(prepared, outcome, sys.stdout.write).written
+    if on_host:  # summary and comment link to the artifact, so they come with it
+        beside = len(outcome.documents)
+        written[beside:beside] = publish(prepared, outcome, sys.stdout.write).written
     screen.note(written_line(folder, written))
     if not on_host and (asked := [f"--{name}" for name in PUBLISHING if flags.get(name) is not None]):
         screen.note(f"{NOWHERE}: nothing is published ({', '.join(asked)}).")
