@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
     from turncheck.render.findings import Notes
     from turncheck.render.sarif import RuleText
-    from turncheck.yaml_tree.source import YamlSource
+    from turncheck.yaml_tree.source import Source
 
 DEFAULT_DOMAIN: Final = "domain.yml"
 
@@ -277,11 +277,11 @@ def source_lines(project: Project | None) -> Callable[[Location], str | None]:
     """Return a function that gives the line of a place in the files of the project and its tests."""
     if project is None:
         return lambda _place: None
-    sources = {file.path: file.document.source for file in project.files if file.document is not None}
+    sources = {file.path: file.source for file in project.files if file.source is not None}
     folder = ProjectFolder(project.root)
 
     @cache
-    def source_of(path: str) -> YamlSource | None:
+    def source_of(path: str) -> Source | None:
         return sources.get(path) or folder.read(project.root / path)
 
     def line_of(place: Location) -> str | None:

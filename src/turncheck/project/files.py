@@ -1,114 +1,88 @@
-"""The files of a project: which there are, what Rasa takes each for, and their text.
+"""The files of a project: which there are, and what each gives to the project.
 
-Rasa 3.x decides by a look at the lines whether it reads a file below the data paths: one line must begin (after
-white space) with ``nlu:`` or ``responses:`` for NLU data, with ``stories:`` or ``rules:`` for stories. All others it
-passes by in silence. :func:`kinds_of` mirrors that. The default data path is ``data``; files are taken in the order of
-their absolute paths.
+The default data path is ``data``; files are taken in the order of their absolute paths.
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
-from turncheck.messages.finding import Finding
-from turncheck.messages.location import Location
-from turncheck.project.folder import YAML_SUFFIXES
-from turncheck.project.formats.rasa_json import why_not_json
-from turncheck.project.project_file import DATA_KEYS, DOMAIN_KEYS, NLU_KEYS, STORY_KEYS, TOP_KEY, ProjectFile, Role
-from turncheck.yaml_tree.tree import YamlDocument, YamlMapping, parse_yaml
+from turncheck.project.folder import absolute_name
+from turncheck.project.formats.format import Format, Opened, Parts
+from turncheck.project.formats.registry import recognised
+from turncheck.project.project_file import ANY_KIND, DATA_KEYS, ProjectFile, Role
+from turncheck.yaml_tree.source import Source
+from turncheck.yaml_tree.tree import parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from turncheck.project.folder import ProjectFolder
-    from turncheck.yaml_tree.source import YamlSource
 
 
-_KEY_LINE: Final = re.compile(rf"(?:^|(?<=\r))\s*({'|'.join(DATA_KEYS)}):", re.MULTILINE)
+class DataFile(NamedTuple):
+    """A file below the data paths, and what it gives. ``format``: ``None`` for a folder that could not be searched."""
 
-
-def has_key_line(source: YamlSource, keys: Iterable[str] = DATA_KEYS) -> bool:
-    """Whether a line begins with one of the keys. Rasa sees none behind a byte order mark."""
-    wanted = frozenset(keys)
-    start = source.text.find("\n") + 1 if source.has_byte_order_mark else 0
-    return any(match[1] in wanted for match in _KEY_LINE.finditer(source.text, start))
-
-
-def kinds_of(document: YamlDocument) -> frozenset[str]:
-    """Return the data keys that begin a line of the file: at its top level, or anywhere if it could not be parsed."""
-    text = document.source.text
-    if not isinstance(document.root, YamlMapping):
-        return frozenset(_KEY_LINE.findall(text))
-    return frozenset(
-        key
-        for key, node in document.root.keys.items()
-        if key in DATA_KEYS and _KEY_LINE.match(text, max(text.rfind(end, 0, node.start) for end in "\r\n") + 1)
-    )
+    file: ProjectFile
+    parts: Parts
+    format: Format | None
 
 
 def parse_file(folder: ProjectFolder, path: Path, role: Role, *, fence: Path | None = None) -> ProjectFile:
-    """Read and parse one file of the project whatever its kind; what is wrong with it is noted in the folder."""
+    """Read and parse a domain, configuration or endpoints; what is wrong with the file is noted in the folder."""
     source = folder.read(path, fence=fence)
     if source is None:
-        return ProjectFile(folder.name(path), role, None)
+        return ProjectFile(folder.name(path), role)
     document = parse_yaml(source)
     folder.findings.extend(document.findings)
-    return ProjectFile(source.path, role, document)
+    return ProjectFile(source.path, role, source, document)
 
 
-def data_files(folder: ProjectFolder, paths: Iterable[Path]) -> list[ProjectFile]:
-    """Read the files below the data paths that hold what Rasa reads; the others are not even parsed."""
+def read_data(
+    folder: ProjectFolder, paths: Iterable[Path], wanted: Iterable[str] = DATA_KEYS, *, is_test: bool = False
+) -> list[DataFile]:
+    """Read the files below the data paths that are of a format; what is wrong with them is noted in the folder.
+
+    ``wanted``: the kinds that are asked for. ``is_test``: their stories are tests.
+    """
     already_closed = len(folder.closed)
-    found = folder.yaml_files(paths, json_with=f'"{TOP_KEY}"'.encode())
-    read = [_data_file(folder, path, fence) for path, fence in found]
-    unknown = [ProjectFile(name, "data", None, _ANY_KIND) for name in folder.closed[already_closed:]]
-    return [*(file for file in read if file is not None), *unknown]
+    found: dict[str, tuple[Path, Path, Format]] = {}
+    for path, fence, is_given in folder.files(paths):
+        if folder.is_passed_by(path, fence, is_given=is_given):
+            continue
+        file_format = recognised(path, partial(folder.content, path, fence))
+        if file_format is not None and file_format.read is not None:
+            found.setdefault(absolute_name(path), (path, fence, file_format))
+        elif file_format is not None or is_given:
+            folder.note_unread(path)
+    kinds = frozenset(wanted)
+    read = [_read_file(folder, *found[key], kinds, is_test=is_test) for key in sorted(found)]
+    closed = [ProjectFile(name, "data", kinds=ANY_KIND) for name in folder.closed[already_closed:]]
+    return [*(file for file in read if file is not None), *(DataFile(file, Parts(), None) for file in closed)]
 
 
-_ANY_KIND: Final = frozenset((*NLU_KEYS, *STORY_KEYS))
-"""Of what cannot be read: it may hold anything."""
-
-
-def _data_file(folder: ProjectFolder, path: Path, fence: Path) -> ProjectFile | None:
+def _read_file(
+    folder: ProjectFolder, path: Path, fence: Path, file_format: Format, wanted: frozenset[str], *, is_test: bool
+) -> DataFile | None:
     content = folder.read_bytes(path, fence=fence)
-    if content is None:
-        return ProjectFile(folder.name(path), "data", None, _ANY_KIND)
-    is_json = path.suffix not in YAML_SUFFIXES
-    source = folder.decode(path, content, is_json=is_json)
-    if source is None:
-        kinds = frozenset(_KEY_LINE.findall(content.decode("latin-1")))
-        return ProjectFile(folder.name(path), "data", None, kinds or _ANY_KIND)
-    if is_json:
-        refusal = why_not_json(source)
-        if refusal is not None:
-            folder.findings.append(refusal)
-            return None
-        document = parse_yaml(source)
-        folder.findings.extend(document.findings)
-        return ProjectFile(source.path, "data", document, frozenset({TOP_KEY}))
-    if not has_key_line(source):
-        if not any(f"{key}:" in source.text for key in DOMAIN_KEYS):
-            folder.findings.append(_without_data(source))
+    source = None if content is None else folder.decode(path, content)
+    if source is None or file_format.read is None:
+        name = folder.name(path)
+        kinds = frozenset() if content is None else file_format.kinds(Source(name, content.decode("latin-1")))
+        return DataFile(ProjectFile(name, "data", kinds=kinds or ANY_KIND), Parts(), file_format)
+    parts = file_format.read(Opened(source, folder, wanted, is_test=is_test))
+    folder.findings += parts.findings
+    if not parts.belongs:
         return None
-    document = parse_yaml(source)
-    folder.findings.extend(document.findings)
-    if document.root is not None and not isinstance(document.root, YamlMapping):
-        message = f"The top level of '{source.path}' must be a mapping with keys such as nlu, stories or rules."
-        hint = "Write the keys at the beginning of the line, without '- '."
-        folder.findings.append(Finding("schema-violation", "error", message, document.root.location, hint))
-    return ProjectFile(source.path, "data", document, kinds_of(document))
-
-
-def _without_data(source: YamlSource) -> Finding:
-    hint = "Check the spelling of its keys, or move the file out of the data folder."
-    if source.has_byte_order_mark:
-        hint = "Save it without a byte order mark, behind which Rasa sees no key; or check the spelling of its keys."
-    return Finding(
-        "file-without-data",
-        "info",
-        f"'{source.path}' holds none of the keys nlu, responses, stories and rules; Rasa passes it by.",
-        Location(source.path, 1, 1),
-        hint,
+    file = ProjectFile(
+        source.path,
+        "data",
+        source if parts.document is None else parts.document.source,
+        parts.document,
+        file_format.kinds(source) if parts.kinds is None else parts.kinds,
+        has_errors=any(finding.severity == "error" for finding in parts.findings),
+        has_annotations=file_format.has_annotations,
     )
+    return DataFile(file, parts, file_format)

@@ -8,14 +8,13 @@ project; then it is its own fence.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding, Severity
 from turncheck.messages.location import Location, shown_path
-from turncheck.yaml_tree.source import EscapeError, YamlSource
+from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,13 +30,6 @@ _PARTS_IN_COMMON: Final = 3
 """The root itself, a top-level folder, and one more."""
 
 YAML_SUFFIXES: Final = frozenset({".yml", ".yaml"})
-
-_NLU_IN_MARKDOWN: Final = re.compile(rb"^##[ \t]*(?:intent|synonym|regex|lookup):", re.MULTILINE)
-_STORIES_IN_MARKDOWN: Final = (
-    re.compile(rb"^##", re.MULTILINE),
-    re.compile(rb"^\*[ \t]*\w", re.MULTILINE),
-    re.compile(rb"^[ \t]+-[ \t]*(?:utter_|action_|slot\{|form\{)", re.MULTILINE),
-)
 
 
 class ProjectFolder:
@@ -68,66 +60,68 @@ class ProjectFolder:
         return _leads_into(path, self._absolute)
 
     def yaml_files(
-        self,
-        paths: Iterable[Path],
-        *,
-        skip: Callable[[Path], bool] | None = None,
-        json_with: bytes | None = None,
-        as_listed: bool = False,
+        self, paths: Iterable[Path], *, skip: Callable[[Path], bool] | None = None, as_listed: bool = False
     ) -> list[tuple[Path, Path]]:
         """Return the YAML files at and below the paths, each with its fence, sorted by their absolute paths.
 
-        ``as_listed``: in the order in which the file system lists them instead, as ``os.walk`` goes.
-
-        Folders for which ``skip`` says so are left out. ``.json`` files that contain ``json_with`` are among them. A
-        path to any other file is noted, and so are, with ``json_with``, training data in the Markdown of Rasa 1.
+        ``as_listed``: in the order in which the file system lists them instead, as ``os.walk`` goes. Folders for which
+        ``skip`` says so are left out. A path to any other file is noted.
         """
         found: dict[str, tuple[Path, Path]] = {}
+        for file, fence, is_given in self.files(paths, skip=skip, as_listed=as_listed):
+            if file.suffix in YAML_SUFFIXES:
+                found.setdefault(absolute_name(file), (file, fence))
+            elif is_given:
+                self.note_unread(file)
+        return [found[key] for key in (found if as_listed else sorted(found))]
+
+    def files(
+        self, paths: Iterable[Path], *, skip: Callable[[Path], bool] | None = None, as_listed: bool = False
+    ) -> Iterator[tuple[Path, Path, bool]]:
+        """Yield all files at and below the paths, each with its fence and whether it is itself one of the paths."""
         for path in paths:
             fence = self._fence(path)
             for file in self._walk(path, fence, skip, as_listed=as_listed) if path.is_dir() else [path]:
-                if json_with and self._is_passed_by(file, fence, is_given=file == path):
-                    self._note_no_file(file)
-                elif file.suffix in YAML_SUFFIXES or (json_with and self._is_json(file, fence, json_with)):
-                    found.setdefault(str(_absolute(file)), (file, fence))
-                elif file == path or (json_with and self._is_markdown(file, fence)):
-                    name = self.name(file)
-                    message = f"'{name}' is not read: it is no YAML (.yml or .yaml), and no NLU data in Rasa's JSON."
-                    hint = "Convert it to Rasa's YAML format, or remove it."
-                    self._note("format-not-read", _whole(name), message, hint, severity="warning")
-        return [found[key] for key in (found if as_listed else sorted(found))]
+                yield file, fence, file == path
 
-    def _is_passed_by(self, file: Path, fence: Path, *, is_given: bool) -> bool:
-        """Whether Rasa passes by what stands among training data, since it is no file. What is asked for is read."""
-        if is_given and file.suffix in YAML_SUFFIXES:
+    def is_passed_by(self, file: Path, fence: Path, *, is_given: bool) -> bool:
+        """Whether Rasa passes by what stands among training data, since it is no file, which is noted then.
+
+        What is asked for is read.
+        """
+        if (is_given and file.suffix in YAML_SUFFIXES) or file.is_file() or not _leads_into(file, fence):
             return False
-        return not file.is_file() and _leads_into(file, fence)
-
-    def _note_no_file(self, path: Path) -> None:
-        name = self.name(path)
-        what = "a symbolic link that leads nowhere" if path.is_symlink() else "no regular file"
+        name = self.name(file)
+        what = "a symbolic link that leads nowhere" if file.is_symlink() else "no regular file"
         hint = "Put a file there, or remove it."
         self._note("file-not-regular", _whole(name), f"'{name}' is not read: it is {what}.", hint, severity="warning")
+        return True
 
-    def _is_json(self, file: Path, fence: Path, wanted: bytes) -> bool:
-        if file.suffix != ".json" or not file.is_file() or not _leads_into(file, fence):
-            return False
-        if file.stat().st_size > MAX_FILE_BYTES:
-            return False
-        return wanted in (self.read_bytes(file, fence=fence) or b"")
+    def note_unread(self, file: Path) -> None:
+        """Note that a file is of no format that is read."""
+        name = self.name(file)
+        message = f"'{name}' is not read: it is no YAML (.yml or .yaml), and no NLU data in Rasa's JSON."
+        hint = "Convert it to Rasa's YAML format, or remove it."
+        self._note("format-not-read", _whole(name), message, hint, severity="warning")
 
-    def _is_markdown(self, file: Path, fence: Path) -> bool:
-        if file.suffix != ".md" or not file.is_file() or not _leads_into(file, fence):
-            return False
+    def content(self, file: Path, fence: Path | None = None) -> bytes:
+        """Return the bytes of a file for a look at them, none where there is no such file or it is too large."""
+        if not file.is_file() or not _leads_into(file, fence or self._fence(file)):
+            return b""
         if file.stat().st_size > MAX_FILE_BYTES:
-            return False
-        text = self.read_bytes(file, fence=fence) or b""
-        return _NLU_IN_MARKDOWN.search(text) is not None or all(line.search(text) for line in _STORIES_IN_MARKDOWN)
+            return b""
+        return self.read_bytes(file, fence=fence) or b""
 
     def read(self, path: Path, *, fence: Path | None = None) -> YamlSource | None:
-        """Return the text of a file, or ``None`` after noting the finding that says why not."""
+        """Return the text of a file as YAML has it, or ``None`` after noting the finding that says why not."""
         content = self.read_bytes(path, fence=fence)
-        return None if content is None else self.decode(path, content)
+        if content is None or (source := self.decode(path, content)) is None:
+            return None
+        try:
+            return YamlSource.of(source)
+        except EscapeError as error:
+            self.findings.append(error.finding(source))
+        return None
 
     def read_bytes(self, path: Path, *, fence: Path | None = None) -> bytes | None:
         """Return the bytes of a regular file inside the fence, or ``None`` after noting the finding."""
@@ -153,24 +147,16 @@ class ProjectFolder:
             self._note_refusal(name, error)
         return None
 
-    def decode(self, path: Path, content: bytes, *, is_json: bool = False) -> YamlSource | None:
+    def decode(self, path: Path, content: bytes) -> Source | None:
         """Return a file's bytes as text, or ``None`` after noting the finding that says why not."""
         name = self.name(path)
         try:
-            return YamlSource(name, content.decode("utf-8"), is_json=is_json)
+            return Source(name, content.decode("utf-8"))
         except UnicodeDecodeError as error:
             before = content[: error.start]
             byte = content[error.start]
             message = f"'{name}' is not UTF-8: byte {byte:#04x} cannot be decoded."
             self._note("file-not-utf8", _end_of(name, before), message, "Save the file in the encoding UTF-8.")
-        except EscapeError as error:
-            self._note(
-                "yaml-syntax",
-                _end_of(name, content[: error.offset]),
-                "A backslash and 'u' must be followed by four hexadecimal digits, 'U' by eight: in a file of plain "
-                "ASCII Rasa decodes them everywhere.",
-                "Write the backslash twice if it is meant as such.",
-            )
         return None
 
     def note_folder_named_like_file(self, path: Path) -> None:
@@ -240,6 +226,11 @@ class ProjectFolder:
 def _whole(name: str) -> Location:
     """The place of what is said of a whole file."""
     return Location(name, 1, 1)
+
+
+def absolute_name(path: Path) -> str:
+    """Return the absolute path by which files are put in order, as Rasa does."""
+    return str(_absolute(path))
 
 
 def _absolute(path: Path) -> Path:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.location import Location
+from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
@@ -219,7 +221,8 @@ def _named(section: YamlNode | None) -> Iterator[tuple[str, Location]]:
 
 def _markdown(folder: ProjectFolder, files: Sequence[ProjectFile], findings: Iterable[Finding]) -> Iterator[Sign]:
     """Training data in Markdown, where nothing is of Rasa 3: beside data in YAML they are only left over."""
-    if any(_is_of_rasa_3(file) or file.has_stories or "nlu" in file.kinds for file in files):
+    yaml = [file for file in files if PurePath(file.path).suffix in YAML_SUFFIXES]
+    if any(_is_of_rasa_3(file) or file.has_stories or "nlu" in file.kinds for file in yaml):
         return
     for finding in findings:
         path = finding.location.path

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.yaml_tree.tree import YamlDocument, YamlMapping
+
+if TYPE_CHECKING:
+    from turncheck.yaml_tree.source import Source
 
 NLU_KEYS: Final = ("nlu", "responses")
 
 
 STORY_KEYS: Final = ("stories", "rules")
+
+
+ANY_KIND: Final = frozenset((*NLU_KEYS, *STORY_KEYS))
+"""Of what cannot be read: it may hold anything."""
 
 
 DATA_KEYS: Final = (*NLU_KEYS, *STORY_KEYS, "flows", "e2e_tests", "test_cases")
@@ -24,16 +31,21 @@ Role = Literal["domain", "data", "config", "endpoints"]
 
 @dataclass(frozen=True, slots=True)
 class ProjectFile:
-    """A file that belongs to the project. ``document`` is ``None`` where its text could not even be got.
+    """A file that belongs to the project.
 
-    ``kinds``: which of the keys ``nlu``, ``responses``, ``stories``, ``rules`` … Rasa would see in it (data files);
-    of JSON its own key.
+    ``source``: its text, ``None`` where it could not be got. ``kinds``: what it holds, by the keys ``nlu``,
+    ``responses``, ``stories``, ``rules`` … of Rasa's YAML (data files). ``document``: of YAML alone.
+    ``has_errors``: of any other format, whether something in it could not be read. ``has_annotations``: whether its
+    sentences are written with marks such as ``[Rome](city)``.
     """
 
     path: str
     role: Role
-    document: YamlDocument | None
+    source: Source | None = None
+    document: YamlDocument | None = None
     kinds: frozenset[str] = frozenset()
+    has_errors: bool = False
+    has_annotations: bool = True
 
     @property
     def mapping(self) -> YamlMapping | None:
@@ -42,19 +54,18 @@ class ProjectFile:
         return root if isinstance(root, YamlMapping) else None
 
     @property
-    def has_nlu(self) -> bool:
-        """Whether Rasa reads NLU data or responses from it."""
-        return self.role == "data" and not self.kinds.isdisjoint((*NLU_KEYS, TOP_KEY))
+    def is_complete(self) -> bool:
+        """Whether all of it could be read. Values of YAML that are of another type than expected do not count."""
+        if self.document is not None:
+            return self.document.root is not None and not self.document.findings
+        return self.source is not None and not self.has_errors
 
     @property
-    def is_json(self) -> bool:
-        """Whether it is NLU data in Rasa's JSON format, to which nothing applies that is said of YAML files."""
-        return TOP_KEY in self.kinds
+    def has_nlu(self) -> bool:
+        """Whether NLU data or responses are read from it."""
+        return self.role == "data" and not self.kinds.isdisjoint(NLU_KEYS)
 
     @property
     def has_stories(self) -> bool:
-        """Whether Rasa reads stories or rules from it."""
+        """Whether stories or rules are read from it."""
         return self.role == "data" and not self.kinds.isdisjoint(STORY_KEYS)
-
-
-TOP_KEY: Final = "rasa_nlu_data"

@@ -19,23 +19,26 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location, shown_path
 from turncheck.project.assistants_below import assistants_below, told_assistants
-from turncheck.project.calm import calm_reason, read_flows
+from turncheck.project.calm import calm_reason
 from turncheck.project.config import config_from_file
 from turncheck.project.endpoints import endpoints_from_file
-from turncheck.project.files import data_files, parse_file
+from turncheck.project.files import parse_file, read_data
 from turncheck.project.folder import ProjectFolder
+from turncheck.project.formats.format import NEEDS_OF_RASA
 from turncheck.project.formats.rasa_domain import domain_from_files
-from turncheck.project.formats.rasa_nlu import nlu_from_files
-from turncheck.project.formats.rasa_stories import stories_from_files
 from turncheck.project.legacy import recognise
-from turncheck.project.model import Config, NluData, Project, Response, Story
-from turncheck.project.project_file import ProjectFile
+from turncheck.project.merging import merged_domain, merged_flows, merged_nlu
+from turncheck.project.model import Config, Domain, NluData, Project, Response, Story
+from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile
 from turncheck.project.versions import version_too_high
 from turncheck.yaml_tree.unquoted import unreadable_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from turncheck.project.files import DataFile
+    from turncheck.project.formats.format import Need
 
 DEFAULT_DOMAIN: Final = "domain.yml"
 DEFAULT_DOMAIN_FOLDER: Final = "domain"
@@ -77,36 +80,56 @@ def _read_project(
 ) -> Project:
     domain_path = _domain_path(folder, domain)
     domain_files = _domain_files(folder, domain_path, as_listed=domain_as_listed) if domain_path else []
-    all_data = data_files(folder, _data_paths(folder, data))
-    data_read = _supported(folder, all_data)
-    nlu, nlu_findings = nlu_from_files(folder, data_read)
-    stories, story_findings = stories_from_files(data_read)
-    location = Location(folder.name(domain_path) if domain_path else DEFAULT_DOMAIN)
-    domain_read, domain_findings = domain_from_files(domain_files, data_read, location)
-    config_file = _config_file(folder, config)
+    data_read = read_data(folder, _data_paths(folder, data))
+    parts = [one.parts for one in data_read]
+    own_domain = next((one.file.path for one in data_read if "domain" in one.file.kinds), DEFAULT_DOMAIN)
+    location = Location(folder.name(domain_path) if domain_path else own_domain)
+    domain_read, domain_findings = domain_from_files(domain_files, location)
+    config_path = _existing_or_default(folder, config, folder.root / DEFAULT_CONFIG, "config")
+    config_file = parse_file(folder, config_path, "config") if config_path else None
     config_read, config_findings = config_from_file(config_file) if config_file else (Config(), ())
     endpoints_file = _endpoints_file(folder, endpoints)
     endpoints_read, endpoint_findings = endpoints_from_file(endpoints_file) if endpoints_file else ({}, ())
-    files = [*domain_files, *all_data, *(file for file in (config_file, endpoints_file) if file)]
-    findings = (*domain_findings, *nlu_findings, *story_findings, *config_findings, *endpoint_findings)
+    files = [*domain_files, *(one.file for one in data_read), *(file for file in (config_file, endpoints_file) if file)]
+    absent = _absent(data_read, has_domain=domain_path is not None, has_config=config_file is not None)
+    needed = _needs(data_read)
+    for option, given, default in (("domain", domain, DEFAULT_DOMAIN), ("config", config, DEFAULT_CONFIG)):
+        path = given or folder.root / default
+        if option in absent and (option in needed or path != folder.root / default):
+            _note_absent(folder, path, folder.root / default, option)
     below = _assistants_below(folder, files)
+    stories = [story for one in parts for story in one.stories]
     return Project(
         root=folder.root,
         name=shown_path(folder.root.resolve().name),
-        domain=domain_read,
-        nlu=nlu,
+        domain=merged_domain(domain_read, parts),
+        nlu=merged_nlu(parts),
         stories=tuple(story for story in stories if story.kind == "story"),
         rules=tuple(story for story in stories if story.kind == "rule"),
         config=config_read,
         endpoints=endpoints_read,
-        findings=_in_order((*_named_below(folder.findings, below), *findings)),
-        unreadable=_unreadable(files),
+        findings=_in_order(
+            (*_named_below(folder.findings, below), *domain_findings, *config_findings, *endpoint_findings)
+        ),
+        unreadable=_unreadable(files) | (absent - needed),
         legacy=recognise(folder, files, folder.findings),
         below=below,
-        calm=calm_reason(config_read, data_read),
-        flows=read_flows(data_read),
+        calm=calm_reason(config_read, next((one.flows_location for one in parts if one.flows_location), None)),
+        flows=merged_flows(parts),
         files=tuple(files),
     )
+
+
+def _absent(data: Sequence[DataFile], *, has_domain: bool, has_config: bool) -> frozenset[str]:
+    """Return which of domain and configuration there is none of."""
+    has_domain = has_domain or any("domain" in one.file.kinds for one in data)
+    return frozenset(name for name, there in (("domain", has_domain), ("config", has_config)) if not there)
+
+
+def _needs(data: Iterable[DataFile]) -> frozenset[Need]:
+    """Return which of domain and configuration must stand beside the data: where there are none, both as for Rasa."""
+    needs = [NEEDS_OF_RASA if one.format is None else one.format.needs for one in data] or [NEEDS_OF_RASA]
+    return frozenset().union(*needs)
 
 
 _ABSENT: Final = frozenset({"domain-not-found", "config-not-found"})
@@ -138,16 +161,16 @@ def read_nlu_files(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Fi
     """Do the same, and return the files, too."""
     folder = ProjectFolder(root)
     with _collector_paused():
-        files = _supported(folder, data_files(folder, _existing(folder, paths)))
-        nlu, findings = nlu_from_files(folder, files)
-    return nlu, _in_order((*folder.findings, *findings)), tuple(files)
+        read = read_data(folder, _existing(folder, paths), NLU_KEYS)
+        nlu = merged_nlu([one.parts for one in read])
+    return nlu, _in_order(folder.findings), tuple(one.file for one in read)
 
 
 def read_nlu_responses(paths: Iterable[Path], root: Path) -> Mapping[str, Response]:
     """Read the responses that stand in NLU files (those of retrieval intents), by name."""
     folder = ProjectFolder(root)
-    files = _supported(folder, data_files(folder, _existing(folder, paths)))
-    return domain_from_files((), files, Location(""))[0].responses
+    read = read_data(folder, _existing(folder, paths), NLU_KEYS)
+    return merged_domain(Domain(), [one.parts for one in read]).responses
 
 
 def read_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
@@ -163,9 +186,9 @@ def read_story_files(
 ) -> tuple[tuple[Story, ...], tuple[Finding, ...], tuple[ProjectFile, ...]]:
     """Do the same, and return the files, too."""
     folder = ProjectFolder(root)
-    files = _supported(folder, data_files(folder, _existing(folder, paths)))
-    stories, findings = stories_from_files(files, checks_keys=True)
-    return stories, _in_order((*folder.findings, *findings)), tuple(files)
+    read = read_data(folder, _existing(folder, paths), STORY_KEYS, is_test=True)
+    stories = tuple(story for one in read for story in one.parts.stories)
+    return stories, _in_order(folder.findings), tuple(one.file for one in read)
 
 
 @contextmanager
@@ -191,38 +214,30 @@ def _domain_path(folder: ProjectFolder, given: Path | None) -> Path | None:
     return _existing_or_default(folder, given, default, "domain")
 
 
-def _config_file(folder: ProjectFolder, given: Path | None) -> ProjectFile | None:
-    default = folder.root / DEFAULT_CONFIG
-    path = _existing_or_default(folder, given or default, default, "config")
-    return parse_file(folder, path, "config") if path else None
-
-
 def _endpoints_file(folder: ProjectFolder, given: Path | None) -> ProjectFile | None:
     path = given or folder.root / DEFAULT_ENDPOINTS
     return parse_file(folder, path, "endpoints") if given or _is_there(path) else None
 
 
-def _existing_or_default(folder: ProjectFolder, path: Path, default: Path, option: str) -> Path | None:
+def _existing_or_default(folder: ProjectFolder, given: Path | None, default: Path, option: str) -> Path | None:
+    """Return the path that is given if there is such a file, else the default (noted), else ``None``."""
+    path = given or default
     if _is_there(path):
         return path
+    if not _is_there(default):
+        return None
     name = folder.name(path)
-    if _is_there(default):
-        message = (
-            f"The path '{name}' of --{option} does not exist; the default '{folder.name(default)}' is read instead."
-        )
-        folder.findings.append(Finding("path-not-found", "warning", message, Location(name), "Correct the path."))
-        return default
+    message = f"The path '{name}' of --{option} does not exist; the default '{folder.name(default)}' is read instead."
+    folder.findings.append(Finding("path-not-found", "warning", message, Location(name), "Correct the path."))
+    return default
+
+
+def _note_absent(folder: ProjectFolder, path: Path, default: Path, option: str) -> None:
+    name = folder.name(path)
     what = "domain" if option == "domain" else "configuration"
-    folder.findings.append(
-        Finding(
-            f"{option}-not-found",
-            "error",
-            f"There is no {what} at '{name}'.",
-            Location(name),
-            _how_to_name(folder, default, option),
-        )
-    )
-    return None
+    hint = _how_to_name(folder, default, option)
+    message = f"There is no {what} at '{name}'."
+    folder.findings.append(Finding(f"{option}-not-found", "error", message, Location(name), hint))
 
 
 def _how_to_name(folder: ProjectFolder, default: Path, option: str) -> str:
@@ -261,7 +276,10 @@ def _existing(folder: ProjectFolder, paths: Iterable[Path]) -> list[Path]:
 def _domain_files(folder: ProjectFolder, path: Path, *, as_listed: bool) -> list[ProjectFile]:
     """The file of the domain, or those of its folder, but for the ones that Rasa passes by there with a warning."""
     if not path.is_dir():
-        return _supported(folder, [parse_file(folder, path, "domain")])
+        single = parse_file(folder, path, "domain")
+        version = version_too_high(single.mapping)
+        folder.findings += () if version is None else (version,)
+        return [single] if version is None else []
     already_closed = len(folder.closed)
     files = []
     for file, fence in folder.yaml_files([path], as_listed=as_listed):
@@ -276,11 +294,11 @@ def _domain_files(folder: ProjectFolder, path: Path, *, as_listed: bool) -> list
             folder.findings[already_found:] = [passed_by]
             continue
         files.append(parsed)
-        version = version_too_high(parsed)
+        version = version_too_high(parsed.mapping)
         if version is not None:
             what = version.message.replace("the file is skipped", "it is read all the same")
             folder.findings.append(replace(version, message=what))
-    return [*files, *(ProjectFile(name, "domain", None) for name in folder.closed[already_closed:])]
+    return [*files, *(ProjectFile(name, "domain") for name in folder.closed[already_closed:])]
 
 
 _PASSED_BY: Final = frozenset({"yaml-syntax", "yaml-duplicate-key", "file-not-utf8"})
@@ -307,23 +325,10 @@ def _unreadable_values(file: ProjectFile) -> Iterator[Finding]:
             yield Finding("domain-file-unread", "warning", message, node.location, "Put quotes around what is text.")
 
 
-def _supported(folder: ProjectFolder, files: Iterable[ProjectFile]) -> list[ProjectFile]:
-    """Return the files but for those whose version is too high, which Rasa skips with a warning."""
-    supported = []
-    for file in files:
-        version = version_too_high(file)
-        if version is None:
-            supported.append(file)
-        else:
-            folder.findings.append(version)
-    return supported
-
-
 def _unreadable(files: Iterable[ProjectFile]) -> frozenset[str]:
     parts: set[str] = set()
     for file in files:
-        document = file.document
-        if document is not None and document.root is not None and not document.findings:
+        if file.is_complete:
             continue
         if file.role != "data":
             parts.add(file.role)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.location import shown_path
-from turncheck.project.files import has_key_line
-from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
+from turncheck.project.folder import ProjectFolder, absolute_name
+from turncheck.project.formats.registry import recognised
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    from turncheck.project.formats.format import Format
 
 TESTS_FOLDER: Final = "tests"
 TEST_STORY_PREFIX: Final = "test_"
@@ -27,7 +30,7 @@ def find_test_stories(root: Path) -> list[Path]:
     In the order of their paths. Hidden folders and virtual environments are not searched.
     """
     folder = root / TESTS_FOLDER
-    candidates = _yaml_files(root, folder if folder.is_dir() else root)
+    candidates = _files(root, folder if folder.is_dir() else root)
     return _with_keys(root, (path for path in candidates if path.name.startswith(TEST_STORY_PREFIX)), STORY_KEYS)
 
 
@@ -39,7 +42,7 @@ def find_test_nlu(root: Path) -> list[Path]:
     """
     folder = root / TESTS_FOLDER
     named = sorted(path for path in folder.iterdir() if "nlu" in path.name.lower()) if folder.is_dir() else []
-    files = (file for path in named for file in (_yaml_files(root, path) if path.is_dir() else [path]))
+    files = (file for path in named for file in (_files(root, path) if path.is_dir() else [path]))
     found = _with_keys(root, files, NLU_KEYS)
     return found or _with_keys(root, (root / TEST_NLU_FILE, folder / TEST_NLU_FILE), NLU_KEYS)
 
@@ -54,8 +57,8 @@ def find_files_without_tests(root: Path) -> list[str]:
         return []
     named = [
         path
-        for path in _yaml_files(root, folder)
-        if path.name.startswith(TEST_STORY_PREFIX) or "nlu" in path.name.lower()
+        for path in _files(root, folder)
+        if (path.name.startswith(TEST_STORY_PREFIX) or "nlu" in path.name.lower()) and _format(root, path)
     ]
     known = {*_with_keys(root, named, (*NLU_KEYS, *STORY_KEYS, *E2E_KEYS, *DOMAIN_KEYS))}
     return sorted(shown_path(path.relative_to(root)) for path in named if path not in known)
@@ -67,20 +70,26 @@ def find_e2e_cases(root: Path) -> list[Path]:
     return [path] if path.is_file() else []
 
 
-def _yaml_files(root: Path, start: Path) -> list[Path]:
-    return [path for path, _ in ProjectFolder(root).yaml_files([start], skip=_is_foreign)]
+def _files(root: Path, start: Path) -> list[Path]:
+    return sorted((path for path, *_ in ProjectFolder(root).files([start], skip=_is_foreign)), key=absolute_name)
 
 
 def _is_foreign(folder: Path) -> bool:
     return folder.name.startswith(".") or folder.name == "node_modules" or (folder / "pyvenv.cfg").exists()
 
 
+def _format(root: Path, path: Path) -> Format | None:
+    found = recognised(path, partial(ProjectFolder(root).content, path))
+    return None if found is None or found.read is None else found
+
+
 def _with_keys(root: Path, paths: Iterable[Path], keys: tuple[str, ...]) -> list[Path]:
-    """Return the YAML files in which Rasa would see such a key. One that cannot be read counts: reading says why."""
+    """Return the files that hold one of these kinds at a look. One that cannot be read counts: reading says why."""
     found = []
     for path in paths:
-        if path.suffix in YAML_SUFFIXES and path.is_file():
+        file_format = _format(root, path) if path.is_file() else None
+        if file_format is not None:
             source = ProjectFolder(root).read(path)
-            if source is None or has_key_line(source, keys):
+            if source is None or not file_format.kinds(source).isdisjoint(keys):
                 found.append(path)
     return found

@@ -9,7 +9,7 @@ from turncheck.messages.finding import Finding
 from turncheck.yaml_tree.tree import YamlScalar
 
 if TYPE_CHECKING:
-    from turncheck.project.project_file import ProjectFile
+    from turncheck.yaml_tree.tree import YamlMapping
 
 SUPPORTED: Final = (3, 1)
 """The newest version of the training data format, also that of Rasa 3.6 and of Rasa Pro."""
@@ -31,9 +31,9 @@ def parse_version(text: str) -> tuple[int, ...] | None:
     return tuple(numbers)
 
 
-def version_too_high(file: ProjectFile) -> Finding | None:
+def version_too_high(root: YamlMapping | None) -> Finding | None:
     """Return the finding that the file's version is above the supported one, so that Rasa skips the file."""
-    node = file.mapping.items.get("version") if file.mapping else None
+    node = root.items.get("version") if root is not None else None
     if not isinstance(node, YamlScalar) or not isinstance(node.value, str):
         return None
     version = parse_version(node.value)
@@ -42,7 +42,8 @@ def version_too_high(file: ProjectFile) -> Finding | None:
     return Finding(
         "version-too-high",
         "warning",
-        f"The version '{node.value}' of '{file.path}' is above 3.1, the newest that Rasa 3 reads; the file is skipped.",
+        f"The version '{node.value}' of '{node.source.path}' is above 3.1, the newest that Rasa 3 reads; "
+        "the file is skipped.",
         node.location,
         'Write version: "3.1".',
     )

@@ -44,11 +44,11 @@ def check_annotation_slips(facts: Facts) -> Iterator[Finding]:
     project, tests = facts.project, facts.tests
     names = known_entities(project.domain, (*project.nlu.examples, *tests.examples))
     places = Places(project)
-    json = {file.path for file in project.files if file.is_json}  # there entities are told by their borders
+    plain = {file.path for file in project.files if not file.has_annotations}  # entities are told by their borders
     for example in (*project.nlu.examples, *tests.examples):
         if _BRACKETS.isdisjoint(example.text) and not example.entities:
             continue
-        if example.location.path in json:
+        if example.location.path in plain:
             continue
         for offset, slip in slips_in(example.text, names):
             yield _slip(slip, example.text, places.in_example(example, offset))

@@ -25,9 +25,8 @@ def missing_parts(project: Project) -> frozenset[Part]:
     for option in options:
         if any(finding.code == f"{option}-not-found" for finding in project.findings):
             parts.add(option)
-    for file in project.files:
-        if file.has_nlu and "responses" in file.kinds and (file.document is None or file.document.findings):
-            parts.add("responses")
+    if any(file.has_nlu and "responses" in file.kinds and not file.is_complete for file in project.files):
+        parts.add("responses")
     return frozenset(parts)
 
 

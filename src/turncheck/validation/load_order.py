@@ -119,7 +119,7 @@ def _stages_of(file: ProjectFile) -> _Stages:
     first = NLU if file.has_nlu else STORIES
     last = STORIES if file.has_stories else first
     root = file.document.root if file.document else None
-    is_nlu_fault = file.has_nlu and not file.is_json and root is not None and bool(faults_of(root, schemas.NLU))
+    is_nlu_fault = file.has_nlu and root is not None and bool(faults_of(root, schemas.NLU))
     return _Stages(first, last, first if is_nlu_fault else last)
 
 

@@ -46,7 +46,7 @@ def check_files(facts: Facts) -> Iterator[Finding]:
     """Schema, version and keys of every file, and all faults of the domain files."""
     project = facts.project
     for file in project.files:
-        if file.document is None or file.document.root is None or file.document.findings or file.is_json:
+        if file.document is None or file.document.root is None or file.document.findings:
             continue
         if file.role == "domain" and not is_domain_file(project, file):
             yield found("file-without-data", f"'{file.path}' has no key of a domain.", Location(file.path, 1, 1))
@@ -83,7 +83,7 @@ def _schema_faults(file: ProjectFile, root: YamlNode) -> Iterator[Finding]:
 def lost_by_schema(file: ProjectFile) -> list[Finding]:
     """Return what stands in a file and is not read: unknown keys, values of another type, components without a name."""
     document = file.document
-    if document is None or document.root is None or document.findings or file.is_json:
+    if document is None or document.root is None or document.findings:
         return []
     losing = {
         fault.location for fault in _faults_by_schema(file, document.root) if fault.loses or file.role == "config"

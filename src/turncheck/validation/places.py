@@ -20,6 +20,7 @@ class Places:
 
     def __init__(self, project: Project) -> None:
         self._documents = {file.path: file.document for file in project.files if file.document is not None}
+        self._sources = {file.path: file.source for file in project.files if file.source is not None}
         self._entity_lists: dict[str, dict[Location, YamlNode]] = {}
         self._intents: dict[str, dict[str, Location]] = {}
         self._example: Location | None = None
@@ -83,10 +84,10 @@ class Places:
 
     def _as_written(self, example: Example) -> WrittenSentence | None:
         place = example.location
-        document = self._documents.get(place.path)
-        if document is None or place.line is None or place.column is None:
+        source = self._sources.get(place.path)
+        if source is None or place.line is None or place.column is None:
             return None
-        written = document.source.line(place.line)[place.column - 1 :]
+        written = source.line(place.line)[place.column - 1 :]
         try:
             plain, _ = parse_annotations(written)
         except AnnotationError:

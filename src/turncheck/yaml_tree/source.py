@@ -1,9 +1,10 @@
-"""The text of a file as the YAML parser sees it, and where each character of it stands in the file."""
+"""The text of a file, as it is and as the YAML parser sees it, and where each character of it stands in the file."""
 
 import re
 from bisect import bisect_right
 from typing import Final
 
+from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
@@ -20,32 +21,33 @@ class EscapeError(ValueError):
         super().__init__(f"invalid escape at {offset}")
         self.offset = offset
 
+    def finding(self, source: "Source") -> Finding:
+        """Return what is wrong with the file."""
+        return Finding(
+            "yaml-syntax",
+            "error",
+            "A backslash and 'u' must be followed by four hexadecimal digits, 'U' by eight: in a file of plain "
+            "ASCII Rasa decodes them everywhere.",
+            source.location(self.offset),
+            "Write the backslash twice if it is meant as such.",
+        )
 
-class YamlSource:
-    """A file's text. ``text`` is what is parsed; offsets count its characters (code points).
 
-    Lines end with ``\\n``, ``\\r\\n`` or ``\\r``, as in editors. A byte order mark is not part of the text. In a file
-    of pure ASCII ``\\u00e9`` and ``\\U0001f600`` are decoded everywhere, also outside of quotes, before YAML is parsed:
-    Rasa does so (``rasa.shared.utils.io.read_yaml``). In JSON two escapes that make one character together are decoded,
-    since YAML knows no such pairs, and tabs, which stand there between tokens only, are spaces. Locations
-    are those of the file all the same.
+class Source:
+    """A file's text. Offsets count the characters of ``text`` (code points).
+
+    Lines end with ``\\n``, ``\\r\\n`` or ``\\r``, as in editors. A byte order mark is not part of the text.
     """
 
     __slots__ = ("_escapes", "_file_text", "_line_starts", "has_byte_order_mark", "path", "text")
 
-    def __init__(self, path: str, text: str, *, is_json: bool = False) -> None:
-        """Take the decoded file; raises :class:`EscapeError`."""
+    def __init__(self, path: str, text: str, *, has_byte_order_mark: bool = False) -> None:
+        """Take the decoded file."""
         self.path = path
-        self.has_byte_order_mark = text.startswith("\ufeff")
-        text = text.removeprefix("\ufeff")
-        self._file_text = text
+        self.has_byte_order_mark = has_byte_order_mark or text.startswith("\ufeff")
+        self._file_text = self.text = text.removeprefix("\ufeff")
         self._line_starts: list[int] | None = None
         self._escapes: list[tuple[int, int]] = []
-        self.text = text
-        if is_json:
-            self.text, self._escapes = _decode_escapes(text.replace("\t", " "), only=_PAIR)
-        elif "\\" in text and text.isascii() and not self.has_byte_order_mark and ("\\u" in text or "\\U" in text):
-            self.text, self._escapes = _decode_escapes(text)
 
     @property
     def line_starts(self) -> list[int]:
@@ -81,6 +83,33 @@ class YamlSource:
             return offset
         position = bisect_right(self._escapes, (offset, -1)) - 1
         return offset if position < 0 else offset + self._escapes[position][1]
+
+
+class YamlSource(Source):
+    """A file's text as it is parsed.
+
+    In a file of pure ASCII ``\\u00e9`` and ``\\U0001f600`` are decoded everywhere, also outside of quotes, before YAML
+    is parsed: Rasa does so (``rasa.shared.utils.io.read_yaml``). In JSON two escapes that make one character together
+    are decoded, since YAML knows no such pairs, and tabs, which stand there between tokens only, are spaces. Locations
+    are those of the file all the same.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, path: str, text: str, *, is_json: bool = False, has_byte_order_mark: bool = False) -> None:
+        """Take the decoded file; raises :class:`EscapeError`."""
+        super().__init__(path, text, has_byte_order_mark=has_byte_order_mark)
+        text = self.text
+        if is_json:
+            self.text, self._escapes = _decode_escapes(text.replace("\t", " "), only=_PAIR)
+        elif "\\" in text and text.isascii() and not self.has_byte_order_mark and ("\\u" in text or "\\U" in text):
+            self.text, self._escapes = _decode_escapes(text)
+
+    @classmethod
+    def of(cls, source: Source, *, is_json: bool = False) -> "YamlSource":
+        """Take the text of a file that was read without asking what it is; raises :class:`EscapeError`."""
+        mark = source.has_byte_order_mark
+        return cls(source.path, source.file_text, is_json=is_json, has_byte_order_mark=mark)
 
 
 def _decode_escapes(text: str, only: re.Pattern[str] = _ESCAPE) -> tuple[str, list[tuple[int, int]]]:

@@ -15,6 +15,6 @@ def project_fingerprint(project: Project) -> str:
     for file in sorted(project.files, key=lambda file: file.path):
         if file.role == "endpoints":
             continue  # where action servers are found has nothing to do with what was learnt
-        text = "" if file.document is None else file.document.source.text
+        text = "" if file.source is None else file.source.text
         digest.update(f"{file.path}\0{hashlib.sha256(text.encode()).hexdigest()}\n".encode())
     return digest.hexdigest()

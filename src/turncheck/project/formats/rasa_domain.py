@@ -41,17 +41,15 @@ from turncheck.project.project_file import DOMAIN_KEYS
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.project.project_file import ProjectFile
 
 
-def domain_from_files(
-    files: Sequence[ProjectFile], nlu_files: Iterable[ProjectFile], location: Location
-) -> tuple[Domain, tuple[Finding, ...]]:
-    """Read and merge domain files, in their order, and the responses that NLU files define (which win)."""
+def domain_from_files(files: Sequence[ProjectFile], location: Location) -> tuple[Domain, tuple[Finding, ...]]:
+    """Read and merge domain files, in their order."""
     schema = SchemaFindings()
     parts = []
     for file in files:
@@ -61,11 +59,14 @@ def domain_from_files(
                 parts.append(split_sections(schema, root))
         elif root is not None:
             schema.note(root, "the domain must be a mapping with keys such as intents, slots and responses")
-    merged = merge_sections(parts)
-    for file in nlu_files:
-        if file.has_nlu and file.mapping is not None:
-            merged.named["responses"].update(mapping_entries(schema, "responses", file.mapping.items.get("responses")))
-    return _domain(schema, merged, location), tuple(schema.findings)
+    return _domain(schema, merge_sections(parts), location), tuple(schema.findings)
+
+
+def read_responses(root: YamlMapping) -> tuple[dict[str, Response], tuple[Finding, ...]]:
+    """Read the responses that a file of NLU data defines."""
+    schema = SchemaFindings()
+    entries = mapping_entries(schema, "responses", root.items.get("responses"))
+    return {name: _response(schema, name, entry) for name, entry in entries}, tuple(schema.findings)
 
 
 def _domain(schema: SchemaFindings, sections: Sections, location: Location) -> Domain:

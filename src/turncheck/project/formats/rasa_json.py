@@ -12,22 +12,39 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
+from turncheck.project.formats.format import NEEDS_OF_RASA, Format, Opened, Parts
 from turncheck.project.model import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
-from turncheck.project.project_file import TOP_KEY
+from turncheck.project.versions import version_too_high
 from turncheck.yaml_tree.offsets import ListedTexts, text_location
-from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
+from turncheck.yaml_tree.source import YamlSource
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.project.folder import ProjectFolder
-    from turncheck.yaml_tree.source import YamlSource
+    from turncheck.yaml_tree.source import Source
 
+TOP_KEY: Final = "rasa_nlu_data"
 _EXAMPLES: Final = ("common_examples", "intent_examples", "entity_examples")
 _REMEDY: Final = "`rasa data convert nlu` writes Rasa's YAML format."
 
 
-def why_not_json(source: YamlSource) -> Finding | None:
+def _read(file: Opened) -> Parts:
+    refusal = _why_not_json(file.source)
+    if refusal is not None:
+        return Parts(findings=(refusal,), belongs=False)
+    document = parse_yaml(YamlSource.of(file.source, is_json=True))
+    if not isinstance(document.root, YamlMapping):
+        return Parts(findings=document.findings)
+    version = version_too_high(document.root)
+    if version is not None or "nlu" not in file.wanted:
+        return Parts(findings=(*document.findings, *((version,) if version else ())))
+    nlu, findings = _read_root(file.folder, document.root)
+    return Parts(nlu, findings=(*document.findings, *findings))
+
+
+def _why_not_json(source: Source) -> Finding | None:
     """Why Rasa does not take a file for NLU data, though it holds their key; ``None`` where it does."""
     place, why = Location(source.path, 1, 1), f"its top level has no key '{TOP_KEY}'"
     try:
@@ -41,8 +58,7 @@ def why_not_json(source: YamlSource) -> Finding | None:
     return Finding("format-not-read", "warning", f"'{source.path}' is not read: {why}.", place, _REMEDY)
 
 
-def read_rasa_json(folder: ProjectFolder, root: YamlMapping) -> tuple[NluData, list[Finding]]:
-    """Read one parsed file."""
+def _read_root(folder: ProjectFolder, root: YamlMapping) -> tuple[NluData, list[Finding]]:
     findings = [
         Finding(
             "format-deprecated",
@@ -171,3 +187,12 @@ def _plain(node: YamlMapping, key: str) -> Any:
 def _violation(node: YamlNode, what: str) -> Finding:
     place = text_location(node) if isinstance(node, YamlScalar) and isinstance(node.value, str) else node.location
     return Finding("schema-violation", "error", f"In '{node.source.path}' {what}.", place, _REMEDY)
+
+
+FORMAT: Final = Format(
+    "Rasa NLU JSON",
+    lambda path, content: path.suffix == ".json" and f'"{TOP_KEY}"'.encode() in content(),
+    lambda _: frozenset({"nlu"}),
+    _read,
+    needs=NEEDS_OF_RASA,
+)

@@ -1,4 +1,4 @@
-"""NLU data: files with the key ``nlu`` → :class:`~turncheck.project.model.NluData`. JSON: :mod:`.nlu_json`.
+"""NLU data: files with the key ``nlu`` → :class:`~turncheck.project.model.NluData`. JSON: :mod:`.rasa_json`.
 
 Mirrors what Rasa 3.x does when it loads these files. Findings made here, each where Rasa warns or refuses while
 loading: ``intent-name-empty``, ``intent-block-empty``, ``example-without-dash``, ``annotation-not-json``,
@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.finding import Finding, Severity
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
-from turncheck.project.formats.rasa_json import read_rasa_json
 from turncheck.project.model import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.yaml_tree.offsets import ListedTexts, ScalarLines
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from turncheck.messages.location import Location
     from turncheck.project.folder import ProjectFolder
-    from turncheck.project.project_file import ProjectFile
 
 MAX_FAULTY_LINES: Final = 50
 """So many lines of one block are named one by one; of more only their number is said."""
@@ -43,7 +41,7 @@ class _Block:
 
 @dataclass(slots=True)
 class _Collected:
-    """What has been read so far; lists grow in the order of the files."""
+    """What has been read so far."""
 
     folder: ProjectFolder
     examples: list[Example] = field(default_factory=list)
@@ -56,26 +54,14 @@ class _Collected:
         self.findings.append(Finding(code, severity, message, location, hint))
 
 
-def nlu_from_files(folder: ProjectFolder, files: Iterable[ProjectFile]) -> tuple[NluData, tuple[Finding, ...]]:
-    """Read the NLU data of parsed files, in their order."""
+def read_rasa_nlu(folder: ProjectFolder, root: YamlMapping) -> tuple[NluData, list[Finding]]:
+    """Read the NLU data of a parsed file."""
     collected = _Collected(folder)
-    for file in files:
-        if file.mapping is not None and file.is_json:
-            _read_json(collected, file.mapping)
-        elif file.has_nlu and file.mapping is not None:
-            _read_file(collected, file.mapping)
-    examples, duplicates = _without_duplicates(collected.examples)
-    data = NluData(examples, tuple(collected.synonyms), tuple(collected.regexes), tuple(collected.lookups), duplicates)
-    return data, tuple(collected.findings)
-
-
-def _read_json(collected: _Collected, root: YamlMapping) -> None:
-    data, findings = read_rasa_json(collected.folder, root)
-    collected.examples += data.examples
-    collected.synonyms += data.synonyms
-    collected.regexes += data.regexes
-    collected.lookups += data.lookups
-    collected.findings += findings
+    _read_file(collected, root)
+    data = NluData(
+        tuple(collected.examples), tuple(collected.synonyms), tuple(collected.regexes), tuple(collected.lookups)
+    )
+    return data, collected.findings
 
 
 def _read_file(collected: _Collected, root: YamlMapping) -> None:
@@ -215,28 +201,6 @@ def _shifted(location: Location, columns: int) -> Location:
     if location.column is None:
         return location
     return type(location)(location.path, location.line, location.column + columns)
-
-
-def _without_duplicates(examples: list[Example]) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    """Return the examples that Rasa keeps, and those it drops because an equal one came before."""
-    first: dict[tuple[str, str | None], Example] = {}
-    repeated = [
-        example for example in examples if first.setdefault((example.text, example.intent), example) is not example
-    ]
-    if not repeated:
-        return tuple(examples), ()
-    seen = {key: [example] for key, example in first.items()}
-    dropped = set()
-    for example in repeated:
-        others = seen[example.text, example.intent]
-        if example in others:
-            dropped.add(id(example))
-        else:
-            others.append(example)
-    return (
-        tuple(example for example in examples if id(example) not in dropped),
-        tuple(example for example in repeated if id(example) in dropped),
-    )
 
 
 # --- synonyms, regexes, lookups --------------------------------------------------------------------------------------

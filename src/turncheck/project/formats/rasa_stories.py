@@ -31,10 +31,9 @@ from turncheck.project.model import (
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.messages.location import Location
-    from turncheck.project.project_file import ProjectFile
 
 _KINDS: Final[tuple[tuple[str, Literal["story", "rule"]], ...]] = (("stories", "story"), ("rules", "rule"))
 
@@ -57,20 +56,16 @@ class _Findings:
         self.note("schema-violation", "error", message, place or node.location, hint)
 
 
-def stories_from_files(
-    files: Iterable[ProjectFile], *, checks_keys: bool = False
-) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
-    """Read the stories and rules of parsed files, in their order; of each file the stories come first.
+def read_rasa_stories(root: YamlMapping, *, checks_keys: bool = False) -> tuple[tuple[Story, ...], list[Finding]]:
+    """Read the stories of a parsed file, then its rules.
 
     ``checks_keys``: a key that is none of a step's is a fault too.
     """
     findings = _Findings(checks_keys=checks_keys)
     stories: list[Story] = []
-    for file in files:
-        if file.has_stories and file.mapping is not None:
-            for key, kind in _KINDS:
-                stories += _read_section(findings, file.mapping.items.get(key), key, kind)
-    return tuple(stories), tuple(findings.notes)
+    for key, kind in _KINDS:
+        stories += _read_section(findings, root.items.get(key), key, kind)
+    return tuple(stories), findings.notes
 
 
 def _read_section(

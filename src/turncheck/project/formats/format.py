@@ -1,0 +1,80 @@
+"""What a file format is: a module that recognises files, and reads each into parts of a project.
+
+Adding one: its module with a :class:`Format`, and one line in :mod:`turncheck.project.formats.registry`. What stands
+below the data paths, and test sentences and stories, come through here. ``domain.yml``, ``config.yml`` and
+``endpoints.yml`` are not recognised but looked for by their names: they belong to Rasa's formats alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from turncheck.project.model import Domain, Flow, NluData, Story
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
+    from turncheck.project.folder import ProjectFolder
+    from turncheck.yaml_tree.source import Source
+    from turncheck.yaml_tree.tree import YamlDocument
+
+Need = Literal["domain", "config"]
+NEEDS_OF_RASA: Final[frozenset[Need]] = frozenset({"domain", "config"})
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A file to be read. ``wanted``: the kinds that are asked for; a format may read the others, too.
+
+    ``folder``: where further files lie that the file names. ``is_test``: its stories are tests, against which no schema
+    is held afterwards.
+    """
+
+    source: Source
+    folder: ProjectFolder
+    wanted: frozenset[str]
+    is_test: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What one file gives to a project, each with its location, and ``findings``: what in it could not be read.
+
+    ``belongs``: ``False`` where a closer look shows that nothing in the file belongs to a project. ``kinds``: what it
+    shows the file to hold, ``None`` where the first look was right. ``document``: of YAML, against which schemas are
+    held, and in whose comments suppressions stand.
+    """
+
+    nlu: NluData = field(default_factory=NluData)
+    stories: tuple[Story, ...] = ()
+    domain: Domain | None = None
+    flows: tuple[Flow, ...] = ()
+    flows_location: Location | None = None
+    findings: tuple[Finding, ...] = ()
+    belongs: bool = True
+    kinds: frozenset[str] | None = None
+    document: YamlDocument | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A file format.
+
+    ``recognises``: whether a file is of this format, by its name, and where that leaves doubts by its content (asked
+    for only then; none where it cannot be read).
+    ``kinds``: what a recognised file holds as far as a first look tells: ``nlu``, ``responses``, ``stories``, ``rules``
+    or ``domain`` (a whole one, so that the project needs no other). ``read``: ``None`` for a format that is known but
+    not read. ``needs``: the files that must stand beside files of this format. ``has_annotations``: its sentences are
+    written with marks such as ``[Rome](city)``.
+    """
+
+    name: str
+    recognises: Callable[[Path, Callable[[], bytes]], bool]
+    kinds: Callable[[Source], frozenset[str]]
+    read: Callable[[Opened], Parts] | None
+    needs: frozenset[Need] = frozenset()
+    has_annotations: bool = False

@@ -1,0 +1,24 @@
+"""The file formats, in the order in which they are asked whether a file is theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.project.formats import rasa_json, rasa_markdown, rasa_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from turncheck.project.formats.format import Format
+
+FORMATS: tuple[Format, ...] = (
+    rasa_yaml.FORMAT,
+    rasa_json.FORMAT,
+    rasa_markdown.FORMAT,
+)
+
+
+def recognised(path: Path, content: Callable[[], bytes]) -> Format | None:
+    """Return the format of a file, ``None`` where it is of none; its content is only asked for where it matters."""
+    return next((one for one in FORMATS if one.recognises(path, content)), None)
