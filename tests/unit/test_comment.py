@@ -23,6 +23,8 @@ from report_builder import BASE_COMMIT, case, example, finding, report, story, t
 from turncheck.comparison.baseline import Missing, Present, Unreadable
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.render.content import DEGRADATION
+from turncheck.render.document import build_document
 from turncheck.render.links import Links
 from turncheck.render.markdown import (
     COMMENT_LIMIT,
@@ -32,8 +34,6 @@ from turncheck.render.markdown import (
     render_summary,
     template_folder,
 )
-from turncheck.render.markdown_sections import DEGRADATION
-from turncheck.render.markdown_view import build_view
 from turncheck.report.codec import encode
 from turncheck.report.model import GateSettings, Report, Skipped, Substitution
 
@@ -394,7 +394,7 @@ def test_details_give_way_before_what_changed_and_that_before_the_gates() -> Non
     base, head = large(400)
     comparison = compare(head, Present(base, "git"))
     verdict = judge(head, comparison, head.settings)
-    names = [section.name for section in build_view(head, comparison, verdict, LINKS, unfolded=8).sections]
+    names = [section.name for section in build_document(head, comparison, verdict, LINKS, unfolded=8).sections]
 
     text = comment_of(head, base)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.broken_intents import dropped_intents, intent_of
 from turncheck.comparison.faults import faults_of
@@ -16,14 +16,9 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.metrics import Kind
     from turncheck.comparison.model import ChangedCases, Comparison, MetricDelta
+    from turncheck.render.spans import Mark
     from turncheck.report.model import Report
 
-Mark = Literal[
-    "real gain", "real drop", "within noise", "too few sentences to tell", "unchanged", "better", "worse", ""
-]
-
-MARKS: Final[dict[Mark, str]] = {"real gain": "🟢", "real drop": "🔴", "better": "🟢", "worse": "🔴"}
-"""The signs beside the words: never instead of them."""
 SHARED: Final = " (shared sentences)"
 """Behind the label of a row whose figures are those of the sentences that both sides judged."""
 _ONLY_IF_ANY: Final = frozenset({"validation.warnings", "core.passed", "e2e.passed", "batch.passed"})

@@ -1,4 +1,4 @@
-"""The pull-request comment and the job summary: one view, two templates, two sizes."""
+"""The pull-request comment and the job summary: one document, two templates, two sizes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Final
 import jinja2
 
 import turncheck
-from turncheck.render.markdown_sections import DEGRADATION
-from turncheck.render.markdown_view import build_view
+from turncheck.render.content import DEGRADATION
+from turncheck.render.document import build_document
 from turncheck.render.rendered import Rendered
+from turncheck.render.rooted import Rooted, base_places
 from turncheck.render.sections import fit
-from turncheck.render.sinks.markdown import Markdown, marker
+from turncheck.render.sinks.markdown import Markdown, join, link, marker, trusted
+from turncheck.render.sinks.markdown_writer import MarkdownWriter, table_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.render.document import Document
     from turncheck.render.links import Links
     from turncheck.render.sections import Section
     from turncheck.report.model import Report
@@ -78,13 +81,93 @@ def comment_key(report: Report) -> str:
 def _draw(
     report: Report, comparison: Comparison | None, verdict: Verdict, links: Links, *, size: _Size, first_line: Markdown
 ) -> str:
-    view = build_view(report, comparison, verdict, links, unfolded=size.unfolded)
+    document = build_document(report, comparison, verdict, links, unfolded=size.unfolded)
+    compared = comparison if comparison and comparison.judged else None
+    rooted = Rooted(report, also=base_places(compared))
+    writer = MarkdownWriter(report.project.root, links, rooted, compared.baseline.commit or "" if compared else "")
     template = _environment().get_template(size.template)
+    view = _view(document, writer)
 
-    def draw(sections: Mapping[str, Section]) -> str:
-        return template.render(view=view, section=sections, marker=first_line).strip() + "\n"
+    def draw(sections: Mapping[str, Section[Markdown]]) -> str:
+        shown = {name: _SectionView(section, writer) for name, section in sections.items()}
+        return template.render(view=view, section=shown, marker=first_line).strip() + "\n"
 
-    return fit(view.sections, DEGRADATION, draw, size.measure, size.limit)
+    written = [section.written(writer.item) for section in document.sections]
+    return fit(written, DEGRADATION, draw, size.measure, size.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What the templates see of what stands around the sections; an empty line has nothing to say."""
+
+    title: Markdown
+    headline: Markdown
+    explained: Markdown
+    baseline: Markdown
+    examples: Markdown
+    footer: Markdown
+
+
+def _view(document: Document, writer: MarkdownWriter) -> _View:
+    baseline = document.baseline
+    warnings = [join([trusted("<br>"), writer.entry(warning)]) for warning in baseline.below]
+    return _View(
+        title=writer.entry(document.title),
+        headline=writer.line(document.headline),
+        explained=join(map(writer.line, document.explained), "\n\n"),
+        baseline=join([writer.line(baseline.line), *warnings]),
+        examples=writer.line(document.examples),
+        footer=writer.line(document.footer),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _SectionView:
+    """What the templates see of a section."""
+
+    section: Section[Markdown]
+    writer: MarkdownWriter
+
+    @property
+    def title(self) -> Markdown:
+        return trusted(self.section.title)
+
+    @property
+    def unfolded(self) -> int:
+        return self.section.unfolded
+
+    @property
+    def header(self) -> Markdown:
+        """What stands above the entries: the head of their table, or a note and an empty line."""
+        if self.section.columns:
+            return table_head(self.section.columns)
+        note = self.writer.line(self.section.note)
+        return join([note, trusted("\n")]) if note else note
+
+    @property
+    def visible(self) -> tuple[Markdown, ...]:
+        """Entries in plain sight."""
+        return self.section.entries[: self.section.unfolded]
+
+    @property
+    def folded(self) -> tuple[Markdown, ...]:
+        """Entries that unfold."""
+        return self.section.entries[self.section.unfolded :]
+
+    @property
+    def fold_title(self) -> Markdown:
+        """What unfolds: all of it, or the rest."""
+        return trusted(f"{self.section.folded_number:,} more") if self.section.unfolded else self.title
+
+    @property
+    def left_out(self) -> Markdown:
+        """What is said about entries that are not shown, if there are any."""
+        number = self.section.left_out
+        if number <= 0:
+            return trusted("")
+        told = f"… and {number:,} more" if self.section.entries else f"{number:,}"
+        results = link(trusted("results"), self.writer.links.artifact_url)
+        return join([trusted(f"{told}, in the "), results])
 
 
 def _utf16_units(text: str) -> int:

@@ -1,73 +1,73 @@
-"""Sections of a Markdown document: lists and tables that can be cut, whole entry by entry, until the document fits."""
+"""Sections of a document: lists and tables that can be cut, whole entry by entry, until the document fits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
-from turncheck.render.sinks.markdown import Markdown, trusted
+from turncheck.render.spans import Entry, Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from turncheck.render.spans import Column, Line
+
 BUILT: Final = 3000
 """More entries than this are never built: not even one character each would fit."""
 
+_Shown = TypeVar("_Shown")
+"""What an entry is: neutral, or as a sink has written it."""
+_Written = TypeVar("_Written")
+
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class Section(Generic[_Shown]):
     """Entries of one kind under a title.
 
-    The first ``unfolded`` entries are in plain sight, the others in a ``<details>`` below them; with ``unfolded`` 0 the
-    title itself is what unfolds. ``header`` stands above the entries: that of a table whose rows they are, or a line.
-    ``total`` counts all entries there are; ``where`` says where those are that are not shown.
+    The first ``unfolded`` entries are in plain sight, the others unfold; with ``unfolded`` 0 the title itself is what
+    unfolds. With ``columns`` the entries are rows of a table; a ``note`` stands above them. ``total`` counts all
+    entries there are.
     """
 
     name: str
-    title: Markdown
-    entries: tuple[Markdown, ...]
+    title: str
+    entries: tuple[_Shown, ...]
     total: int
-    where: Markdown
     unfolded: int = BUILT
-    header: Markdown | None = None
+    columns: tuple[Column, ...] = ()
+    note: Line = ()
     weights: tuple[int, ...] = ()
     """How many of ``total`` each entry stands for, where that is not one each."""
 
     @property
-    def visible(self) -> tuple[Markdown, ...]:
-        """Entries in plain sight."""
-        return self.entries[: self.unfolded]
+    def folded_number(self) -> int:
+        """For how many things those entries stand that unfold."""
+        return self._stand_for(self.unfolded, len(self.entries))
 
     @property
-    def folded(self) -> tuple[Markdown, ...]:
-        """Entries that unfold."""
-        return self.entries[self.unfolded :]
-
-    @property
-    def fold_title(self) -> Markdown:
-        """What unfolds: all of it, or the rest."""
-        return trusted(f"{self._stand_for(self.unfolded, len(self.entries)):,} more") if self.unfolded else self.title
-
-    @property
-    def left_out(self) -> Markdown | None:
-        """What is said about entries that are not shown."""
-        missing = self.total - self._stand_for(0, len(self.entries))
-        if missing <= 0:
-            return None
-        return trusted(f"… and {missing:,} more, {self.where}" if self.entries else f"{missing:,}, {self.where}")
+    def left_out(self) -> int:
+        """How many things are not shown."""
+        return self.total - self._stand_for(0, len(self.entries))
 
     def _stand_for(self, first: int, end: int) -> int:
         return sum(self.weights[first:end]) if self.weights else len(self.entries[first:end])
 
-    def cut(self, most: int) -> Section:
+    def cut(self, most: int) -> Section[_Shown]:
         """Return the section with at most so many entries."""
         return replace(self, entries=self.entries[:most])
 
+    def written(self, write: Callable[[_Shown], _Written]) -> Section[_Written]:
+        """Return the section with its entries as a sink writes them."""
+        return cast("Section[_Written]", replace(self, entries=tuple(map(write, self.entries))))  # type: ignore[arg-type]
+
+
+NeutralSection = Section[Entry | Row]
+
 
 def fit(
-    sections: Sequence[Section],
+    sections: Sequence[Section[_Shown]],
     degradation: Sequence[str],
-    draw: Callable[[Mapping[str, Section]], str],
+    draw: Callable[[Mapping[str, Section[_Shown]]], str],
     measure: Callable[[str], int],
     limit: int,
 ) -> str:

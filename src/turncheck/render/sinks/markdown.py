@@ -13,13 +13,14 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Final
 
-from turncheck.render.sinks.plain import lines, one_line
+from turncheck.render.sinks.plain import lines, one_line, with_blanks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 CODE_LIMIT: Final = 160
 PROSE_LIMIT: Final = 400
+_LONGEST_PIECE: Final = 2000
 
 _ZERO_WIDTH: Final = "\u200b"
 _ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
@@ -52,6 +53,11 @@ def trusted(text: str) -> Markdown:
 def join(parts: Iterable[Markdown], separator: str = "") -> Markdown:
     """Join Markdown by a separator of our own."""
     return Markdown(separator.join(parts))
+
+
+def words(text: str) -> Markdown:
+    """Escape a piece of a line, with the blanks that it has."""
+    return Markdown(_ACTS.sub(_disarm, with_blanks(text, _LONGEST_PIECE)))
 
 
 def prose(text: str, limit: int = PROSE_LIMIT) -> Markdown:

@@ -1,4 +1,4 @@
-"""The lists of the comment and the job summary, worst first, and who gives way when they do not fit."""
+"""The lists of every document, worst first, and who gives way when they do not fit."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
+from turncheck.render import entries
 from turncheck.render.causes import caused_first, findings_by_cause, number_of_tests, tests_by_cause
-from turncheck.render.main_metrics import main_metrics
-from turncheck.render.markdown_entries import Entries, bullets, row, skipped, substitution
-from turncheck.render.markdown_tables import confusion_table, intent_table, marked
 from turncheck.render.not_run import skipped_by_cause
 from turncheck.render.overlap_text import overlap_remarks
-from turncheck.render.rooted import Rooted, base_places
 from turncheck.render.sections import BUILT, Section
-from turncheck.render.sinks.markdown import Markdown, code, code_cell, join, link, ticked, trusted
+from turncheck.render.spans import Code, Entry, Prose, line
+from turncheck.render.tables import confusion_table, intent_table, metrics_table
 from turncheck.render.unjudged_text import unjudged_remark
 from turncheck.render.wrong_cases import (
     misunderstood_cases,
@@ -47,7 +45,8 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.render.causes import Test
-    from turncheck.render.links import Links
+    from turncheck.render.sections import NeutralSection
+    from turncheck.render.spans import Line
     from turncheck.report.model import Report
 
 DEGRADATION: Final = (
@@ -60,6 +59,7 @@ DEGRADATION: Final = (
 )  # fmt: skip
 """Who gives up entries first: details, then what was wrong already, what became right, what became wrong, the gates."""
 
+_RULES_CHANGED: Final = "This change alters the rules it is judged by"
 _IN_CASES: Final = "Sentences {}misunderstood in end-to-end cases"
 
 _Item = TypeVar("_Item")
@@ -71,47 +71,50 @@ _OUTCOMES: Final = ("failed", "not judged", "passed")
 
 
 def all_sections(
-    report: Report, comparison: Comparison | None, verdict: Verdict, links: Links, unfolded: int
-) -> tuple[Section, ...]:
+    report: Report, comparison: Comparison | None, verdict: Verdict, unfolded: int
+) -> tuple[NeutralSection, ...]:
     """Return every section that has something to show, ``unfolded`` entries of each in plain sight."""
     compared = comparison if comparison and comparison.judged else None
-    base = compared.baseline.commit if compared else None
-    writer = _Writer(Entries(report.project.root, links, base or ""), unfolded, links)
+    made = _Sections(unfolded)
     sections = [
-        writer.metrics(report, comparison),
-        writer.listed("remarks", "", _remarks(report, compared), lambda remark: remark),
-        *(writer.changes(report, compared) if compared else writer.failures(report)),
-        intent_table(report, compared, writer.where),
-        confusion_table(report, writer.where),
-        *writer.run(report, compared, verdict),
+        metrics_table(report, comparison),
+        made.listed("remarks", "", _remarks(report, compared), lambda remark: remark),
+        *(made.changes(report, compared) if compared else made.failures(report)),
+        intent_table(report, compared),
+        confusion_table(report),
+        *made.run(report, compared, verdict),
     ]
     return tuple(section for section in sections if section.total)
 
 
-def _remarks(report: Report, compared: Comparison | None) -> list[Markdown]:
+def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     """What a reader must know before believing the figures."""
-    remarks = [join([trusted("⚠️ "), ticked(warning)]) for warning in (compared.warnings if compared else ())]
-    remarks += [trusted(f"⚠️ {remark}") for remark in (overlap_remarks(report.nlu) if report.nlu else ())]
+    cautions = [line(Prose(warning, names_paths=True)) for warning in (compared.warnings if compared else ())]
+    cautions += [line(remark) for remark in (overlap_remarks(report.nlu) if report.nlu else ())]
     if unjudged := unjudged_remark(report.nlu) if report.nlu else None:
-        remarks.append(join([trusted("⚠️ "), ticked(unjudged, 1000)]))
-    skipped_cases = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
+        cautions.append(line(Prose(unjudged, 1000, names_paths=True)))
+    remarks = [Entry(caution, sign="caution") for caution in cautions]
     if report.stopped is not None:
-        remarks.append(join([trusted("⛔ Stopped before the end: "), ticked(report.stopped, 600)]))
+        remarks.append(
+            Entry(line("Stopped before the end: ", Prose(report.stopped, 600, names_paths=True)), sign="stopped")
+        )
+    skipped_cases = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
     if skipped_cases:
-        told = trusted(f"⚠️ {count(len(skipped_cases), 'end-to-end case')} skipped: ")
-        remedy = f". To run them, {how_to_run(report)}" if how_to_run(report) else ""
-        remarks.append(join([told, ticked(skipped_cases[0].reason or "no reason was given", 200), ticked(remedy)]))
+        reason = Prose(skipped_cases[0].reason or "no reason was given", 200, names_paths=True)
+        remedy = line(Prose(f". To run them, {how_to_run(report)}")) if how_to_run(report) else ()
+        told = f"{count(len(skipped_cases), 'end-to-end case')} skipped: "
+        remarks.append(Entry(line(told, reason, remedy), sign="caution"))
     warned = report.e2e.warned if report.e2e else ()
     if warned:
-        told = trusted(f"⚠️ {count(len(warned), 'end-to-end case')} passed with a warning: ")
-        remarks.append(join([told, ticked(warned[0].warning or "", 300)]))
+        told = f"{count(len(warned), 'end-to-end case')} passed with a warning: "
+        remarks.append(Entry(line(told, Prose(warned[0].warning or "", 300, names_paths=True)), sign="caution"))
     return remarks
 
 
-def _method(report: Report) -> list[Markdown]:
+def _method(report: Report) -> list[Entry]:
     """How the figures were made, for who wants to know."""
     parts = [part for part in (report.nlu, report.core, report.e2e) if part]
-    return [ticked(remark, 1000) for part in parts for remark in part.remarks]
+    return [Entry(line(Prose(remark, 1000))) for part in parts for remark in part.remarks]
 
 
 def _tests(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
@@ -123,43 +126,24 @@ def _sentences(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
-    entries: Entries
-    unfolded: int
-    links: Links
+class _Sections:
+    """Makes the sections, ``unfolded`` entries of each in plain sight."""
 
-    @property
-    def where(self) -> Markdown:
-        """Where everything stands that is not shown."""
-        return join([trusted("in the "), link(trusted("results"), self.links.artifact_url)])
+    unfolded: int
 
     def listed(
         self,
         name: str,
         title: str,
         items: Sequence[_Item],
-        entry: Callable[[_Item], Markdown],
+        entry: Callable[[_Item], Entry],
         *,
         unfolded: int | None = None,
-    ) -> Section:
-        built = bullets(entry(item) for item in islice(items, BUILT))
-        shown = self.unfolded if unfolded is None else unfolded
-        return Section(name, trusted(title), built, len(items), self.where, shown)
+    ) -> NeutralSection:
+        built = tuple(entry(item) for item in islice(items, BUILT))
+        return Section(name, title, built, len(items), self.unfolded if unfolded is None else unfolded)
 
-    def metrics(self, report: Report, comparison: Comparison | None) -> Section:
-        rows = main_metrics(report, comparison)
-        if comparison and comparison.judged:
-            header = trusted("| | base | now | change |\n|---|---:|---:|:---|")
-            built = [
-                row([_label(m.title, m.subject), trusted(m.base), trusted(m.now), marked(m.change, m.mark, m.note)])
-                for m in rows[:BUILT]
-            ]
-        else:
-            header = trusted("| | now |\n|---|---:|")
-            built = [row([_label(m.title, m.subject), trusted(m.now)]) for m in rows[:BUILT]]
-        return Section("metrics", trusted(""), tuple(built), len(rows), self.where, header=header)
-
-    def failures(self, report: Report) -> Iterable[Section]:
+    def failures(self, report: Report) -> Iterable[NeutralSection]:
         """Without a base: all that is wrong."""
         yield from self._in_the_data(findings_worst_first(report), new=False)
         tests, wrong = wrong_tests(report), wrong_sentences(report)
@@ -169,25 +153,22 @@ class _Writer:
         in_cases = misunderstood_sentences(misunderstood_cases(report))
         yield self._misunderstood_in_cases("misunderstood_cases", _IN_CASES.format(""), in_cases, report)
         title = f"Misclassified sentences ({len(wrong)})"
-        yield self.listed("wrong", title, wrong, self.entries.sentence)
+        yield self.listed("wrong", title, wrong, entries.sentence)
 
-    def _in_the_data(self, found: Sequence[Finding | FindingChange], *, new: bool) -> Iterable[Section]:
+    def _in_the_data(self, found: Sequence[Finding | FindingChange], *, new: bool) -> Iterable[NeutralSection]:
         """A section for each severity, findings about one thing as one entry; notes are folded."""
         for name, severity, plural in _IN_THE_DATA:
             listed = [finding for finding in found if finding.severity == severity]
             groups = findings_by_cause(listed)
             title = f"{f'New {plural}' if new else plural.capitalize()} in the data ({len(listed)})"
             unfolded = 0 if severity == "info" else self.unfolded
-            section = self.listed(name, title, _hints_once(groups), self._findings, unfolded=unfolded)
+            section = self.listed(name, title, _hints_once(groups), _findings, unfolded=unfolded)
             yield replace(section, total=len(listed), weights=tuple(map(len, groups)))
 
-    def _findings(self, advised: tuple[_Found, bool]) -> Markdown:
-        return self.entries.findings(*advised)
-
-    def _failing(self, name: str, title: str, tests: Sequence[Test], *, unfolded: int | None = None) -> Section:
+    def _failing(self, name: str, title: str, tests: Sequence[Test], *, unfolded: int | None = None) -> NeutralSection:
         """Tests that fail, those that fail alike as one entry."""
         groups, number = tests_by_cause(tests), number_of_tests(tests)
-        section = self.listed(name, f"{title} ({number})", groups, self.entries.steps, unfolded=unfolded)
+        section = self.listed(name, f"{title} ({number})", groups, entries.steps, unfolded=unfolded)
         return replace(section, total=number, weights=tuple(map(number_of_tests, groups)))
 
     def _misunderstood(
@@ -197,26 +178,25 @@ class _Writer:
         sentences: Sequence[MisunderstoodSentence],
         report: Report,
         *,
-        entry: Callable[[MisunderstoodSentence], Markdown] | None = None,
+        entry: Callable[[MisunderstoodSentence], Entry] | None = None,
         **how: int,
-    ) -> Section:
+    ) -> NeutralSection:
         """The sentences that alone keep stories from passing, and what that means for the run."""
-        listed = self.listed(name, f"{title} ({len(sentences)})", sentences, entry or self.entries.misunderstood, **how)
-        return replace(listed, header=_what_it_does(report))
+        listed = self.listed(name, f"{title} ({len(sentences)})", sentences, entry or entries.misunderstood, **how)
+        return replace(listed, note=_what_it_does(report))
 
     def _misunderstood_in_cases(
         self, name: str, title: str, sentences: Sequence[MisunderstoodSentence], report: Report, **how: int
-    ) -> Section:
+    ) -> NeutralSection:
         """The sentences that alone keep end-to-end cases from passing: what was understood on the base is expected."""
-        entry = self.entries.misunderstood_in_case
+        entry = entries.misunderstood_in_case
         listed = self.listed(name, f"{title} ({len(sentences)})", sentences, entry, **how)
-        return replace(listed, header=_what_it_does(report))
+        return replace(listed, note=_what_it_does(report))
 
-    def changes(self, report: Report, compared: Comparison) -> Iterable[Section]:
+    def changes(self, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
         """Against a base: what changed sides."""
-        entries = self.entries
         changed = compared.settings_changed
-        yield self.listed("settings", "", changed, entries.setting, unfolded=BUILT)
+        yield self.listed("settings", _RULES_CHANGED, changed, entries.setting, unfolded=BUILT)
         failing = _newly_failing(compared)
         yield self._failing("failing", "Newly failing tests", failing)
         title = "Sentences newly misunderstood in stories"
@@ -240,7 +220,7 @@ class _Writer:
         wrong_entities, responses = len(compared.entities.newly_failing), len(compared.responses.newly_failing)
         kinds = [kind for kind, number in (("entities", wrong_entities), ("responses", responses)) if number]
         title = f"{' and '.join(kinds).capitalize()} newly wrong ({len(labels)})"
-        yield self.listed("labels", title, labels, self._sentence, unfolded=self.unfolded // 2)
+        yield self.listed("labels", title, labels, _sentence, unfolded=self.unfolded // 2)
         yield from self._in_the_data(compared.new_findings, new=True)
         uncovered = [item for item in compared.changed_items if not item.covered]
         title = f"Changed, and no test reaches it ({len(uncovered)} of {len(compared.changed_items)})"
@@ -252,19 +232,14 @@ class _Writer:
         yield from self._improvements(compared)
         yield from self._constants(report, compared)
 
-    def _sentence(self, judged: tuple[str, CaseChange]) -> Markdown:
-        what, case = judged
-        return self.entries.labelled(what, case) if what else self.entries.sentence(case)
-
-    def _improvements(self, compared: Comparison) -> Iterable[Section]:
+    def _improvements(self, compared: Comparison) -> Iterable[NeutralSection]:
         """What is better or only different, folded."""
-        entries = self.entries
         tests = [(kind, case) for kind, cases in _tests(compared) for case in cases.better]
         sentences = [(what, case) for what, cases in _sentences(compared) for case in cases.better]
-        right = [entries.step(*test) for test in tests[:BUILT]] + [self._sentence(one) for one in sentences[:BUILT]]
+        right = [entries.step(*test) for test in tests[:BUILT]] + [_sentence(one) for one in sentences[:BUILT]]
         weights = (*(case.number for _, case in tests), *(1 for _ in sentences))
-        newly_right = trusted(f"Newly right ({sum(weights)})")
-        yield Section("right", newly_right, bullets(right[:BUILT]), sum(weights), self.where, 0, weights=weights)
+        title = f"Newly right ({sum(weights)})"
+        yield Section("right", title, tuple(right[:BUILT]), sum(weights), 0, weights=weights)
         kinds = (*_tests(compared), ("sentence", compared.examples))
         # Those that broke stand above already.
         told = {id(case) for _, cases in kinds for case in (*cases.became_wrong, *cases.newly_misunderstood)}
@@ -283,7 +258,7 @@ class _Writer:
         title = f"New and removed intents and entities ({len(names)})"
         yield self.listed("names", title, names, lambda name: entries.named(*name), unfolded=0)
 
-    def _constants(self, report: Report, compared: Comparison) -> Iterable[Section]:
+    def _constants(self, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
         """What was wrong on the base already, folded."""
         _, tests = new_and_old(report, compared)
         yield self._failing("still_failing", "Tests that fail on the base too", tests, unfolded=0)
@@ -299,38 +274,34 @@ class _Writer:
         newly = {(case.name, case.location) for case in compared.examples.newly_failing}
         wrong = [case for case in wrong_sentences(report) if (case.name, case.location) not in newly]
         title = f"Sentences misclassified on the base too ({len(wrong)})"
-        yield self.listed("still_wrong", title, wrong, self.entries.sentence, unfolded=0)
+        yield self.listed("still_wrong", title, wrong, entries.sentence, unfolded=0)
         found_now = {(one.code, one.message, one.location) for one in compared.new_findings}
         known_or_new = findings_worst_first(report)
         known = [one for one in known_or_new if (one.code, one.message, one.location) not in found_now]
         title = f"In the data of the base too ({len(known)})"
         groups = findings_by_cause(known)
-        section = self.listed("still_found", title, [(one, False) for one in groups], self._findings, unfolded=0)
+        section = self.listed("still_found", title, [(one, False) for one in groups], _findings, unfolded=0)
         yield replace(section, total=len(known), weights=tuple(map(len, groups)))
 
-    def run(self, report: Report, compared: Comparison | None, verdict: Verdict) -> Iterable[Section]:
+    def run(self, report: Report, compared: Comparison | None, verdict: Verdict) -> Iterable[NeutralSection]:
         """How the run went: gates, what was left out, what was replaced."""
-        rooted = Rooted(report, also=base_places(compared))
-        verdict = rooted.verdict(verdict)
         own = [gate for gate in verdict.gates if not gate.follows]
         gates = sorted(own, key=lambda gate: (not gate.fails, _OUTCOMES.index(gate.outcome)))
         shown = self._in_plain_sight(report, compared)
         told = {id(gate) for gate in gates[: self.unfolded]}  # many gates must not take the place of what changed sides
-        lines: list[Markdown] = []
+        lines: list[Entry] = []
         for gate in gates[:BUILT]:
-            lines.append(self.entries.gate(gate, shown, causes=id(gate) in told))
+            lines.append(entries.gate(gate, shown, causes=id(gate) in told))
             if follow := consequences_of(gate, verdict.gates):
-                lines.append(self.entries.consequences(follow))
+                lines.append(entries.consequences(follow))
         listed = self.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
         yield listed.cut(2 * self.unfolded)
         found = {finding.location for finding in (report.validation.findings if report.validation else ())}
-        reasons = [
-            (names, entry, rooted.text(reason)) for names, entry, reason in skipped_by_cause(report.skipped, found)
-        ]
-        yield self.listed("skipped", "Not run", reasons, skipped, unfolded=BUILT)
+        reasons = skipped_by_cause(report.skipped, found)
+        yield self.listed("skipped", "Not run", reasons, lambda told: entries.skipped(*told), unfolded=BUILT)
         replaced = report.engine.substitutions if report.engine else ()
         title = f"What the engine replaces ({len(replaced)})"
-        yield self.listed("substituted", title, replaced, substitution, unfolded=0)
+        yield self.listed("substituted", title, replaced, entries.substitution, unfolded=0)
         yield self.listed("method", "How it was measured", _method(report), lambda remark: remark, unfolded=0)
 
     def _in_plain_sight(self, report: Report, compared: Comparison | None) -> frozenset[Location | str | None]:
@@ -353,10 +324,15 @@ class _Writer:
         return frozenset(places)
 
 
-def _what_it_does(report: Report) -> Markdown:
+def _findings(advised: tuple[_Found, bool]) -> Entry:
+    found, advises = advised
+    return entries.findings(found, advises=advises)
+
+
+def _what_it_does(report: Report) -> Line:
     """What misunderstood tests do to the run."""
     outcome = "this fails the run" if report.settings.misunderstood == "fail" else "this does not fail the run"
-    return join([code(f"misunderstood: {report.settings.misunderstood}"), trusted(f": {outcome}.\n")])
+    return line(Code(f"misunderstood: {report.settings.misunderstood}"), f": {outcome}.")
 
 
 _Found = tuple["Finding | FindingChange", ...]
@@ -366,6 +342,11 @@ def _hints_once(groups: Sequence[_Found]) -> list[tuple[_Found, bool]]:
     """What to do is said once, at the first of those that ask for the same."""
     first: dict[str, int] = {}
     return [(group, first.setdefault(group[0].hint, place) == place) for place, group in enumerate(groups)]
+
+
+def _sentence(judged: tuple[str, CaseChange]) -> Entry:
+    what, case = judged
+    return entries.labelled(what, case) if what else entries.sentence(case)
 
 
 def _parted(compared: Comparison) -> tuple[list[CaseChange], list[CaseChange]]:
@@ -390,7 +371,7 @@ def _gone(compared: Comparison) -> list[Test]:
     return [(kind, case) for kind, cases in _tests(compared) for case in cases.gone]
 
 
-def _weighted(section: Section, tests: Sequence[Test]) -> Section:
+def _weighted(section: NeutralSection, tests: Sequence[Test]) -> NeutralSection:
     """The section, each entry with the copies that it stands for."""
     weights = tuple(case.number for _, case in tests)
     return replace(section, total=sum(weights), weights=weights)
@@ -398,7 +379,3 @@ def _weighted(section: Section, tests: Sequence[Test]) -> Section:
 
 def _newly_failing(compared: Comparison) -> list[Test]:
     return [(kind, case) for kind, cases in _tests(compared) for case in cases.newly_failing]
-
-
-def _label(label: str, subject: str) -> Markdown:
-    return join([trusted(f"{label} "), code_cell(subject, 40)]) if subject else trusted(label)

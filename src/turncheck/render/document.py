@@ -1,0 +1,127 @@
+"""All that a document says of a run, chosen and worded once: comment, job summary and terminal only write it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.baseline import WAYS
+from turncheck.comparison.wording import count
+from turncheck.render.content import all_sections
+from turncheck.render.main_metrics import main_metrics
+from turncheck.render.spans import Code, Entry, Link, Prose, Strong, Term, line, listed
+
+if TYPE_CHECKING:
+    from turncheck.comparison.model import BaselineUsed, Comparison, Verdict
+    from turncheck.render.links import Links
+    from turncheck.render.sections import NeutralSection
+    from turncheck.render.spans import Line
+    from turncheck.report.model import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document's parts; an empty line is one that has nothing to say."""
+
+    title: Entry
+    headline: Line
+    explained: tuple[Line, ...]
+    baseline: Entry
+    examples: Line
+    footer: Line
+    sections: tuple[NeutralSection, ...]
+
+
+def build_document(
+    report: Report, comparison: Comparison | None, verdict: Verdict, links: Links, *, unfolded: int
+) -> Document:
+    """Make all parts. ``unfolded``: how many entries of a list are in plain sight."""
+    return Document(
+        title=_title(report, verdict),
+        headline=line(Prose(verdict.summary, 1000, names_paths=True)),
+        explained=_explained(report, verdict),
+        baseline=_baseline(comparison.baseline, links) if comparison else Entry(line("Not compared with a base.")),
+        examples=_examples(report, comparison) if comparison and comparison.judged and report.nlu else (),
+        footer=_footer(report, links),
+        sections=all_sections(report, comparison, verdict, unfolded),
+    )
+
+
+MISUNDERSTOOD: Final = line(
+    Term("Misunderstood"),
+    ": a sentence of the story was understood otherwise than the story says, so the story does not pass;"
+    " with intents and entities as written it does.",
+)
+MISUNDERSTOOD_CASE: Final = line(
+    Term("Misunderstood"),
+    ": a message of the end-to-end case was understood otherwise than on the base, so the case does not"
+    " pass; understood as on the base it does.",
+)
+
+
+def _explained(report: Report, verdict: Verdict) -> tuple[Line, ...]:
+    """What "misunderstood" means, where there are such tests or the first screen says that there were."""
+    stories, cases = report.core.stories if report.core else (), report.e2e.cases if report.e2e else ()
+    in_cases = any(one.outcome == "misunderstood" for one in cases)
+    told = "misunderstood" in f"{verdict.summary} {verdict.told}" and not in_cases
+    in_stories = told or any(one.outcome == "misunderstood" for one in stories)
+    return (*([MISUNDERSTOOD] if in_stories else []), *([MISUNDERSTOOD_CASE] if in_cases else []))
+
+
+def _title(report: Report, verdict: Verdict) -> Entry:
+    name = report.project.name or report.project.root
+    calm = verdict.reservation in {"", "old failures only"}
+    told = line(verdict.told.capitalize(), line(": ", Prose(name, 100)) if name else ())
+    return Entry(told, sign="failed" if not verdict.passed else "passed" if calm else "caution")
+
+
+def _baseline(used: BaselineUsed, links: Links) -> Entry:
+    """Commit and run of the baseline, and how it was found; or why there is none."""
+    warnings = tuple(Entry(line(Prose(warning), "."), sign="caution") for warning in used.warnings)
+    if used.status != "present":
+        word = {
+            "missing": "No baseline",
+            "unreachable": "The baseline could not be reached",
+            "unreadable": "The baseline could not be read",
+        }[used.status]
+        return Entry(line(Strong(f"{word}:"), " ", Prose(used.reason)), below=warnings)
+    parts = line("Compared with ")
+    if used.commit:
+        commit = line("commit ", Code(used.commit[:8]))
+        parts = line(parts, Link(commit, links.commit_page(used.commit)), ": ")
+    parts = line(parts, WAYS[used.way] if used.way else "a report")
+    if used.run_id:
+        run = Link(line("run ", Code(used.run_id, 20)), links.run_page(used.run_id))
+        parts = line(parts, " (", run, ")")
+    if used.passed_over:
+        parts = line(parts, "; artifacts passed over: ", Prose(used.passed_over))
+    return Entry(line(parts, "."), below=warnings)
+
+
+def _examples(report: Report, comparison: Comparison) -> Line:
+    """Said where the two sides did not judge the same sentences."""
+    cases = comparison.examples
+    if not (cases.added or cases.removed or cases.edited):
+        return ()
+    same = cases.shared - len(cases.edited)
+    told = f"Both sides judged {count(same, 'sentence')}" if same else "No sentence was judged on both sides"
+    numbers = ((cases.added, "new"), (cases.removed, "gone"), (len(cases.edited), "edited"))
+    others = ", ".join(f"{number:,} {word}" for number, word in numbers if number)
+    rows = [metric for metric in main_metrics(report, comparison) if metric.on_shared]
+    whole = [line(f"{row.label} ", line(Code(row.subject, 40), " ") if row.subject else (), row.whole) for row in rows]
+    of_all = line(" On all sentences of each side: ", listed(whole, "; "), ".") if whole else ()
+    return line(f"{told}; {others}.", of_all)
+
+
+def _footer(report: Report, links: Links) -> Line:
+    parts = [line(Prose(f"{report.tool.name} {report.tool.version}", 60))]
+    if report.engine:
+        parts.append(line(Prose(f"engine {report.engine.name}", 60)))
+    parts.append(line(f"seed {report.seed}"))
+    if commit := report.source.commit:
+        parts.append(line(Link(line("commit ", Code(commit[:8])), links.commit_page(commit))))
+    if links.run_url:
+        parts.append(line(Link(line("this run"), links.run_url)))
+    if links.artifact_url:
+        parts.append(line(Link(line("all results"), links.artifact_url)))
+    return listed(parts, " · ")

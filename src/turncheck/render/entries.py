@@ -1,0 +1,325 @@
+"""One case, finding, gate … as one entry of a list: what it says, whatever it is written to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.consequences import cause_of
+from turncheck.comparison.model import and_copies
+from turncheck.comparison.wording import count
+from turncheck.messages.finding import Finding
+from turncheck.render.phrases import (
+    also_misunderstood,
+    expected_got,
+    expected_intent,
+    expected_understood,
+    heard,
+    sure,
+)
+from turncheck.render.spans import Code, Entry, Place, Prose, Said, Strong, line, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
+
+    from turncheck.comparison.model import (
+        CaseChange,
+        ChangedItem,
+        Collision,
+        FailedBy,
+        FindingChange,
+        GateResult,
+        MisunderstoodSentence,
+        Named,
+        SettingChange,
+        TrainingChange,
+    )
+    from turncheck.messages.location import Location
+    from turncheck.render.causes import Test
+    from turncheck.render.spans import Line
+    from turncheck.report.model import Skipped, Substitution
+
+_MOST_BEHIND: Final = 5
+"""A failed gate names so many of the things that failed it; all of them are in verdict.json."""
+_MOST_SHOWN: Final = 4
+"""Sentences on each side of a collision, tests that fail alike; all of them are in comparison.json."""
+_MOST_FOLDED: Final = 50
+"""Of what belongs below an entry, so many are built."""
+_PLURALS: Final = {"story": "stories", "end-to-end case": "end-to-end cases"}
+_VERBS: Final = {
+    "unchanged": "like",
+    "unknown": "like",
+    "relabelled": "now in",
+    "copied": "new in",
+    "added": "new in",
+    "removed": "removed from",
+}
+_WAS: Final = {"relabelled": "was", "copied": "like one of"}
+"""How a sentence is related to its other intent."""
+_KINDS: Final = {
+    "intents": "intent",
+    "entities": "entity",
+    "actions": "action",
+    "responses": "response",
+    "slots": "slot",
+    "forms": "form",
+    "flows": "flow",
+    "stories": "story",
+    "rules": "rule",
+}
+
+
+def sentence(case: CaseChange) -> Entry:
+    """A test sentence that is wrong, or right again."""
+    edited = case.edits and case.edits != ("moved",)
+    was = " (edited)" if edited else " (new)" if case.base_passed is None else ""
+    if case.passed:
+        return Entry(line(Said(case.name), was, ": ", Code(case.expected), " is right again"), _at(case.location))
+    told = expected_intent(case.name, case.expected, case.actual, case.confidence, was=was)
+    return Entry(told, _at(case.location), below=tuple(map(training, case.because)))
+
+
+def step(kind: str, case: CaseChange) -> Entry:
+    """A story, end-to-end or batch case, with the first step that failed."""
+    head = _test(kind, case)
+    if case.misunderstood:
+        passes = "it passes with its messages understood as on the base" if case.again else "the dialogue passes"
+        return Entry(line(head, f": {passes}, a sentence is misunderstood"), _at(case.location))
+    if case.passed or not (case.expected or case.actual):
+        return Entry(head, _at(case.location))
+    told = line(head, ": ", expected_got(case.expected, case.actual, case.remark))
+    return Entry(told, _at(case.location), below=tuple(_below_case(case)))
+
+
+def _below_case(case: CaseChange) -> list[Entry]:
+    """What the user said before the case failed, what else is misunderstood, and how often it was tried."""
+    below = [Entry(heard(case))] if heard(case) else []
+    below += [Entry(also_misunderstood(one, case=bool(case.again)), _at(one.location)) for one in case.sentences]
+    return [*below, Entry(line(case.again))] if case.again else below
+
+
+def misunderstood_in_case(sentence: MisunderstoodSentence) -> Entry:
+    """A sentence that keeps end-to-end cases from passing: what it was and is understood as."""
+    return _keeps_from_passing(sentence, "end-to-end case")
+
+
+def newly_misunderstood(sentence: MisunderstoodSentence) -> Entry:
+    """One that the change brought: what the change did not touch did not do it."""
+    return _keeps_from_passing(sentence, "story", not_new=True)
+
+
+def misunderstood(sentence: MisunderstoodSentence) -> Entry:
+    """A sentence that keeps stories from passing: what was expected and what was understood."""
+    return _keeps_from_passing(sentence, "story")
+
+
+def _keeps_from_passing(sentence: MisunderstoodSentence, kind: str, *, not_new: bool = False) -> Entry:
+    """A sentence that keeps tests from passing, those tests, and what drew it away."""
+    names = listed(line(Code(story.name)) for story in sentence.stories[:_MOST_SHOWN])
+    more = sentence.number - len(sentence.stories[:_MOST_SHOWN])
+    number = kind if sentence.number == 1 else f"{sentence.number:,} {_PLURALS[kind]}"
+    spoilt = line(f"{number} ", names, f" and {more:,} more" if more else "")
+    if not sentence.expected:
+        return Entry(line(spoilt, ": the imported files do not say which sentence"), _at(sentence.location))
+    wrong = expected_understood(sentence.expected, sentence.predicted, case=kind != "story")
+    told = line(Said(sentence.text), ": ", wrong, sure(sentence.confidence), " in ", spoilt)
+    reasons = (training(change, not_new=not_new) for change in sentence.because)
+    return Entry(told, _at(sentence.location), below=tuple(reasons))
+
+
+def steps(tests: Sequence[Test]) -> Entry:
+    """Tests that fail alike, as one entry: what went wrong, then who fails because of it."""
+    if len(tests) == 1:
+        return step(*tests[0])
+    _, first = tests[0]
+    kinds = Counter(kind for kind, case in tests for _ in range(case.number))
+    counted = " and ".join(count(number, kind, _PLURALS.get(kind)) for kind, number in kinds.items())
+    alike = all(case.remark == first.remark for _, case in tests)
+    told = expected_got(first.expected, first.actual, first.remark if alike or not first.actual else "")
+    return _with_below(Entry(line(f"{counted}: ", told)), [_named_test(*test) for test in tests])
+
+
+def _named_test(kind: str, case: CaseChange) -> Entry:
+    return Entry(line(_test(kind, case), line(": ", heard(case)) if heard(case) else ()), _at(case.location))
+
+
+def _test(kind: str, case: CaseChange) -> Line:
+    edits = [edit for edit in case.edits if edit != "moved"]
+    new = [] if case.base_passed is not None else ["new"] if case.base_location is None else ["not run on the base"]
+    remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
+    return line(f"{kind} ", Code(case.name), f"{remark}{and_copies(case)}")
+
+
+def labelled(what: str, case: CaseChange) -> Entry:
+    """A sentence with its entities or its response."""
+    told = line(Code(case.expected), " is right again") if case.passed else expected_got(case.expected, case.actual)
+    return Entry(line(f"{what} of ", Said(case.name), ": ", told), _at(case.location))
+
+
+def edited(kind: str, case: CaseChange) -> Entry:
+    """A case that is not the one it was, with its result on both sides."""
+    was = _side(case.base_passed, case.base_misunderstood)
+    sides = f"{was} on the base, {_side(case.passed, case.misunderstood)} now"
+    how = " and ".join(case.edits)
+    return Entry(line(f"{kind} ", Code(case.name), f" ({how}){and_copies(case)}: {sides}"), _at(case.location))
+
+
+def gone(kind: str, case: CaseChange) -> Entry:
+    """A test that only the base has."""
+    was = "misunderstood" if case.base_misunderstood else "passed" if case.base_passed else "failed"
+    told = line(f"{kind} ", Code(case.name), f"{and_copies(case)}, {was} on the base")
+    return Entry(told, _at(case.base_location, on_base=True))
+
+
+def training(change: TrainingChange, *, not_new: bool = False) -> Entry:
+    """A training sentence that explains something: one of the change, or one that a new sentence looks like.
+
+    Args:
+        change: the sentence.
+        not_new: say of one that was there before that it was: it is no cause.
+    """
+    was = line(f", {_WAS[change.change]} ", Code(change.was or "")) if change.change in _WAS else ()
+    unchanged = " (not changed by this pull request)" if not_new and change.change == "unchanged" else ""
+    told = line(f"{_VERBS[change.change]} ", Code(change.intent), was, ": ", Said(change.text), unchanged)
+    return Entry(told, _at(change.location, on_base=change.change == "removed"))
+
+
+def collision(collision: Collision) -> Entry:
+    """Two intents that began to collide, and which sentences did it."""
+    one, other = collision.intents
+    wrong = f" ({count(collision.newly_wrong, 'sentence')} newly misclassified)"
+    head = line(Code(one), " and ", Code(other), " now collide")
+    if not collision.sentences or not collision.like:
+        return Entry(line(head, wrong))
+    resemble = "resembles" if len(collision.sentences) == 1 else "resemble"
+    those = count(len(collision.like), "sentence")
+    below = [training(change) for change in collision.sentences[:_MOST_SHOWN]]
+    below += _more(len(collision.sentences))
+    below += [
+        Entry(line("like ", Code(like.intent), ": ", Said(like.text)), _at(like.location))
+        for like in collision.like[:_MOST_SHOWN]
+    ]
+    below += _more(len(collision.like))
+    told = f": {_these(collision.sentences)} {resemble} {those} of the other{wrong}"
+    return Entry(line(head, told), below=tuple(below))
+
+
+def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True) -> Entry:
+    """Findings about one thing, as one entry: the first with what to do, the others below it."""
+    first, *others = found
+    below = [] if others else [Entry(place=Place(place)) for place in first.others]
+    below += [Entry(line(Prose(_message(finding))), _at(finding.location)) for finding in others]
+    told = line(Prose(_message(first)))
+    hint = first.hint if advises else ""
+    entry = Entry(told, _at(first.location), sign=first.severity, label=first.code, hint=hint)
+    return _with_below(entry, below)
+
+
+def finding_gone(finding: FindingChange) -> Entry:
+    """A finding that the base has and this state has not."""
+    return Entry(line(Prose(_message(finding))), _at(finding.location, on_base=True), label=finding.code)
+
+
+def item(item: ChangedItem) -> Entry:
+    """A thing that is new or changed, and that no test reaches."""
+    verb = "new" if item.change == "added" else "changed"
+    return Entry(line(f"{verb} {_KINDS.get(item.kind, 'thing')} ", Code(item.name)), _at(item.location))
+
+
+def named(what: str, named: Named, removed: bool) -> Entry:
+    """A new or removed intent or entity."""
+    verb = "removed" if removed else "new"
+    return Entry(line(f"{verb} {what} ", Code(named.name)), _at(named.location, on_base=removed))
+
+
+def gate(gate: GateResult, shown: AbstractSet[Location | str | None], *, causes: bool) -> Entry:
+    """A gate with its outcome, its reason and the ``causes`` of its failure, but for what is ``shown`` above."""
+    first = gate.first_cause
+    behind = [cause for cause in (_behind(gate, shown) if causes else []) if cause is not first]
+    counted = ", which fails the run" if gate.fails and gate.outcome == "not judged" else ""
+    below = [
+        Entry(line(Prose(cause.what, 200, names_paths=True)), _at(cause.location)) for cause in behind[:_MOST_BEHIND]
+    ]
+    if len(behind) > _MOST_BEHIND:
+        below.append(Entry(line(f"… and {len(behind) - _MOST_BEHIND:,} more in verdict.json")))
+    return Entry(
+        line(Prose(gate.reason, names_paths=True), _first(gate)),
+        sign="failed" if gate.fails else gate.outcome,
+        label=gate.name,
+        outcome="" if gate.outcome == "passed" else f"{gate.outcome}{counted}",
+        below=tuple(below),
+    )
+
+
+def _first(gate: GateResult) -> Line:
+    """The first thing that failed a gate, and how many more did."""
+    first = gate.first_cause
+    if first is None:
+        return ()
+    place = line(" · ", Place(first.location)) if first.location else ()
+    return line(": ", Prose(first.what, 200, names_paths=True), place, gate.and_more)
+
+
+def consequences(gates: Sequence[GateResult]) -> Entry:
+    """Gates that fail only because of what another one names, as one entry."""
+    names = listed(line(Code(gate.name)) for gate in gates)
+    place = cause_of(gates)
+    because = line("because of ", Place(place), ", above") if place else line("because of what failed above")
+    return Entry(line(names, " ", Strong("failed"), " ", because), sign="failed")
+
+
+def setting(change: SettingChange) -> Entry:
+    """A gate setting that this change alters."""
+    return Entry(line(Code(change.name), " from ", Code(change.base), " to ", Code(change.value)))
+
+
+def _behind(gate: GateResult, shown: AbstractSet[Location | str | None]) -> list[FailedBy]:
+    """What failed a gate and is not shown yet; behind a figure the worst come first, and the others add nothing."""
+    new = [cause for cause in gate.failed_by if cause.location not in shown and cause.what not in shown]
+    return [] if gate.metric and len(new) < len(gate.failed_by) else new
+
+
+def skipped(names: str, entry: Skipped, reason: str) -> Entry:
+    """Evaluations that did not run, for one reason."""
+    return Entry(line(f"a part of {names}: " if entry.part else f"{names}: ", Prose(reason, names_paths=True)))
+
+
+def substitution(entry: Substitution) -> Entry:
+    """A component that is not run as it is."""
+    used = line("replaced by ", Code(entry.used)) if entry.used else line("left out")
+    return Entry(line(Code(entry.component), " is ", used, ": ", Prose(entry.reason)))
+
+
+def _at(location: Location | None, *, on_base: bool = False) -> Place | None:
+    return None if location is None else Place(location, on_base)
+
+
+def _with_below(entry: Entry, below: Sequence[Entry]) -> Entry:
+    """The entry with others below it: where they are many some in plain sight, the rest to unfold."""
+    many = len(below) > _MOST_SHOWN + 1
+    left_out = max(len(below) - _MOST_FOLDED, 0)
+    return replace(entry, below=tuple(below[:_MOST_FOLDED]), in_sight=_MOST_SHOWN if many else None, left_out=left_out)
+
+
+def _these(sentences: Sequence[TrainingChange]) -> str:
+    kinds = {sentence.change for sentence in sentences}
+    word = {"added": "new", "removed": "removed", "relabelled": "moved"}.get(kinds.pop(), "") if len(kinds) == 1 else ""
+    word = word or "changed"
+    return count(len(sentences), f"{word} training sentence")
+
+
+def _more(number: int) -> list[Entry]:
+    return [Entry(line(f"… and {number - _MOST_SHOWN:,} more"))] if number > _MOST_SHOWN else []
+
+
+def _side(passed: bool | None, misunderstood: bool) -> str:
+    if misunderstood:
+        return "misunderstood"
+    return {True: "right", False: "wrong", None: "not there"}[passed]
+
+
+def _message(finding: Finding | FindingChange) -> str:
+    """What is wrong, and what a name in it is called now, where the change renamed it."""
+    return finding.message if isinstance(finding, Finding) else finding.told or finding.message

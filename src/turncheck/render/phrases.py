@@ -1,0 +1,67 @@
+"""The phrases that every document uses, each worded once: what was expected and what came, what was understood."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.misunderstood import expected_and_predicted
+from turncheck.render.spans import Code, Prose, Said, line
+
+if TYPE_CHECKING:
+    from turncheck.comparison.model import CaseChange
+    from turncheck.render.spans import Line
+    from turncheck.report.model import Misunderstanding
+
+
+def expected_got(expected: str, got: str, remark: str = "") -> Line:
+    """``expected X, got Y``; where nothing came, the ``remark`` says why."""
+    if not expected:  # no step failed: something kept the case from being run to its end
+        return line(Code(got))
+    if not got:
+        return line("expected ", Code(expected), ", but ", Prose(remark))
+    return line("expected ", Code(expected), ", got ", Code(got), line(" ", Prose(remark)) if remark else ())
+
+
+def expected_intent(sentence: str, expected: str, got: str, confidence: float | None = None, *, was: str = "") -> Line:
+    """``'hello': expected greet, got goodbye (0.71)``; ``was``: what else there is to say of the sentence."""
+    wrong = line("expected ", Code(expected), ", got ", Code(got) if got else "no intent")
+    return line(Said(sentence), was, ": ", wrong, sure(confidence))
+
+
+def understood_as(sentence: str, expected: str, got: str, *, case: bool) -> Line:
+    """What should have been understood of a sentence, and what was; of an end-to-end case the base says the former."""
+    return line(Said(sentence), ": ", expected_understood(expected, got, case=case))
+
+
+def expected_understood(expected: str, got: str, *, case: bool, near: str = "") -> Line:
+    """The same without the sentence; ``near``: the training sentence that it was like on the base."""
+    wanted, found = ("on the base ", ", now ") if case else ("expected ", ", got ")
+    return line(wanted, Code(expected), line(", like ", Said(near)) if near else (), found, Code(got))
+
+
+def also_misunderstood(sentence: Misunderstanding, *, case: bool) -> Line:
+    """What is wrong with a test that fails anyhow."""
+    near = sentence.neighbours[0].text if case and sentence.neighbours else ""
+    wrong = expected_understood(*expected_and_predicted(sentence), case=case, near=near)
+    return line("also misunderstood: ", Said(sentence.text), ": ", wrong)
+
+
+def heard(case: CaseChange) -> Line:
+    """What the user said before an end-to-end case failed, and what it is and was understood as; may be nothing."""
+    if not case.said or not case.understood:
+        return ()
+    return understood_now_and_then(case.said, case.understood, case.base_understood)
+
+
+def understood_now_and_then(said: str, understood: str, on_base: str = "") -> Line:
+    """What a message is understood as, and what it was on the base, where that is known."""
+    if on_base == understood:
+        base = line(", as on the base")
+    else:
+        base = line("; on the base as ", Code(on_base)) if on_base else ()
+    return line(Said(said), " is understood as ", Code(understood), base)
+
+
+def sure(confidence: float | None) -> str:
+    """``(0.71)``, where it is known how sure the engine is."""
+    return f" ({confidence:.2f})" if confidence is not None else ""

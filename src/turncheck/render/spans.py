@@ -1,0 +1,167 @@
+"""What a line says, before any sink: pieces of it by what they are. A sink writes each in its own dress.
+
+Text of other people stands in :class:`Code`, :class:`Said` and :class:`Prose` only; a sink escapes every piece all the
+same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from turncheck.messages.location import Location
+
+Mark = Literal[
+    "real gain", "real drop", "within noise", "too few sentences to tell", "unchanged", "better", "worse", ""
+]
+"""What a difference is worth, in words that need no statistics."""
+Sign = Literal["passed", "failed", "not judged", "error", "warning", "info", "caution", "stopped", ""]
+"""What an entry is, at a glance: the outcome of a gate, the severity of a finding, what to know before reading on."""
+
+NAME_LIMIT: Final = 160
+PROSE_LIMIT: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words of our own."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Strong:
+    """Words of our own that a reader must not miss."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word that the text behind it explains."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A name, letter by letter; one that is longer than ``limit`` is cut, an empty one is a dash."""
+
+    text: str
+    limit: int = NAME_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Said(Code):
+    """A sentence that somebody says, letter by letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A sentence with names between backticks or quotes in it, ``limit`` letters of it at most.
+
+    ``names_paths``: it may name files by their path from the project's folder; a sink writes them as it writes places.
+    """
+
+    text: str
+    limit: int = PROSE_LIMIT
+    names_paths: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Words that lead to an address, where there is one."""
+
+    label: Line
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in the project; with ``on_base`` it is one in the base, and gone since."""
+
+    location: Location
+    on_base: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The difference between two figures, what it is worth, and what else to know about it."""
+
+    difference: str
+    mark: Mark
+    note: str = ""
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The difference, and the rest in words; a figure that stayed the same has no difference."""
+        if self.mark != "unchanged":
+            return self.difference, f"{self.mark}{self.note}".removeprefix("; ")
+        return "" if self.difference == "±0" else self.difference, f"same{self.note}"
+
+
+Span = Text | Strong | Term | Code | Prose | Link | Place | Change
+Line = tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that is told: a line, and what belongs to it.
+
+    ``label`` and ``outcome`` come first: the code of a finding; the name of a gate and what came of it, where that is
+    not what one expects. Behind the line come the ``place`` and, as a sentence of its own, the ``hint``. Of the entries
+    ``below``, ``in_sight`` are shown at once, ``None``: all; ``left_out`` more are not here but in the report.
+    """
+
+    line: Line = ()
+    place: Place | None = None
+    sign: Sign = ""
+    label: str = ""
+    outcome: str = ""
+    hint: str = ""
+    below: tuple[Entry, ...] = ()
+    in_sight: int | None = None
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a table."""
+
+    cells: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The head of a column of a table, and where its cells are put."""
+
+    title: str
+    align: Literal["", "left", "right"] = ""
+
+
+def line(*parts: Span | str | Iterable[Span]) -> Line:
+    """Put a line together; a string is words of our own.
+
+    >>> line("expected ", Code("a"), (Text(", "), Text("b")))
+    (Text(text='expected '), Code(text='a', limit=160), Text(text=', '), Text(text='b'))
+    """
+    spans: list[Span] = []
+    for part in parts:
+        if isinstance(part, str):
+            spans += [Text(part)] if part else []
+        elif isinstance(part, Span):
+            spans.append(part)
+        else:
+            spans += part
+    return tuple(spans)
+
+
+def listed(lines: Iterable[Line], separator: str = ", ") -> Line:
+    """Put lines behind each other, with words of our own between them."""
+    spans: list[Span] = []
+    for one in lines:
+        spans += [Text(separator), *one] if spans else one
+    return tuple(spans)
