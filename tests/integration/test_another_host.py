@@ -53,7 +53,7 @@ class Loom(Host):
     variables: Mapping[str, str] = field(default_factory=dict)
     token: Secret | None = None
     left: LeftReport | None = None
-    trouble: HostError | None = None
+    trouble: BaseException | None = None
     posted: list[tuple[int, str, Stamp]] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     kept: dict[str, bytes] = field(default_factory=dict)
@@ -247,6 +247,15 @@ def test_the_comment_is_rendered_once_and_keeps_to_the_limit_of_its_host(
     (check,) = loom.checks
     assert (check.key, check.commit, check.passed) == ("bot", loom.variables["LOOM_HEAD"], False)
     assert len(check.annotations) >= 60
+
+
+def test_a_job_that_is_cancelled_while_it_uploads_leaves_all_that_it_found(loom: Loom) -> None:
+    loom.trouble = KeyboardInterrupt()
+
+    assert run("--baseline", "git") == 130
+
+    assert (loom.posted, loom.kept) == ([], {})
+    assert {"report.json", "junit.xml", "summary.md", "comment.md"} <= {path.name for path in Path("results").iterdir()}
 
 
 class Files(Host):

@@ -106,9 +106,11 @@ class Publishing:
         for warning in self.result.warnings:
             self.place.say("warning", f"baseline: {warning}")  # the summary has it where it names the baseline
             self._said["warning"] += 1
-        failed = publish_all([Publisher("artifact", self._upload)], self._warn)
-        summary, comment = self.result.texts(self.artifact_url, self.place.host.comment_limit)
-        self.written = write_all(self.folder, (summary, comment))
+        try:
+            failed = publish_all([Publisher("artifact", self._upload)], self._warn)
+        finally:  # a job that is cancelled meanwhile leaves its words too
+            summary, comment = self.result.texts(self.artifact_url, self.place.host.comment_limit)
+            self.written = write_all(self.folder, (summary, comment))
         steps = [Publisher("comment", lambda: self._write_comment(comment))]
         if self.settings.annotations:
             steps.append(Publisher("annotations", lambda: self._annotate(comment)))
