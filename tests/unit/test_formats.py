@@ -9,6 +9,8 @@ import pytest
 from turncheck.cli import run_command_line
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
+from turncheck.project.e2e.cases import read_cases
+from turncheck.project.e2e.model import CaseTurn, E2ECase, E2ECases
 from turncheck.project.formats import registry
 from turncheck.project.formats.format import Format, Opened, Parts
 from turncheck.project.model import Domain, Example, Intent, NluData
@@ -52,7 +54,7 @@ def read_tabs(file: Opened) -> Parts:
     return Parts(NluData(tuple(examples)), findings=tuple(findings))
 
 
-TABS = Format("Tabs", lambda path, _: path.suffix == ".tsv", lambda _: frozenset({"nlu"}), read_tabs)
+TABS = Format("Tabs", lambda path, _: path.suffix == ".tsv", frozenset({"nlu"}), read_tabs)
 
 
 # ------------------------------------------------------------------------------------------------------------------
@@ -129,7 +131,7 @@ def test_a_file_may_hold_a_whole_domain(tmp_path: Path, monkeypatch: pytest.Monk
         place = Location(file.source.path, 1, 1)
         return Parts(domain=Domain(intents={"greet": Intent("greet", place)}, location=place))
 
-    whole = Format("Whole", lambda path, _: path.suffix == ".bot", lambda _: frozenset({"domain"}), read_whole)
+    whole = Format("Whole", lambda path, _: path.suffix == ".bot", frozenset({"domain"}), read_whole)
     monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, whole))
     project = read_project(write(tmp_path, data__all_dot_bot="bot", data__some_dot_tsv=SENTENCES))
     assert list(project.domain.intents) == ["greet"]
@@ -148,6 +150,21 @@ def test_it_is_found_and_read_among_the_tests(tmp_path: Path) -> None:
     assert [one.intent for one in nlu.examples] == ["greet"] * 3 + ["bye"] * 3
     assert not findings
     assert read_stories([tmp_path / "tests"], tmp_path) == ((), ())
+
+
+def test_end_to_end_cases_come_through_the_same_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_cases_of(file: Opened) -> Parts:
+        place = Location(file.source.path, 1, 1)
+        turn = CaseTurn(user=file.source.text.strip(), location=place)
+        return Parts(cases=E2ECases((E2ECase("greets", place, (turn,)),)))
+
+    plain = Format("Plain", lambda path, _: path.suffix == ".case", frozenset({"test_cases"}), read_cases_of)
+    monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, plain))
+    write(tmp_path, tests__one_dot_case="hello\n", tests__some_dot_tsv=SENTENCES)
+    cases = read_cases(tmp_path, [tmp_path / "tests"])
+    assert [(case.name, case.turns[0].user) for case in cases.cases] == [("greets", "hello")]
+    assert cases.files == ("tests/one.case",)
+    assert not cases.findings
 
 
 def test_one_that_is_not_text_is_said_to_be_unreadable(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from turncheck.project.formats.registry import recognised
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from turncheck.project.formats.format import Format
@@ -30,8 +30,8 @@ def find_test_stories(root: Path) -> list[Path]:
     In the order of their paths. Hidden folders and virtual environments are not searched.
     """
     folder = root / TESTS_FOLDER
-    candidates = _files(root, folder if folder.is_dir() else root)
-    return _with_keys(root, (path for path in candidates if path.name.startswith(TEST_STORY_PREFIX)), STORY_KEYS)
+    candidates = _files(root, folder if folder.is_dir() else root, lambda name: name.startswith(TEST_STORY_PREFIX))
+    return _with_keys(root, candidates, STORY_KEYS)
 
 
 def find_test_nlu(root: Path) -> list[Path]:
@@ -57,8 +57,8 @@ def find_files_without_tests(root: Path) -> list[str]:
         return []
     named = [
         path
-        for path in _files(root, folder)
-        if (path.name.startswith(TEST_STORY_PREFIX) or "nlu" in path.name.lower()) and _format(root, path)
+        for path in _files(root, folder, lambda name: name.startswith(TEST_STORY_PREFIX) or "nlu" in name.lower())
+        if _format(root, path)
     ]
     known = {*_with_keys(root, named, (*NLU_KEYS, *STORY_KEYS, *E2E_KEYS, *DOMAIN_KEYS))}
     return sorted(shown_path(path.relative_to(root)) for path in named if path not in known)
@@ -70,8 +70,9 @@ def find_e2e_cases(root: Path) -> list[Path]:
     return [path] if path.is_file() else []
 
 
-def _files(root: Path, start: Path) -> list[Path]:
-    return sorted((path for path, *_ in ProjectFolder(root).files([start], skip=_is_foreign)), key=absolute_name)
+def _files(root: Path, start: Path, is_wanted: Callable[[str], bool] = bool) -> list[Path]:
+    found = (path for path, *_ in ProjectFolder(root).files([start], skip=_is_foreign) if is_wanted(path.name))
+    return sorted(found, key=absolute_name)
 
 
 def _is_foreign(folder: Path) -> bool:

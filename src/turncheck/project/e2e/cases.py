@@ -6,6 +6,7 @@ does not. Shapes and rules: ``docs/e2e.md``.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,16 +14,19 @@ from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.messages.suggestions import suggestion
 from turncheck.project.e2e.model import E2ECase, E2ECases, Stub
-from turncheck.project.e2e.reader import FileReader
-from turncheck.project.e2e.shapes import FILE
 from turncheck.project.e2e.shared import SHARED_FILE, SharedFixtures
-from turncheck.project.folder import ProjectFolder
-from turncheck.yaml_tree.tree import YamlMapping, parse_yaml
+from turncheck.project.folder import ProjectFolder, absolute_name
+from turncheck.project.formats.format import Opened
+from turncheck.project.formats.registry import recognised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from turncheck.project.formats.format import Format
+
 DEFAULT_PATH: Final = "tests/e2e_test_cases.yml"
+CASES: Final = "test_cases"
+"""The kind of what is read here."""
 
 
 def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
@@ -45,9 +49,7 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
         if not file.exists():
             findings.append(_missing(folder, file))
             continue
-        for found, _ in folder.yaml_files([file], skip=_is_hidden):
-            if file.is_dir() and (_is_hidden(found) or found.name == SHARED_FILE):
-                continue
+        for found, file_format in _files(folder, file):
             shown = folder.name(found)
             if name is None:
                 whole.add(shown)
@@ -55,7 +57,7 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
                 wanted.setdefault(shown, set()).add(name)
             if shown in files:
                 continue
-            read = _read_file(folder, found, shared, must_have_cases=not file.is_dir())
+            read = _read_file(folder, found, file_format, shared, must_have_cases=not file.is_dir())
             files.append(shown)
             cases += read.cases
             stubs += read.stubs
@@ -90,18 +92,27 @@ def _no_such_case(path: str, name: str, there: Sequence[str]) -> Finding:
     return Finding("e2e-not-found", "error", message, Location(path), suggestion(name, there))
 
 
-def _read_file(folder: ProjectFolder, path: Path, shared: SharedFixtures, *, must_have_cases: bool) -> E2ECases:
-    source = folder.read(path)
-    if source is None:
+def _files(folder: ProjectFolder, path: Path) -> list[tuple[Path, Format]]:
+    """Return the files at and below a path that may hold cases; those of a folder but for hidden and shared ones."""
+    found = []
+    for file, fence, is_given in folder.files([path], skip=_is_hidden):
+        if not is_given and (_is_hidden(file) or file.name == SHARED_FILE):
+            continue
+        file_format = recognised(file, partial(folder.content, file, fence), CASES)
+        if file_format is not None:
+            found.append((file, file_format))
+        elif is_given:
+            folder.note_unread(file)
+    return sorted(found, key=lambda one: absolute_name(one[0]))
+
+
+def _read_file(
+    folder: ProjectFolder, path: Path, file_format: Format, shared: SharedFixtures, *, must_have_cases: bool
+) -> E2ECases:
+    content = folder.read_bytes(path)
+    source = None if content is None else folder.decode(path, content)
+    if source is None or file_format.read is None:
         return E2ECases()
-    document = parse_yaml(source)
-    folder.findings.extend(document.findings)
-    root = document.root
-    if root is None:
-        return E2ECases()
-    if not isinstance(root, YamlMapping) or "test_cases" not in root.items:
-        message = f"'{source.path}' has no key 'test_cases'."
-        hint = f"The keys are: {', '.join(FILE.keys)}."
-        fault = Finding("e2e-syntax", "error", message, root.location, hint)
-        return E2ECases(findings=(fault,) if must_have_cases else ())
-    return FileReader(shared.of(path)).read(root)
+    parts = file_format.read(Opened(source, folder, frozenset({CASES}), fixtures=partial(shared.of, path)))
+    folder.findings += parts.findings
+    return parts.cases if parts.cases and (parts.belongs or must_have_cases) else E2ECases()

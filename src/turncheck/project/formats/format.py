@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
+    from turncheck.project.e2e.model import E2ECases
+    from turncheck.project.e2e.reader import Named
     from turncheck.project.folder import ProjectFolder
     from turncheck.yaml_tree.source import Source
     from turncheck.yaml_tree.tree import YamlDocument
@@ -31,13 +33,14 @@ class Opened:
     """A file to be read. ``wanted``: the kinds that are asked for; a format may read the others, too.
 
     ``folder``: where further files lie that the file names. ``is_test``: its stories are tests, against which no schema
-    is held afterwards.
+    is held afterwards. ``fixtures``: gives those that the ``conftest.yml`` files above it share, by name.
     """
 
     source: Source
     folder: ProjectFolder
     wanted: frozenset[str]
     is_test: bool = False
+    fixtures: Callable[[], Named] = dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class Parts:
     domain: Domain | None = None
     flows: tuple[Flow, ...] = ()
     flows_location: Location | None = None
+    cases: E2ECases | None = None
     findings: tuple[Finding, ...] = ()
     belongs: bool = True
     kinds: frozenset[str] | None = None
@@ -65,16 +69,21 @@ class Format:
     """A file format.
 
     ``recognises``: whether a file is of this format, by its name, and where that leaves doubts by its content (asked
-    for only then; none where it cannot be read).
-    ``kinds``: what a recognised file holds as far as a first look tells: ``nlu``, ``responses``, ``stories``, ``rules``
-    or ``domain`` (a whole one, so that the project needs no other). ``read``: ``None`` for a format that is known but
-    not read. ``needs``: the files that must stand beside files of this format. ``has_annotations``: its sentences are
+    for only then; none where it cannot be read). ``holds``: what its files may hold: ``nlu``, ``responses``,
+    ``stories``, ``rules``, ``test_cases``, or ``domain`` (a whole one, so that the project needs no other). ``look``:
+    which of these one file holds, as far as a first look tells. ``read``: ``None`` for a format that is known but not
+    read. ``needs``: the files that must stand beside files of this format. ``has_annotations``: its sentences are
     written with marks such as ``[Rome](city)``.
     """
 
     name: str
     recognises: Callable[[Path, Callable[[], bytes]], bool]
-    kinds: Callable[[Source], frozenset[str]]
+    holds: frozenset[str]
     read: Callable[[Opened], Parts] | None
+    look: Callable[[Source], frozenset[str]] | None = None
     needs: frozenset[Need] = frozenset()
     has_annotations: bool = False
+
+    def kinds(self, source: Source) -> frozenset[str]:
+        """Return what a file seems to hold."""
+        return self.holds if self.look is None else self.look(source)

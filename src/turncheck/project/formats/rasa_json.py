@@ -192,7 +192,7 @@ def _violation(node: YamlNode, what: str) -> Finding:
 FORMAT: Final = Format(
     "Rasa NLU JSON",
     lambda path, content: path.suffix == ".json" and f'"{TOP_KEY}"'.encode() in content(),
-    lambda _: frozenset({"nlu"}),
+    frozenset({"nlu"}),
     _read,
     needs=NEEDS_OF_RASA,
 )

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.project.formats.format import Format
+from turncheck.project.project_file import ANY_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,4 +27,4 @@ def _recognises(path: Path, content: Callable[[], bytes]) -> bool:
     return _NLU.search(text) is not None or all(line.search(text) for line in _STORIES)
 
 
-FORMAT: Final = Format("Markdown of Rasa 1", _recognises, kinds=lambda _: frozenset(), read=None)
+FORMAT: Final = Format("Markdown of Rasa 1", _recognises, ANY_KIND, read=None)

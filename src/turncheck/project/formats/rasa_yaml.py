@@ -74,7 +74,7 @@ def _read(file: Opened) -> Parts:
         stories, of_stories = read_rasa_stories(root, checks_keys=file.is_test)
         findings += of_stories
     flows, place = read_flows(root) if "flows" in kinds else ((), None)
-    return Parts(nlu, stories, domain, flows, place, tuple(findings), kinds=kinds, document=document)
+    return Parts(nlu, stories, domain, flows, place, findings=tuple(findings), kinds=kinds, document=document)
 
 
 def _start(source: Source) -> int:
@@ -105,8 +105,9 @@ def _without_data(source: Source) -> Finding:
 FORMAT: Final = Format(
     "Rasa YAML",
     lambda path, _: path.suffix in YAML_SUFFIXES,
-    keys_of_lines,
+    ANY_KIND | {"flows"},
     _read,
+    look=keys_of_lines,
     needs=NEEDS_OF_RASA,
     has_annotations=True,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.project.formats import rasa_json, rasa_markdown, rasa_yaml
+from turncheck.project.formats import rasa_e2e, rasa_json, rasa_markdown, rasa_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,9 +16,14 @@ FORMATS: tuple[Format, ...] = (
     rasa_yaml.FORMAT,
     rasa_json.FORMAT,
     rasa_markdown.FORMAT,
+    rasa_e2e.FORMAT,
 )
 
 
-def recognised(path: Path, content: Callable[[], bytes]) -> Format | None:
-    """Return the format of a file, ``None`` where it is of none; its content is only asked for where it matters."""
-    return next((one for one in FORMATS if one.recognises(path, content)), None)
+def recognised(path: Path, content: Callable[[], bytes], wanted: str | None = None) -> Format | None:
+    """Return the format of a file, ``None`` where it is of none, or of none that may hold the kind that is wanted.
+
+    Its content is only asked for where it matters.
+    """
+    formats = (one for one in FORMATS if wanted is None or wanted in one.holds)
+    return next((one for one in formats if one.recognises(path, content)), None)
