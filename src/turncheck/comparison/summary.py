@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 _MOST: Final = 3
 """Clauses of the line."""
 _LONGEST: Final = 120
+_LONGEST_MESSAGE: Final = 100
+"""An only error in the data is told by its own words up to this length."""
 _ORDER: Final = (
-    *("completed", "could-be-run", "new-failures", "test-failures", GONE_TESTS, "errors", "something-was-tested"),
+    *("completed", "could-be-run", "errors", "new-failures", "test-failures", GONE_TESTS, "something-was-tested"),
     "require",
 )
-"""Which of the failing gates is told first; those about figures come last."""
+"""Which of the failing gates is told first: causes before symptoms, those about figures last."""
 ON_BASE_TOO: Final = "on the base too"
 _TEST_GATES: Final = frozenset({"test-failures", "new-failures"})
 _SAYS_NOT_RUN: Final = (" not run", "no longer run", "could not be run")
@@ -134,7 +136,10 @@ def _told(gate: GateResult, report: Report, comparison: Comparison | None) -> st
         and len(gate.failed_by) == 1
         and gate.failed_by[0].location is not None
     ):
-        return _cut(f"{gate.reason} ({gate.failed_by[0].location})")
+        (error,) = gate.failed_by
+        message = error.what.partition(": ")[2].partition(". ")[0].rstrip(".")
+        told = message if 0 < len(message) <= _LONGEST_MESSAGE else gate.reason
+        return f"{told} ({error.location})"
     if gate.name == GONE_TESTS and comparison is not None:
         return _gone(report, comparison) or gate.reason
     if gate.name.startswith("require"):
