@@ -92,6 +92,7 @@ PLACES: dict[str, list[Edit]] = {
     "endpoint-url-missing": [("endpoints.yml", "", HERE)],
     "type-unexpected": [(D, "", f"{HERE}\n")],
     "file-without-data": [("data/more.yml", "", f"{HERE}\n")],
+    "data-key-unseen": [("data/more.yml", "", f"{HERE}\n")],
     "format-deprecated": [("data/more.json", "", HERE)],
     "importers-ignored": [(C, "", HERE)],
     "settings-invalid": [("turncheck.yml", "", HERE)],

@@ -194,6 +194,7 @@ ELSEWHERE = {
     "story-ways-too-many",  # test_many_ways.py
     "hidden-by-load-error",
     "file-without-data",
+    "data-key-unseen",
     "file-is-folder",
     "format-deprecated",  # test_read_nlu_json.py
     "format-not-read",  # test_read_project.py
@@ -273,9 +274,10 @@ def test_names_near_ones_are_suggested(tmp_path: Path) -> None:
 
 def test_files_that_rasa_passes_by_are_named(tmp_path: Path) -> None:
     (tmp_path / "data" / "folder.yml").mkdir(parents=True)
-    project = read(tmp_path, **{"data/typo.yml": "stroies:\n- story: x\n"})
+    project = read(tmp_path, **{"data/notes.yml": "remarks:\n- ask\n", "data/typo.yml": "stroies:\n- story: x\n"})
     found = validate(project, strict=True)
-    assert places(found, "file-without-data") == ["data/typo.yml:1:1"]
+    assert places(found, "file-without-data") == ["data/notes.yml:1:1"]
+    assert places(found, "data-key-unseen") == ["data/typo.yml:1:1"]
     assert places(found, "file-is-folder") == ["data/folder.yml:1:1"]
 
 
@@ -574,7 +576,7 @@ def test_a_number_sign_behind_a_letter_tells(one: str, other: str, is_near: bool
 def test_what_is_said_of_a_whole_file_is_said_of_its_first_line(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "old.md").write_text("## intent:greet\n- hello you\n", encoding="utf-8")
-    (tmp_path / "data" / "other.yml").write_text("storys: []\n", encoding="utf-8")
+    (tmp_path / "data" / "other.yml").write_text("remarks: []\n", encoding="utf-8")
     (tmp_path / "config.yml").write_text("language: en\nassistant_id: x\n", encoding="utf-8")
     (tmp_path / "domain.yml").write_text('version: "3.1"\n', encoding="utf-8")
     found = validate(read_project(tmp_path), drop_in=True).findings

@@ -378,14 +378,26 @@ def test_a_data_key_right_behind_a_byte_order_mark_is_unseen_by_rasa_and_that_is
     nlu = root / "data" / "nlu.yml"
     nlu.write_bytes(b"\xef\xbb\xbf" + nlu.read_bytes())
     project = read_project(root)
-    assert codes(project) == [("file-without-data", "data/nlu.yml:1:1", "info")]
+    assert codes(project) == [("data-key-unseen", "data/nlu.yml:1:1", "error")]
     assert "byte order mark" in project.findings[0].hint
+    assert dict(project.misspelt) == {"data/nlu.yml": "nlu"}
 
 
 def test_a_file_without_any_data_key_is_named(root: Path) -> None:
-    (root / "data" / "typo.yml").write_text("storys:\n- story: x\n", encoding="utf-8")
+    (root / "data" / "more.yml").write_text("remarks:\n- story: x\n", encoding="utf-8")
     (root / "data" / "notes.txt").write_text("nlu:\n", encoding="utf-8")
-    assert codes(read_project(root)) == [("file-without-data", "data/typo.yml:1:1", "info")]
+    assert codes(read_project(root)) == [("file-without-data", "data/more.yml:1:1", "info")]
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"), [("storys", "stories"), ("nul", "nlu"), ("rule", "rules"), ("response", "responses")]
+)
+def test_a_data_key_that_is_misspelt_is_an_error_that_says_what_is_meant(root: Path, key: str, meant: str) -> None:
+    (root / "data" / "typo.yml").write_text(f'version: "3.1"\n{key}:\n- story: x\n', encoding="utf-8")
+    project = read_project(root)
+    assert codes(project) == [("data-key-unseen", "data/typo.yml:2:1", "error")]
+    assert f"Did you mean '{meant}'?" in project.findings[0].message
+    assert dict(project.misspelt) == {"data/typo.yml": meant}
 
 
 @given(data=st.binary(max_size=200), name=st.sampled_from(sorted(PARTS)))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Example, Story
     from turncheck.report.model import Misunderstanding
     from turncheck.report.tags import Tokens
+    from turncheck.validation.learnable import Learnable
 
     Tokenize = Callable[[Sequence[str]], Sequence[Tokens]]
     """Texts → the borders of the words of each."""
@@ -51,6 +52,7 @@ def evaluate_stories(
     max_stories: int | None = None,
     at_once: int = 1,
     shows: Shows | None = None,
+    known: Learnable | None = None,
     progress: Callable[[int, int], None] | None = None,
     timed: Callable[[int, float], None] | None = None,
 ) -> Core:
@@ -70,6 +72,8 @@ def evaluate_stories(
             depend on it.
         shows: tells of which actions the user sees something; a story that comes to another one fails. ``None``:
             predictions alone are judged, as ``rasa test core`` does.
+        known: what messages can be understood as; a story with one that never can is no noise, and fails. ``None``:
+            anything.
         progress: told after each story how many of how many are judged.
         timed: told at the end, for each story that was judged, its index in the result and its seconds.
 
@@ -95,16 +99,17 @@ def evaluate_stories(
 
     # What was heard may differ where the stories do not, and several at a time do not wait for each other.
     can_repeat = understood is None and at_once == 1
-    known: dict[tuple[str, ...], list[Decision]] = {one.fingerprint: [] for one in duplicates if can_repeat}
+    decided: dict[tuple[str, ...], list[Decision]] = {one.fingerprint: [] for one in duplicates if can_repeat}
 
     def judge(tracker: StoryTracker) -> _Judged:
         begin = time.perf_counter()
-        decisions = known.get(tracker.fingerprint) if can_repeat else None
+        decisions = decided.get(tracker.fingerprint) if can_repeat else None
         asked = ensemble if decisions is None else _Remembering(ensemble, decisions)
         run = run_story(tracker, asked, understood, shows)
         as_written = run.passed
         if nlu is not None and understood is not None and run.misheard and not run.passed:
-            as_written = passes_as_written(tracker, ensemble, understood, shows)
+            can_be = known is None or all(_can_be(one.event, known) for one in run.misheard)
+            as_written = can_be and passes_as_written(tracker, ensemble, understood, shows)
         seconds = time.perf_counter() - begin
         done.one_more()
         return _Judged(tracker, run, as_written, seconds)
@@ -327,3 +332,9 @@ def _aligned(expected: Sequence[Entity], predicted: Sequence[Entity]) -> list[tu
 
 def _label(entity: Entity | None) -> str:
     return "None" if entity is None else annotation(entity["text"], entity)
+
+
+def _can_be(message: UserUttered, known: Learnable) -> bool:
+    """Whether a message can be understood as the story gives it."""
+    intent = message.intent_name and message.intent_name.partition("/")[0]
+    return known.holds(intent or None, (entity["entity"] for entity in message.entities))

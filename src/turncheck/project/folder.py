@@ -35,13 +35,15 @@ YAML_SUFFIXES: Final = frozenset({".yml", ".yaml"})
 class ProjectFolder:
     """Names a project's files as findings and reports do, and reads them.
 
-    ``findings`` collects what went wrong; ``closed`` the names of folders that could not be searched.
+    ``findings`` collects what went wrong; ``closed`` the names of folders that could not be searched,
+    ``misspelt`` the data files of which nothing is read, with the key that is meant.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.findings: list[Finding] = []
         self.closed: list[str] = []
+        self.misspelt: dict[str, str] = {}
         self._absolute = _absolute(root)
 
     def name(self, path: Path) -> str:

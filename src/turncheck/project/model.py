@@ -434,4 +434,5 @@ class Project:
     legacy: LegacyProject | None = None
     below: tuple[Path, ...] = ()
     flows: Mapping[str, Flow] = field(default_factory=dict)
+    misspelt: Mapping[str, str] = field(default_factory=dict)
     files: tuple[ProjectFile, ...] = field(default=(), repr=False, compare=False)

@@ -116,6 +116,7 @@ def _read_project(
         below=below,
         calm=calm_reason(config_read, next((one.flows_location for one in parts if one.flows_location), None)),
         flows=merged_flows(parts),
+        misspelt=dict(folder.misspelt),
         files=tuple(files),
     )
 

@@ -13,6 +13,7 @@ from turncheck.evaluation.misunderstood import with_neighbours
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
 from turncheck.project.story_sentences import with_story_sentences
+from turncheck.validation.learnable import learnable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,10 +65,11 @@ class EmbeddedCasesAgain:
         found = {}
         with running_server(self.options, self.engines.project, self.environment, self.screen) as server:
             engine = self.engines.assistant(server)
-            domain = engine.domain
+            domain, known = engine.domain, learnable(self.engines.project)
             for number, messages in cases.items():
                 intents, entities = _needed(messages)
-                if intents <= domain.used_entities.keys() and entities <= domain.domain.entities.keys():
+                in_domain = intents <= domain.used_entities.keys() and entities <= domain.domain.entities.keys()
+                if in_domain and (known is None or all(known.holds(intent, entities) for intent in intents or {None})):
                     as_before = {
                         text: as_parse(text, message.before)
                         for message in messages

@@ -36,6 +36,7 @@ from turncheck.run.trainable import ensure_assistant_here
 from turncheck.settings.bounds import capped_workers
 from turncheck.settings.gates import gate_settings
 from turncheck.validation.findings import found
+from turncheck.validation.learnable import learnable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -207,6 +208,7 @@ class _Run:
         reason = untrainable or why_not_testable(project, tests, folds=folds)
         if why_not is None and reason:
             why_not = Skipped(evaluation="nlu", reason=reason)
+        why_not = why_not or self._not_understood("nlu", tests is not None)
         if why_not is not None:
             self._skip(why_not)
             return None
@@ -242,7 +244,7 @@ class _Run:
             nothing = "the test files hold rules alone, no stories" if stories else "the project has no test stories"
             none = Skipped(evaluation="core", reason=nothing, no_tests=True)
             why_not = _unreadable("core", self.tests.story_findings) or none
-        why_not = why_not or engines.why_not("core")
+        why_not = why_not or engines.why_not("core") or self._not_understood("core", any(map(_has_text, told)))
         if why_not is not None:
             whole = not any(finding.severity == "error" for finding in self.tests.story_findings)
             self._skip(_with_tests(why_not, [story.name for story in told] if whole else None))
@@ -261,6 +263,7 @@ class _Run:
                 training=training,
                 at_once=engines.at_once,
                 shows=lambda action: domain.shows_something(action, generated=generated),
+                known=learnable(self.project),
                 timed=self.screen.timer("core"),
             )
 
@@ -292,6 +295,11 @@ class _Run:
             nothing = "the files of end-to-end cases hold none"
             self._skip(Skipped(evaluation="e2e", reason=nothing, no_tests=True))
             return None
+        if why_not := self._not_understood(
+            "e2e", any(_is_said(turn.user) for case in read.cases for turn in case.turns)
+        ):
+            self._skip(_with_tests(why_not, [case.name for case in read.cases]))
+            return None
         workers = max(self.engines.at_once, self.settings.workers)
 
         def all_cases() -> EndToEnd:
@@ -301,6 +309,13 @@ class _Run:
 
         with self.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
             return self._measured("e2e", all_cases)
+
+    def _not_understood(self, evaluation: Evaluation, has_sentences: bool) -> Skipped | None:
+        """Return why tests cannot be run whose sentences nothing understands: each would fail by itself."""
+        if not has_sentences or self.project.nlu.examples or self.engines.nlu is not None:
+            return None
+        reason = "the project has no NLU examples to understand the test sentences with"
+        return Skipped(evaluation=evaluation, reason=reason, fault=True)
 
     def cases_again(self) -> JudgesAgain | None:
         """Return who holds the end-to-end cases once more: the embedded engine alone is told what to understand."""
@@ -469,4 +484,9 @@ def _faulty(faults: Sequence[Finding]) -> Skipped:
 
 
 def _has_text(story: Story) -> bool:
-    return any(isinstance(step, UserStep) and step.text is not None for step in story.steps)
+    return any(isinstance(step, UserStep) and _is_said(step.text) for step in story.steps)
+
+
+def _is_said(text: str | None) -> bool:
+    """Whether a message has to be understood; one that begins with a slash names its intent."""
+    return text is not None and not text.startswith("/")

@@ -105,7 +105,7 @@ def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
         place = None if finding.code.endswith("-not-found") else finding.location
         what = finding.message.rstrip(".")
         raise UserError(
-            what if place is None else f"{PARTS[part]} cannot be read completely: {what}",
+            what if place is None or part == "pipeline" else f"{PARTS[part]} cannot be read completely: {what}",
             location=place,
             remedy=finding.hint or "`turncheck data validate` lists all faults.",
         )

@@ -23,10 +23,10 @@ UNDEFINED = (
     ),
     _check(
         "component-order",
-        "warning",
-        "A component of the pipeline stands before what it needs",
+        "error",
+        "A component of the pipeline is before what it needs",
         "Featurizers need a tokenizer before them, classifiers and extractors that learn need features, a fallback needs"
-        " a classifier. Rasa refuses to train, or the component learns nothing.",
+        " a classifier. Rasa refuses to train.",
         "pipeline:\n- name: CountVectorsFeaturizer\n- name: WhitespaceTokenizer",
         "pipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer",
         matters_always=True,
@@ -326,8 +326,18 @@ UNUSED = (
         "info",
         "A file of the data folder holds nothing that Rasa reads",
         "Rasa looks for a line that begins with `nlu:`, `responses:`, `stories:` or `rules:`, and passes it by in silence.",
+        "notes:\n- ask about the greeting",
+        "nlu:\n- intent: greet",
+    ),
+    _check(
+        "data-key-unseen",
+        "error",
+        "Rasa does not see the key of a data file",
+        "It is misspelt, or the first thing behind a byte order mark. Rasa skips the whole file in silence: its intents"
+        " have no examples, its stories teach nothing. Correct the key, or save the file without the mark.",
         "storys:\n- story: greet",
         "stories:\n- story: greet",
+        matters_always=True,
     ),
     _check(
         "file-is-folder",

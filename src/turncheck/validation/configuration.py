@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.messages.suggestions import suggestion
-from turncheck.validation.components import COMPONENTS, NEEDS, POLICIES, RECIPES, is_custom, short_name
+from turncheck.project.components import COMPONENTS, POLICIES, RECIPES, is_custom, misplaced, short_name
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
 
@@ -74,21 +74,11 @@ _SHORTEST = 4
 
 
 def check_order(facts: Facts) -> Iterator[Finding]:
-    """Components before what they need. A custom or unknown one before it may bring that, or be meant to."""
-    if "config" in facts.missing:
-        return
-    before: set[str] = set()
-    for component in facts.project.config.pipeline or ():
-        name = short_name(component.name)
-        if before <= COMPONENTS:
-            for what, names in NEEDS.get(name, ()):
-                if not names & before:
-                    yield found(
-                        "component-order",
-                        f"The component '{component.name}' needs {what} before it in the pipeline.",
-                        component.location,
-                    )
-        before.add(name)
+    """Components before what they need."""
+    if "config" not in facts.missing:
+        for component, what in misplaced(facts.project.config.pipeline or ()):
+            message = f"The component '{component.name}' needs {what} before it in the pipeline."
+            yield found("component-order", message, component.location)
 
 
 def check_selectors(facts: Facts) -> Iterator[Finding]:

@@ -14,8 +14,8 @@ from turncheck.dialogue.rules import RuleSettings
 from turncheck.dialogue.story_steps import GENERATED_PREFIX, STORY_START
 from turncheck.messages.errors import TrainingRefusedError
 from turncheck.messages.location import Location
+from turncheck.project.components import short_name
 from turncheck.project.model import CheckpointStep
-from turncheck.validation.components import short_name
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
 

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.plurals import count as counted
+from turncheck.project.components import is_custom, short_name
 from turncheck.project.whitespace_words import whitespace_words, word_borders
-from turncheck.validation.components import is_custom, short_name
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
 from turncheck.validation.unused import pretrained_entities

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.project.model import UserStep
-from turncheck.validation.components import LEARNING_EXTRACTORS, is_custom, short_name
 from turncheck.validation.dialogues import steps_of
 from turncheck.validation.findings import found
-from turncheck.validation.unused import pretrained_entities
+from turncheck.validation.learnable import learnable
 from turncheck.validation.words import plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
-    from turncheck.project.model import Component, NluData, Story
+    from turncheck.project.model import Story
     from turncheck.validation.facts import Facts
     from turncheck.validation.project_tests import ProjectTests
 
@@ -64,36 +63,18 @@ def check_test_sentences(facts: Facts) -> Iterator[Finding]:
 
 def check_test_entities(facts: Facts) -> Iterator[Finding]:
     """Entities that tests expect and no extractor of the pipeline can produce."""
-    project, tests = facts.project, facts.tests
-    pipeline = project.config.pipeline
-    if not pipeline or any(is_custom(component.name) for component in pipeline):
+    known = learnable(facts.project)
+    if known is None:
         return
-    producible = pretrained_entities(project.config) | _trained_entities(project.nlu, pipeline)
     reported: set[str] = set()
-    for entity, place in _test_entities(tests):
-        if entity not in producible and entity not in reported:
+    for entity, place in _test_entities(facts.tests):
+        if entity not in known.entities and entity not in reported:
             reported.add(entity)
             yield found(
                 "test-entity-not-extractable",
                 f"A test expects the entity '{entity}', which nothing in the pipeline can extract.",
                 place,
             )
-
-
-def _trained_entities(nlu: NluData, pipeline: Sequence[Component]) -> set[str]:
-    """The entities that the pipeline learns from examples, and annotated ones found by regex or lookup table."""
-    annotated = {annotation.entity for example in nlu.examples for annotation in example.entities}
-    trained: set[str] = set()
-    for component in pipeline:
-        name, parameters = short_name(component.name), component.parameters
-        if name in LEARNING_EXTRACTORS and (name != "DIETClassifier" or parameters.get("entity_recognition", True)):
-            trained |= annotated
-        elif name == "RegexEntityExtractor":
-            if parameters.get("use_regexes", True):
-                trained |= annotated & {regex.name for regex in nlu.regexes}
-            if parameters.get("use_lookup_tables", True):
-                trained |= annotated & {table.name for table in nlu.lookups}
-    return trained
 
 
 def _test_sentences(tests: ProjectTests) -> Iterator[tuple[str, Location]]:

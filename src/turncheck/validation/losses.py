@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
+from turncheck.project.components import misplaced
 from turncheck.validation.loading import lost_by_schema
 
 if TYPE_CHECKING:
@@ -27,16 +28,19 @@ PARTS: Final[Mapping[str, str]] = {
     "stories": "the stories and rules",
     "sentences": "the sentences of the stories",
     "config": "the configuration",
+    "pipeline": "the pipeline",
     "endpoints": "the endpoints",
 }
 """The parts of a project, as a sentence calls them. ``sentences``: what users say in stories, which NLU learns from."""
 
-NLU_PARTS: Final = frozenset({"nlu", "config"})
+NLU_PARTS: Final = frozenset({"nlu", "config", "pipeline"})
 """What language understanding is trained on; where stories are trained, too, their sentences are added."""
 DIALOGUE_PARTS: Final = frozenset({"domain", "nlu", "responses", "stories", "config"})
 """What policies are trained on: NLU data and responses name intents and actions that stories use."""
 
 _ABSENT: Final = {"domain-not-found": "domain", "config-not-found": "config", "domain-file-unread": "domain"}
+_OF_KEY: Final = {"nlu": "nlu", "responses": "responses", "stories": "stories", "rules": "stories"}
+"""The part that a key of a data file holds."""
 _UNREAD_JSON: Final = "format-not-read"
 
 
@@ -58,6 +62,8 @@ def reason_of_loss(part: str, finding: Finding) -> str:
     """Say why what needs this part is not judged: what cannot be read, and where."""
     if finding.code.endswith("-not-found"):
         return finding.message.rstrip(".")
+    if part == "pipeline":
+        return f"Rasa refuses to train the pipeline: {finding.location}: {finding.message.rstrip('.')}"
     return f"{PARTS[part]} cannot be read completely: {finding.location}: {finding.message.rstrip('.')}"
 
 
@@ -79,8 +85,13 @@ def _all_losses(project: Project) -> Iterator[tuple[str, Finding]]:
             yield _ABSENT[finding.code], finding
         elif finding.code == _UNREAD_JSON and finding.location.path.endswith(".json"):
             yield "nlu", finding
+        elif finding.location.path in project.misspelt:
+            yield _OF_KEY[project.misspelt[finding.location.path]], finding
         elif finding.severity == "error":
             faults.setdefault(finding.location.path, []).append(finding)
+    for component, what in misplaced(project.config.pipeline or ()):
+        message = f"The component '{component.name}' needs {what} before it in the pipeline."
+        yield "pipeline", Finding("component-order", "error", message, component.location)
     for file in project.files:
         for finding in _lost_of(file, faults.get(file.path, ())):
             yield from ((part, finding) for part in _parts_of(file))

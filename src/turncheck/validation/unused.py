@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from turncheck.dialogue.defaults import ACTION_VALIDATE_SLOT_MAPPINGS, DEFAULT_ACTIONS, DEFAULT_SLOTS
 from turncheck.dialogue.slots import influences
 from turncheck.dialogue.story_steps import entities_of_command
+from turncheck.project.components import DUCKLING_DIMENSIONS, SPACY_DIMENSIONS, is_custom, short_name
 from turncheck.project.python_code import CodeNames, names_in_code
-from turncheck.validation.components import DUCKLING_DIMENSIONS, SPACY_DIMENSIONS, is_custom, short_name
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
 from turncheck.validation.undefined import filled_payload

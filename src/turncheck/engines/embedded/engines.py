@@ -44,7 +44,7 @@ class EmbeddedEngines:
         if self.project.calm is not None:
             reason = f"{self.project.calm}: the embedded engine does not run CALM assistants"
             return Skipped(evaluation=evaluation, reason=reason)
-        needed = NLU_PARTS if evaluation == "nlu" else DIALOGUE_PARTS
+        needed = NLU_PARTS if evaluation == "nlu" else DIALOGUE_PARTS | {"pipeline"}
         if not (evaluation == "nlu" and in_folds):
             needed |= {"sentences"}
         if lost := next(((part, self._losses[part]) for part in PARTS if part in needed & self._losses.keys()), None):

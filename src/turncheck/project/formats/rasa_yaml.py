@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
+from turncheck.messages.suggestions import misspelt
 from turncheck.project.calm import read_flows
 from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.project.formats.format import NEEDS_OF_RASA, Format, Opened, Parts
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from turncheck.yaml_tree.source import Source
 
 _KEY_LINE: Final = re.compile(rf"(?:^|(?<=\r))\s*({'|'.join(DATA_KEYS)}):", re.MULTILINE)
+_TOP_KEY: Final = re.compile(r"^([^\W\d]\w*)[ \t]*:", re.MULTILINE)
 
 
 def keys_of_lines(source: Source) -> frozenset[str]:
@@ -53,6 +55,10 @@ def _read(file: Opened) -> Parts:
     except EscapeError as error:
         return Parts(findings=(error.finding(file.source),), kinds=keys_of_lines(file.source) or ANY_KIND)
     if not _KEY_LINE.search(source.text, _start(source)):
+        if unseen := _unseen_key(source):
+            meant, finding = unseen
+            file.folder.misspelt[source.path] = meant
+            return Parts(belongs=False, findings=(finding,))
         is_domain = any(f"{key}:" in source.text for key in DOMAIN_KEYS)
         return Parts(belongs=False, findings=() if is_domain else (_without_data(source),))
     document = parse_yaml(source)
@@ -89,16 +95,31 @@ def _no_mapping(document: YamlDocument) -> Finding:
     return Finding("schema-violation", "error", message, place, hint)
 
 
+def _unseen_key(source: Source) -> tuple[str, Finding] | None:
+    """Of a file without keys that Rasa reads, the key that is meant, with what keeps Rasa from seeing it."""
+    if source.has_byte_order_mark and (first := _TOP_KEY.match(source.text)) and first[1] in ANY_KIND:
+        message = f"Nothing in '{source.path}' is read: Rasa does not see '{first[1]}' behind the byte order mark."
+        return first[1], _unseen(message, source, 1, "Save the file without a byte order mark.")
+    for match in _TOP_KEY.finditer(source.text):
+        if meant := misspelt(match[1], ANY_KIND):
+            line = source.text.count("\n", 0, match.start()) + 1
+            message = f"Nothing in '{source.path}' is read: '{match[1]}' is not a key of training data."
+            told = f"{message} Did you mean '{meant}'?"
+            return meant, _unseen(told, source, line, "Correct the spelling of the key.")
+    return None
+
+
+def _unseen(message: str, source: Source, line: int, hint: str) -> Finding:
+    return Finding("data-key-unseen", "error", message, Location(source.path, line, 1), hint)
+
+
 def _without_data(source: Source) -> Finding:
-    hint = "Check the spelling of its keys, or move the file out of the data folder."
-    if source.has_byte_order_mark:
-        hint = "Save it without a byte order mark, behind which Rasa sees no key; or check the spelling of its keys."
     return Finding(
         "file-without-data",
         "info",
-        f"'{source.path}' holds none of the keys nlu, responses, stories and rules; Rasa passes it by.",
+        f"'{source.path}' holds none of the keys nlu, responses, stories and rules; Rasa skips it.",
         Location(source.path, 1, 1),
-        hint,
+        "Check the spelling of its keys, or move the file out of the data folder.",
     )
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
     from turncheck.engines.embedded.nlu.batch import Batch, TokenPatterns, Tokens, Training
+    from turncheck.project.model import Component
 
 _NUMBER: Final = re.compile(r"\b[0-9]+\b")
 
@@ -131,6 +132,25 @@ def check_lexical_features(parameters: Mapping[str, Any]) -> None:
     check_windows("LexicalSyntacticFeaturizer", parameters["features"], _LEXICAL_NAMES)
 
 
+def check_counts(component: Component, parameters: Mapping[str, Any]) -> None:
+    """Check what CountVectorsFeaturizer counts; Rasa finds out while it trains.
+
+    Raises:
+        UserError: the analyzer is unknown, or the n-grams end before they begin.
+    """
+    analyzer, shortest, longest = parameters["analyzer"], parameters["min_ngram"], parameters["max_ngram"]
+    if analyzer not in {"word", "char", "char_wb"}:
+        raise UserError(
+            f"the analyzer of CountVectorsFeaturizer must be word, char or char_wb, not {analyzer!r}",
+            location=component.location,
+        )
+    if None not in {shortest, longest} and not 1 <= shortest <= longest:
+        raise UserError(
+            f"the n-grams of CountVectorsFeaturizer must go up from min_ngram, at least 1: not {shortest} to {longest}",
+            location=component.location,
+        )
+
+
 def check_windows(component: str, windows: object, known: frozenset[str]) -> None:
     """Check a list of feature lists around a token, as two of Rasa's components take it.
 
@@ -152,10 +172,6 @@ def _make_vectorizer(parameters: Mapping[str, Any]) -> Any:
     from sklearn.feature_extraction.text import CountVectorizer
 
     by_words = parameters["analyzer"] == "word"
-    if parameters["analyzer"] not in {"word", "char", "char_wb"}:
-        raise UserError(
-            f"the analyzer of CountVectorsFeaturizer must be word, char or char_wb, not {parameters['analyzer']!r}"
-        )
     return CountVectorizer(
         token_pattern=r"(?u)\b\w+\b" if by_words else None,
         strip_accents=parameters["strip_accents"],

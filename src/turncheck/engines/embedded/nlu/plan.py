@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.embedded.nlu.catalogue import is_custom, known_component, parameters_of, require_known
-from turncheck.engines.embedded.nlu.featurizers import check_lexical_features
+from turncheck.engines.embedded.nlu.featurizers import check_counts, check_lexical_features
 from turncheck.engines.embedded.nlu.sentence_vectors import MODEL
 from turncheck.engines.embedded.nlu.spacy_model import installed as spacy_installed
 from turncheck.messages.errors import UserError
@@ -72,7 +72,7 @@ def make_plan(config: Config, *, allow_custom_code: bool = False, vectors: bool 
     """Decide what runs for each component of the pipeline.
 
     Raises:
-        UserError: nobody knows a component or one of its parameters, or the pipeline has two tokenizers.
+        UserError: a component or one of its parameters is unknown, or the pipeline has two tokenizers.
     """
     notes: list[str] = []
     pipeline = config.pipeline
@@ -129,6 +129,8 @@ def _resolve(
     if known.name == "LexicalSyntacticFeaturizer":
         check_lexical_features(parameters)
         return
+    if known.name == "CountVectorsFeaturizer":
+        check_counts(component, parameters)
     if spacy_model is not None and known.name in _SPACY:
         yield Step(known.name, component, {**parameters, "spacy_model": spacy_model})
         return

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from turncheck.project.model import Component
 
 TOKENIZERS: Final = frozenset({"WhitespaceTokenizer", "JiebaTokenizer", "MitieTokenizer", "SpacyTokenizer"})
 SPARSE_FEATURIZERS: Final = frozenset({"LexicalSyntacticFeaturizer", "RegexFeaturizer", "CountVectorsFeaturizer"})
@@ -76,6 +81,19 @@ SPACY_DIMENSIONS: Final = frozenset(
         *("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL", "PER", "MISC"),
     }
 )
+
+
+def misplaced(pipeline: Iterable[Component]) -> Iterator[tuple[Component, str]]:
+    """Yield each component that stands before something it needs, with what that is: Rasa refuses to train it.
+
+    A custom or unknown one before it may bring that, or be meant to.
+    """
+    before: set[str] = set()
+    for component in pipeline:
+        name = short_name(component.name)
+        if before <= COMPONENTS:
+            yield from ((component, what) for what, names in NEEDS.get(name, ()) if not names & before)
+        before.add(name)
 
 
 def short_name(name: str) -> str:
