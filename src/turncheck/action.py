@@ -16,7 +16,7 @@ from turncheck.process.screen import Screen
 from turncheck.process.secret import redact, remember_variables
 from turncheck.publishing.files import draw_plots, terminal_summary, write_all, write_results
 from turncheck.publishing.other_run import RunReader
-from turncheck.publishing.publish import Place, Publishing
+from turncheck.publishing.publish import Place, Publishing, publish
 from turncheck.publishing.result import result_of
 from turncheck.render.sinks.workflow_command import command
 from turncheck.run.prepare import baseline_finder, prepare
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
 
     from turncheck.ci.github.context import GitHubContext
-    from turncheck.ci.host import Host
-    from turncheck.conclude import Outcome
     from turncheck.messages.location import Location
-    from turncheck.run.prepare import Prepared
 
 
 def main() -> int:
@@ -90,40 +87,10 @@ def _measure(
     folder = Path(prepared.settings.out)
     write_results(folder, outcome.files)
     write(terminal_summary(outcome, prepared.links))
-    publishing = publish(prepared, outcome, write)
+    publishing = publish(result_of(outcome, folder), folder, prepared.settings, prepared.host, write)
     publishing.publish_plots(lambda: draw_plots(outcome, folder, screen))
     publishing.confirm()
     return outcome.exit_code
-
-
-def publish(prepared: Prepared, outcome: Outcome, write: Callable[[str], object]) -> Publishing:
-    """Tell the host what was measured: artifact, comment, check or annotations, summary, outputs.
-
-    Args:
-        prepared: the settings and the host of the run.
-        outcome: what was measured; its files are written already, summary and comment are now.
-        write: prints to the log.
-    """
-    folder, host = Path(prepared.settings.out), prepared.host
-    publishing = Publishing(
-        result=result_of(outcome, folder),
-        folder=folder,
-        settings=prepared.settings,
-        place=_place(host, write),
-        artifacts=host.artifacts(write),
-    )
-    publishing.publish()
-    return publishing
-
-
-def _place(host: Host, write: Callable[[str], object]) -> Place:
-    return Place(
-        host=host,
-        target=host.target,
-        stamp=host.run.stamp,
-        say=lambda level, text: write(host.log_line(level, text) + "\n"),
-        annotate=lambda line: write(f"{line}\n"),
-    )
 
 
 def _run_to_publish(given: Mapping[str, Any], context: GitHubContext | None) -> str | None:
@@ -160,7 +127,9 @@ def _publish_run(
         below = folder if len(found.results) == 1 else folder / str(number + 1)
         write_all(below, result.outcome.files)
         # Annotations by workflow command would stand at this run's commit, which is the default branch's.
-        place = replace(_place(host, write), target=lambda: found.target, stamp=found.stamp, annotate=lambda _: None)
+        place = replace(
+            Place.of_this_run(host, write), target=lambda: found.target, stamp=found.stamp, annotate=lambda _: None
+        )
         told = result_of(result.outcome, below)
         publishing = Publishing(told, below, settings, place, artifact_url=result.artifact_url)
         publishing.publish()

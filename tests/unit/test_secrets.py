@@ -108,7 +108,7 @@ LAYERS = (
     "turncheck.action.write_results",
     "turncheck.ci.github.host.GitHubClient",
     "turncheck.ci.github.host.find_service",
-    "turncheck.action.Publishing",
+    "turncheck.publishing.publish.Publishing",
     "turncheck.run.run.measure_project",
     "turncheck.conclude.compare",
     "turncheck.conclude.render_documents",

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.ci.hosts import NOWHERE
-from turncheck.conclude import Outcome
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Screen
 from turncheck.publishing.files import draw_plots, terminal_summary, write_file, write_results, written_line
-from turncheck.publishing.publish import Publishing
+from turncheck.publishing.publish import publish
+from turncheck.publishing.result import result_of
 from turncheck.report.codec import encode
-from turncheck.run.prepare import Prepared, baseline_finder, prepare
+from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_job
 from turncheck.settings.options import from_flags
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PUBLISHING: Final = ("comment", "check-run", "annotations", "artifact-name", "retention-days", "token")
 """Settings that say how a host is told."""
 
 
-def run_from_flags(
-    flags: Mapping[str, Any], publish: Publish, *, json: str | None, plots: bool, quiet: bool, verbose: bool
-) -> int:
+def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, quiet: bool, verbose: bool) -> int:
     """Run the main job from the command line and return its exit code.
 
     Args:
         flags: settings by name with dashes; ``None`` is unset.
-        publish: tells the host that this runs on.
         json: a further file for the report.
         plots: draw the pictures too.
         quiet: print nothing but the result.
@@ -56,15 +55,12 @@ def run_from_flags(
         written += draw_plots(outcome, folder, screen)
     sys.stdout.write(terminal_summary(outcome, prepared.links))
     if on_host:  # summary and comment link to the artifact, so they come with it
-        beside = len(outcome.documents)
-        written[beside:beside] = publish(prepared, outcome, sys.stdout.write).written
+        result, beside = result_of(outcome, folder), len(outcome.documents)
+        publishing = publish(result, folder, prepared.settings, prepared.host, sys.stdout.write)
+        written[beside:beside] = publishing.written
     screen.note(written_line(folder, written))
     if not on_host and (asked := [f"--{name}" for name in PUBLISHING if flags.get(name) is not None]):
         screen.note(f"{NOWHERE}: nothing is published ({', '.join(asked)}).")
     if outcome.report.stopped is not None:
         sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")
     return outcome.exit_code
-
-
-Publish = Callable[[Prepared, Outcome, Callable[[str], object]], Publishing]
-"""Tells the host what was measured: :func:`turncheck.action.publish`."""

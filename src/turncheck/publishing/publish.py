@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from turncheck.ci.host import PLOTS_SUFFIX, Check, HostError
 from turncheck.messages.errors import UserError
@@ -65,6 +65,17 @@ class Place:
     stamp: Stamp
     say: Callable[[Level, str], object]
     annotate: Callable[[str], object]
+
+    @classmethod
+    def of_this_run(cls, host: Host, write: Callable[[str], object]) -> Self:
+        """Return where this run itself speaks; ``write`` prints to its log."""
+        return cls(
+            host=host,
+            target=host.target,
+            stamp=host.run.stamp,
+            say=lambda level, text: write(host.log_line(level, text) + "\n"),
+            annotate=lambda line: write(f"{line}\n"),
+        )
 
 
 @dataclass(slots=True)
@@ -248,3 +259,19 @@ class Publishing:
         self.notes.append(text)
         self._said[level] += 1
         self.place.say(level, text)
+
+
+def publish(result: Result, folder: Path, settings: Settings, host: Host, write: Callable[[str], object]) -> Publishing:
+    """Tell the host of this run what was measured: artifact, comment, check or annotations, summary, outputs.
+
+    Args:
+        result: what was measured.
+        folder: where its files were written; summary and comment are now.
+        settings: what is wanted.
+        host: where this run is.
+        write: prints to the log.
+    """
+    place = Place.of_this_run(host, write)
+    publishing = Publishing(result, folder, settings, place, artifacts=host.artifacts(write))
+    publishing.publish()
+    return publishing

@@ -100,8 +100,7 @@ def add_vectors_flag(parser: argparse._ArgumentGroup | argparse.ArgumentParser) 
 
 
 def _run(namespace: argparse.Namespace) -> int:
-    from turncheck.action import publish  # noqa: PLC0415 - the job's imports are not for --help
-    from turncheck.commands.run import run_from_flags  # noqa: PLC0415 - as above
+    from turncheck.commands.run import run_from_flags  # noqa: PLC0415 - the job's imports are not for --help
     from turncheck.settings.options import options  # noqa: PLC0415 - see `add_parsers`
 
     flags = {name: getattr(namespace, name.replace("-", "_"), None) for name in options() if options()[name].flag}
@@ -111,7 +110,6 @@ def _run(namespace: argparse.Namespace) -> int:
         flags["project"] = namespace.folder
     return run_from_flags(
         flags,
-        publish,
         json=namespace.json,
         plots=namespace.plots,
         quiet=namespace.quiet,
