@@ -19,7 +19,7 @@ from turncheck.engines.embedded.nlu.crf_training import StoppableTrainer
 
 TRAINING = """
     import random, sys
-    from turncheck import interrupts
+    from turncheck.process import interrupts
     from turncheck.engines.embedded.nlu.crf import train_tagger
 
     interrupts.listen()
