@@ -61,7 +61,7 @@ class Loom(Host):
     other_projects = unreadable = False
     name = "Loom"
     pages = LoomPages()
-    comment_limit = 2_000
+    comment_limit = 4_000
 
     @property
     def run(self) -> Run:
@@ -243,7 +243,7 @@ def test_the_comment_is_rendered_once_and_keeps_to_the_limit_of_its_host(
 
     ((_, body, _),) = loom.posted
     assert [one.content for one in rendered] == [body]
-    assert 1_000 < len(body) <= 2_000
+    assert 1_000 < len(body) <= 4_000
     (check,) = loom.checks
     assert (check.key, check.commit, check.passed) == ("bot", loom.variables["LOOM_HEAD"], False)
     assert len(check.annotations) >= 60
