@@ -166,7 +166,9 @@ def test_the_sentence_and_the_one_that_drew_it_away_are_named_with_their_places(
     nearest = sentence["neighbours"][0]
     assert nearest["text"] in COLLIDING
     assert nearest["location"]["path"] == "data/nlu.yml"
-    assert re.search(r"'good evening to you': expected greet, got ask_hours.*near the added sentence", done.stdout)
+    assert re.search(
+        r"'good evening to you': expected greet, got ask_hours.*\n +- bot/data/nlu.yml:\d+:\d+: new in", done.stdout
+    )
 
 
 def test_rasas_files_call_it_failed_as_rasa_does(

@@ -42,9 +42,9 @@ def test_tests_that_fail_alike_are_one_entry_with_the_rest_to_unfold() -> None:
 def test_the_terminal_tells_one_cause_once_too() -> None:
     _, console = drawn(report(stories=[OTHER, *RENAMED]))
 
-    told = "12 tests: expected utter_hours, got utter_opening_hours by MemoizationPolicy (1.00)"
-    assert f"Failed tests (13)\n  {told}\n    - tests/" in console
-    assert "    - … and 7 more\n" in console
+    told = "12 stories: expected utter_hours, got utter_opening_hours by MemoizationPolicy (1.00)"
+    assert f"Failing tests (13)\n  {told}\n    - tests/" in console
+    assert "    - … and 8 more\n" in console
 
 
 def test_what_is_left_out_is_counted_in_tests_not_in_entries() -> None:
@@ -102,4 +102,4 @@ def test_the_terminal_gathers_errors_about_one_thing() -> None:
 
     assert "Errors in the data (9)\n  domain.yml:1:1: undefined: The action 'action_pay' of the story 's0'" in console
     assert "    - domain.yml:2:1: The action 'action_pay' of the story 's1' is not listed.\n" in console
-    assert "    - … and 3 more\n" in console
+    assert "    - … and 4 more\n" in console

@@ -40,7 +40,7 @@ def test_copies_are_counted_on_the_entry_and_the_counts_agree() -> None:
     assert "15 of 16 stories failed" in summary
     assert "#### Failing tests (15)" in comment
     assert "- story `order` and 14 copies: expected `utter_a`, got `utter_b`" in comment
-    assert "Failed tests (15)" in console
+    assert "Failing tests (15)" in console
     assert "story order and 14 copies: expected utter_a" in console
 
 

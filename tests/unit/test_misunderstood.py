@@ -178,7 +178,7 @@ def test_the_sentence_that_drew_it_away_is_named_as_new_in_this_change() -> None
     assert "🔴" not in comment
     assert "2 stories newly misunderstood" in verdict.summary
     console = str(render_console(head, comparison, verdict, LINKS).content)
-    assert "near the added sentence 'hello are you open' (ask, " in console
+    assert ": new in ask: 'hello are you open'\n" in console
 
 
 def test_where_no_training_sentences_are_listed_nothing_is_said_of_whether_they_changed() -> None:
@@ -191,7 +191,7 @@ def test_where_no_training_sentences_are_listed_nothing_is_said_of_whether_they_
     assert "like `ask`: `hello are you open`" in comment
     assert "not changed" not in comment
     console = str(render_console(head, comparison, verdict, LINKS).content)
-    assert "; near 'hello are you open' (ask, " in console
+    assert ": like ask: 'hello are you open'\n" in console
 
 
 def test_figures_tell_stories_end_to_end_from_their_dialogue_alone() -> None:

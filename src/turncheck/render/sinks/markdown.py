@@ -60,6 +60,11 @@ def words(text: str) -> Markdown:
     return Markdown(_ACTS.sub(_disarm, with_blanks(text, _LONGEST_PIECE)))
 
 
+def together(pieces: Iterable[Markdown]) -> Markdown:
+    """Join pieces of a line so that no code span runs into the next."""
+    return Markdown(_TOUCHING.sub(_ZERO_WIDTH, "\0".join(piece for piece in pieces if piece)).replace("\0", ""))
+
+
 def prose(text: str, limit: int = PROSE_LIMIT) -> Markdown:
     """Escape ``text`` to stand within a sentence or a table cell; an empty one is a dash."""
     return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", _ACTS.sub(_disarm, one_line(text, limit) or "–")))
@@ -76,8 +81,7 @@ def ticked(text: str, limit: int = PROSE_LIMIT) -> Markdown:
         shown += [_ACTS.sub(_disarm, text[end : match.start()]), code(match["code"] or match["name"])]
         end = match.end()
     shown.append(_ACTS.sub(_disarm, text[end:]))
-    apart = _TOUCHING.sub(_ZERO_WIDTH, "\0".join(part for part in shown if part)).replace("\0", "")
-    return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", apart) or "–")
+    return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", together(map(Markdown, shown))) or "–")
 
 
 def _disarm(match: re.Match[str]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
 from turncheck.render.links import repository_path
-from turncheck.render.sinks.markdown import Markdown, code, code_cell, join, link, ticked, trusted, words
+from turncheck.render.sinks.markdown import Markdown, code, code_cell, join, link, ticked, together, trusted, words
 from turncheck.render.spans import Change, Code, Entry, Link, Place, Prose, Row, Strong, Term, Text
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class MarkdownWriter:
 
     def line(self, line: Line) -> Markdown:
         """Write a line."""
-        return join(map(self._span, line))
+        return together(map(self._span, line))
 
     def _span(self, span: Span) -> Markdown:
         match span:
@@ -109,7 +109,9 @@ class MarkdownWriter:
         return join([trusted("- "), self.entry(shown)])
 
     def _cell(self, cell: Line) -> Markdown:
-        return join(code_cell(span.text, span.limit) if isinstance(span, Code) else self._span(span) for span in cell)
+        return together(
+            code_cell(span.text, span.limit) if isinstance(span, Code) else self._span(span) for span in cell
+        )
 
 
 def table_head(columns: Sequence[Column]) -> Markdown:
