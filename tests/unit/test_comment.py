@@ -451,7 +451,8 @@ def hostile_pair(text: str) -> tuple[Report, Report]:
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40)))
+# Rasa itself gives the label no_entity a meaning: no entity of that name is scored.
+@given(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40).filter(lambda text: text != "no_entity")))
 def test_nothing_of_a_hostile_report_acts(text: str) -> None:
     base, head = hostile_pair(text)
     comparison = compare(head, Present(base, "artifact", commit=text, run_id=text, passed_over=text, warnings=(text,)))

@@ -53,3 +53,20 @@ def test_a_symbolic_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
 
     assert outside.read_text() == "theirs"
     assert (tmp_path / "out" / "report.json").read_bytes() == b"ours"
+
+
+def test_a_device_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_file(pipe, b"all of it")
+        assert os.read(reader, 100) == b"all of it"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_a_folder_is_not_written_to(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot write"):
+        write_file(tmp_path, b"")

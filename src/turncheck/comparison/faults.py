@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.model import FailedBy, GateResult
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 
 COULD_BE_RUN: Final = "could-be-run"
+_LEADS_TO_PLACE: Final = re.compile(r"(?:\s(?:at|in))?[\s:('\"]*$")
+"""What a sentence ends with before the place that it names."""
 
 
 def faults_of(report: Report, evaluations: Iterable[str] = EVALUATIONS) -> tuple[Skipped, ...]:
@@ -69,7 +72,7 @@ def _cause(skipped: Skipped) -> str:
         return skipped.reason.rstrip(".")
     place = str(skipped.location)
     short, found, _ = skipped.reason.partition(place)
-    return f"{short.rstrip(' :(') if found else skipped.reason.rstrip('.')} ({place})"
+    return f"{_LEADS_TO_PLACE.sub('', short) if found else skipped.reason.rstrip('.')} ({place})"
 
 
 def names_of(evaluations: Iterable[str]) -> str:

@@ -368,6 +368,7 @@ Reservation = Literal[
     "",
     "old failures only",
     "although tests fail",
+    "although tests are gone",
     "intents collide",
     "an intent is worse",
     "a story is misunderstood",
@@ -407,7 +408,8 @@ class Verdict(Part, frozen=True, kw_only=True):
     @property
     def told(self) -> str:
         """The outcome in words: ``passed``, or ``passed, but not all tests were run``."""
-        link = {"": "", "old failures only": " with ", "although tests fail": " "}.get(self.reservation, ", but ")
+        spaced = {"": "", "old failures only": " with "}
+        link = spaced.get(self.reservation, " " if self.reservation.startswith("although") else ", but ")
         return f"{self.outcome}{link}{self.reservation}"
 
 

@@ -15,7 +15,7 @@ from turncheck.comparison.wording import count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.comparison.model import Comparison, GateResult, Reservation
+    from turncheck.comparison.model import ChangedCases, Comparison, GateResult, Reservation
     from turncheck.comparison.tally import Tally
     from turncheck.report.model import GateSettings, Report
 
@@ -67,6 +67,8 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[G
         old = new is not None and new.outcome == "passed" and comparison is not None and comparison.judged
         return "old failures only" if old else "although tests fail"
     judged = comparison is not None and comparison.judged
+    if comparison is not None and judged and _gone_unjudged(report, comparison, gates):
+        return "although tests are gone"
     if comparison is not None and judged and comparison.collisions:
         return "intents collide"
     if comparison is not None and judged and dropped_intents(comparison):
@@ -110,7 +112,10 @@ def _told_failing(failing: Sequence[GateResult], report: Report, comparison: Com
         elif gate.metric is not None and gate.metric in metrics:
             continue
         else:
-            clauses[_told(gate, report, comparison)] = None
+            known = " ".join(clauses)
+            parts = _told(gate, report, comparison).split("; ")
+            if said := "; ".join(part for part in parts if part not in known):
+                clauses[said] = None
         metrics.add(gate.metric)
     return list(clauses)
 
@@ -298,7 +303,14 @@ def _uncounted(
         old = "new-failures" in judged_by and compared is not None
         counted = "on the base too" if old else f"that {does} not count{'' if told else f' ({why})'}"
         told.append(f"{count(errors, 'error')} in the data {counted}")
+    if compared is not None and (gone := _gone_unjudged(report, compared, gates)):
+        told.append(f"{gone} and not counted ({why})")
     return [", ".join(told)]
+
+
+def _gone_unjudged(report: Report, compared: Comparison, gates: Sequence[GateResult]) -> str:
+    """What is gone where no gate asks for it."""
+    return "" if any(gate.name == GONE_TESTS for gate in gates) else _gone(report, compared)
 
 
 def _misunderstood(report: Report, compared: Comparison | None) -> str:
@@ -391,9 +403,16 @@ def _changed(report: Report, compared: Comparison, failing: Sequence[GateResult]
         told.append(f"{count(better, 'sentence')} newly right")
     if not failing and (repaired := sum(number_of(cases.better) for _, cases in tests_of(compared))):
         told.append(f"{count(repaired, 'test')} newly right")
+    if edited := sum(_edited(cases) for _, cases in tests_of(compared)):
+        told.append(f"{count(edited, 'test')} edited")
     if told:
-        return [", ".join(told[:2])]
+        return [", ".join(told[:3])]
     misunderstood = compared.misunderstood or compared.misunderstood_in_cases
     if failing or compared.new_findings or misunderstood or _failed(report):
         return []
     return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]
+
+
+def _edited(cases: ChangedCases) -> int:
+    """How many tests say something else than before."""
+    return number_of(case for case in cases.edited if "edited" in case.edits)

@@ -67,10 +67,16 @@ def clear_leftovers() -> None:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that becomes ``path`` in one step when the block ends well: nobody ever sees a half of it.
 
+    A device or a pipe that stands at ``path`` is written to, not replaced.
+
     Raises:
         UserError: it cannot be written.
     """
     try:
+        if path.exists() and not path.is_file():
+            with path.open("wb") as file:
+                yield file
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         _clear_partials(path)
         partial, file = _partial_file(path)
