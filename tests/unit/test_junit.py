@@ -77,7 +77,7 @@ def test_file_is_relative_to_the_repository_and_line_that_of_the_failing_step() 
     assert failure is not None
     assert failure.get("message") == "expected b, got c"
     assert failure.text == (
-        "  a\n! b, but c was predicted by MemoizationPolicy (1.000)\n    at bots/pizzeria/tests/test_stories.yml:12:5"
+        "  a\n! expected b, got c by MemoizationPolicy (1.00)\n    at bots/pizzeria/tests/test_stories.yml:12:5"
     )
 
 
@@ -95,7 +95,7 @@ def test_a_failed_story_says_what_else_was_considered_and_slots_and_loop_at_that
     failure = case_named(junit_of(report(stories=[result])), "s").find("failure")
     assert failure is not None
     assert failure.text == (
-        "! b, but c was predicted\n"
+        "! expected b, got c\n"
         "    also considered: d 0.25, e< 0.12\n"
         "    slots: size='large\\n', n=2.5\n"
         "    active loop: order_form"
@@ -111,7 +111,7 @@ def test_a_wrong_sentence_fails_nothing_unless_a_gate_of_its_intent_fails() -> N
     output = quiet.find("system-out")
     assert quiet.find("failure") is None
     assert output is not None
-    assert output.text == "1 of 2 right\nbots/pizzeria/tests/test_nlu.yml:1:7: 'b': expected x, got y (0.900)"
+    assert output.text == "1 of 2 right\nbots/pizzeria/tests/test_nlu.yml:1:7: 'b': expected x, got y (0.90)"
     failure = failing.find("failure")
     assert failure is not None
     assert failure.get("message") == "nlu.intents[x].recall is 0.500, not >= 0.9"

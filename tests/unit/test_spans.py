@@ -130,7 +130,9 @@ foreign = st.one_of(
 
 
 def spans_of(text: str) -> Line:
-    return line("in ", Text(text), Strong(text), Code(text), Said(text), Prose(text), Change("", "worse", text))
+    apart = Text(" ")
+    words = (Text(text), apart, Strong(text), apart, Code(text), Said(text), apart, Prose(text), apart)
+    return line("in ", words, Change("", "worse", f" {text}"))
 
 
 @given(foreign)

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Final, Literal
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
 from turncheck.render.links import repository_path
+from turncheck.render.phrases import expected_got, expected_intent, nearest, understood_as
 from turncheck.render.sinks.plain import one_line
 from turncheck.render.sinks.workflow_command import command
+from turncheck.render.spans import line, plain
 from turncheck.render.wrong_cases import misunderstood_cases, misunderstood_stories, new_and_old
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from turncheck.comparison.model import CaseChange, Comparison, MisunderstoodSentence
+    from turncheck.comparison.model import CaseChange, Comparison, MisunderstoodSentence, TrainingChange
     from turncheck.messages.location import Location
+    from turncheck.render.spans import Line
     from turncheck.report.model import Report
 
 Level = Literal["error", "warning", "notice"]
@@ -28,6 +31,7 @@ PER_LEVEL: Final = 10
 """GitHub shows ten annotations of a level a step, and drops what follows."""
 _SEVERITIES: Final[dict[str, Level]] = {"error": "error", "warning": "warning", "info": "notice"}
 _TEXT: Final = 300
+_LINE: Final = 1000
 _MOST_STORIES: Final = 3
 
 
@@ -120,12 +124,8 @@ def _test_remarks(
     for kind, case in tests:
         if case.location:
             title = f"{kind} {failed}: {one_line(case.name, 100)}{and_copies(case)}"
-            told = f"expected {one_line(case.expected, _TEXT)}, got {one_line(case.actual, _TEXT)}"
-            if not case.actual:
-                told = f"expected {one_line(case.expected, _TEXT)}, but {one_line(case.remark, _TEXT)}"
-            if not case.expected:  # no step failed: something kept the case from being run to its end
-                told = one_line(case.actual, _TEXT) or "the case failed"
-            remarks.append((level, title, told, case.location))
+            told = plain(expected_got(case.expected, case.actual, case.remark)) or "the case failed"
+            remarks.append((level, title, one_line(told, _LINE), case.location))
     return remarks
 
 
@@ -144,27 +144,29 @@ def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[
         for sentence in sentences:
             one = by_place.get((sentence.text, sentence.location), sentence)
             names = ", ".join(one_line(test.name, 100) for test in one.stories[:_MOST_STORIES])
-            told = f"{_told_misunderstood(one, kind)}; {passes}"
+            told = line(_told_misunderstood(one, kind), f"; {passes}")
             for near in one.because[:1]:
-                drew = "near" if near.change in {"unchanged", "unknown"} else f"{near.change} in this change:"
-                told += f"; {drew} '{one_line(near.text, _TEXT)}' ({near.intent}, {near.location})"
-            remarks.append((level, f"misunderstood in {kind} {names}", told, one.location))
+                told = line(told, nearest(near.text, near.intent, near.location, _drew(near)))
+            remarks.append((level, f"misunderstood in {kind} {names}", one_line(plain(told), _LINE), one.location))
     return remarks
 
 
-def _told_misunderstood(one: MisunderstoodSentence, kind: str) -> str:
+def _told_misunderstood(one: MisunderstoodSentence, kind: str) -> Line:
     if not one.expected:
-        return "the imported files do not say which sentence"
-    wanted, got = ("expected", "got") if kind == "story" else ("on the base", "now")
-    return f"'{one_line(one.text, _TEXT)}': {wanted} {one.expected}, {got} {one.predicted}"
+        return line("the imported files do not say which sentence")
+    return understood_as(one.text, one.expected, one.predicted, case=kind != "story")
 
 
 def _sentence_remark(case: CaseChange, place: Location) -> _Remark:
-    told = f"'{one_line(case.name, _TEXT)}': expected {case.expected}, got {case.actual or 'no intent'}"
+    told = expected_intent(case.name, case.expected, case.actual, case.confidence)
     if case.because:
         near = case.because[0]
-        told += f"; {near.change} in this change: '{one_line(near.text, _TEXT)}' ({near.intent}, {near.location})"
-    return "warning", "newly misclassified", told, place
+        told = line(told, nearest(near.text, near.intent, near.location, _drew(near)))
+    return "warning", "newly misclassified", one_line(plain(told), _LINE), place
+
+
+def _drew(near: TrainingChange) -> str:
+    return "near" if near.change in {"unchanged", "unknown"} else f"{near.change} in this change:"
 
 
 def _merge(path: str | None, line: int | None, said: Sequence[tuple[Level, str, str]]) -> Annotation:

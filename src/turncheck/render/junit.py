@@ -23,15 +23,23 @@ from junit_xml import TestCase, TestSuite
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import heard_otherwise, judged_again, telling_step
-from turncheck.comparison.misunderstood import confidence_of, told_otherwise, told_understanding
-from turncheck.comparison.wording import figure
+from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, told_understanding
 from turncheck.messages.location import Location
 from turncheck.render.circumstances import circumstances
 from turncheck.render.junit_names import Named, distinct, path_of_class
 from turncheck.render.links import repository_path
+from turncheck.render.phrases import (
+    expected_got,
+    expected_intent,
+    nearest,
+    sure,
+    understood_as,
+    understood_now_and_then,
+)
 from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted, places
 from turncheck.render.sinks.xml import attribute, element
+from turncheck.render.spans import Place, line, plain
 from turncheck.render.unjudged_text import why_unjudged
 from turncheck.report.model import (
     CaseResult,
@@ -242,7 +250,7 @@ class _Writer:
         if story.outcome == "misunderstood":
             self._misunderstood(written, story, place)
         elif not story.passed:
-            message = f"expected {wrong.wanted}, got {wrong.got}" if wrong else "the story failed"
+            message = plain(expected_got(wrong.wanted, wrong.got)) if wrong else "the story failed"
             lines = [line for step in story.steps for line in self._step(step)]
             also = [f"also misunderstood: {line}" for line in self._misheard(story)]
             written.add_failure_info(attribute(message), self._text([*lines, *also], place), "story")
@@ -281,7 +289,7 @@ class _Writer:
         place = wrong.location if wrong and wrong.location else result.location
         written = self._case(case, at=place, seconds=self._report.timings.get(f"e2e[{number}]"))
         reason = self._rooted.text(result.reason or result.outcome)
-        told = f"expected {wrong.expected}, got {wrong.actual or 'nothing'}" if wrong else reason
+        told = plain(expected_got(wrong.expected, wrong.actual or "nothing")) if wrong else reason
         match result.outcome:
             case "failed":
                 lines = [*result.difference, *self._heard(result)]
@@ -309,7 +317,7 @@ class _Writer:
         for case, (suite, result) in zip(distinct(named), judged, strict=True):
             written = self._case(case)
             if not result.passed:
-                message = attribute(f"expected {result.expected}, got {result.predicted}")
+                message = attribute(plain(expected_got(str(result.expected), str(result.predicted))))
                 written.add_failure_info(message, self._text([], result.location), "batch")
             of_suite[id(suite)].append(written)
         yield from (self._suite(f"batch {suite.name}", of_suite[id(suite)]) for suite in suites)
@@ -349,20 +357,18 @@ class _Writer:
         return written
 
     def _told(self, example: NluPrediction) -> str:
-        got = example.predicted.intent or "no intent"
-        sure = figure(example.predicted.confidence, "score")
-        place = self._rooted.location(example.location)
-        return f"{place}: {example.text!r}: expected {example.expected.intent}, got {got} ({sure})"
+        expected, got = example.expected.intent or "", example.predicted.intent or ""
+        told = plain(expected_intent(example.text, expected, got, example.predicted.confidence))
+        return f"{self._rooted.location(example.location)}: {told}"
 
     def _heard(self, result: CaseResult) -> Iterator[str]:
         """What the user said before the failure and what it was understood as; what else is understood otherwise."""
         message = result.failing_message
         if message is not None and message.understood is not None:
-            before = told_understanding(message.text, message.before)
-            on_base = f"; on the base as {before}" if before else ""
-            yield f"'{message.text}' is understood as {told_understanding(message.text, message.understood)}{on_base}"
-        for line in self._told_misheard(heard_otherwise(result), case=True):
-            yield f"also misunderstood: {line}"
+            now, before = (told_understanding(message.text, one) for one in (message.understood, message.before))
+            yield plain(understood_now_and_then(message.text, now, before))
+        for sentence in self._told_misheard(heard_otherwise(result), case=True):
+            yield f"also misunderstood: {sentence}"
         if again := judged_again(result):
             yield again
 
@@ -373,14 +379,10 @@ class _Writer:
         """A line for each sentence that was understood otherwise than it should be, with what drew it away."""
         lines = []
         for one in sentences:
-            near = "".join(
-                f"; near '{near.text}' ({near.intent}, {self._rooted.location(near.location)})"
-                for near in one.neighbours[:1]
-            )
-            confidence = confidence_of(one)
-            sure = f" ({figure(confidence, 'score')})" if confidence is not None else ""
-            place = self._rooted.location(one.location)
-            lines.append(f"{place}: {told_otherwise(one, case=case)}{sure}{near}")
+            near = [nearest(near.text, near.intent, near.location) for near in one.neighbours[:1]]
+            wrong = understood_as(one.text, *expected_and_predicted(one), case=case)
+            told = line(Place(one.location), ": ", wrong, sure(confidence_of(one)), *near)
+            lines.append(plain(told, self._rooted.location))
         return lines
 
     def _step(self, step: StoryStep) -> Iterator[str]:
@@ -388,8 +390,7 @@ class _Writer:
             yield f"  {step.expected}"
             return
         policy = f" by {step.policy}" if step.policy else ""
-        sure = f" ({figure(step.confidence, 'score')})" if step.confidence is not None else ""
-        yield f"! {step.wanted}, but {step.got} was predicted{policy}{sure}"
+        yield f"! {plain(expected_got(step.wanted, step.got))}{policy}{sure(step.confidence)}"
         placed = replace(step, location=self._rooted.location(step.location)) if step.location else step
         yield from (f"    {line}" for line in circumstances(placed, attribute))
 

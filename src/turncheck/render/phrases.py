@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.misunderstood import expected_and_predicted
-from turncheck.render.spans import Code, Prose, Said, line
+from turncheck.render.spans import Code, Place, Prose, Said, line
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import CaseChange
+    from turncheck.messages.location import Location
     from turncheck.render.spans import Line
     from turncheck.report.model import Misunderstanding
 
@@ -60,6 +61,11 @@ def understood_now_and_then(said: str, understood: str, on_base: str = "") -> Li
     else:
         base = line("; on the base as ", Code(on_base)) if on_base else ()
     return line(Said(said), " is understood as ", Code(understood), base)
+
+
+def nearest(text: str, intent: str, location: Location, how: str = "near") -> Line:
+    """The training sentence that drew another one away, with its intent and place."""
+    return line(f"; {how} ", Said(text), " (", Code(intent), ", ", Place(location), ")")
 
 
 def sure(confidence: float | None) -> str:

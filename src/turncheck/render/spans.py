@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from turncheck.messages.location import Location
 
@@ -140,6 +140,32 @@ class Column:
 
     title: str
     align: Literal["", "left", "right"] = ""
+
+
+def plain(shown: Line, place: Callable[[Location], object] = str) -> str:
+    """Return a line as bare text, sentences quoted and nothing cut, for a sink that escapes and cuts whole lines.
+
+    Args:
+        place: how a place is written.
+
+    >>> plain(line("expected ", Code("a"), " of ", Said("b")))
+    "expected a of 'b'"
+    """
+    return "".join(_plain(span, place) for span in shown)
+
+
+def _plain(span: Span, place: Callable[[Location], object]) -> str:
+    match span:
+        case Said():
+            return f"'{span.text}'"
+        case Link():
+            return plain(span.label, place)
+        case Place():
+            return str(place(span.location))
+        case Change():
+            return " ".join(filter(None, span.words))
+        case _:
+            return span.text
 
 
 def line(*parts: Span | str | Iterable[Span]) -> Line:
