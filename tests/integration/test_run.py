@@ -233,6 +233,16 @@ RULES = 'version: "3.1"\nrules:\n- rule: a\n  steps:\n  - intent: greet\n'
         ("config.yml", None, "core", "There is no configuration at 'config.yml'"),
         ("config.yml", "- a\n", "nlu", "the configuration cannot be read completely: config.yml:1:1: "),
         ("domain.yml", None, "core", "There is no domain at 'domain.yml'"),
+        ("data/nlu.yml", "nul:\n- intent: greet\n  examples: |\n    - hi\n", "core", "Did you mean 'nlu'?"),
+        ("data/nlu.yml", "", "core", "no NLU examples to understand the test sentences with"),
+        ("data/nlu.yml", "", "nlu", "no NLU examples to understand the test sentences with"),
+        ("data/nlu.yml", "", "e2e", "no NLU examples to understand the test sentences with"),
+        (
+            "config.yml",
+            "language: en\npipeline:\n- name: WhitespaceTokenizer\n- name: DIETClassifier\npolicies: []\n",
+            "core",
+            "Rasa refuses to train the pipeline: config.yml:4:3: The component 'DIETClassifier' needs a featurizer",
+        ),
         (
             "tests/test_stories.yml",
             'version: "3.1"\nrules:\n- rule: a\n  steps:\n  - intent: greet\n',

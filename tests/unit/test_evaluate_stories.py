@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from dialogues import DIALOGUE, DOMAIN, HERE, story
 from nlu_fakes import ScriptedEngine
 
@@ -15,14 +17,18 @@ from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.location import Location
 from turncheck.project.model import (
     Action,
+    Component,
     EntityAnnotation,
     Example,
+    NluData,
+    Project,
     Response,
     ResponseVariation,
     StoryEntity,
     UserStep,
 )
 from turncheck.report.model import StoriesAsWritten
+from turncheck.validation.learnable import Learnable, learnable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -158,6 +164,35 @@ def test_an_entity_that_is_not_found_is_a_misunderstanding() -> None:
 
     assert judged(found) == "passed: []"
     assert judged() == "misunderstood: ['Rome is fine to me']", "the one that teaches the word without an entity"
+
+
+@pytest.mark.parametrize(
+    ("known", "outcome"),
+    [
+        (None, "misunderstood"),
+        (Learnable(frozenset({"greet", "ask"}), frozenset()), "misunderstood"),
+        (Learnable(frozenset({"greet"}), frozenset()), "failed"),
+    ],
+)
+def test_a_story_that_needs_what_nothing_teaches_is_no_noise(known: Learnable | None, outcome: str) -> None:
+    nlu = ScriptedEngine({"open now": taken_for("open now", "greet")})
+    tested = story("a", said("open now", "ask"), ANSWERS["ask"])
+    core = evaluate_stories(ByIntent(ANSWERS), [tested], nlu=nlu, end_to_end=True, known=known)
+    assert [one.outcome for one in core.stories] == [outcome]
+
+
+def test_what_can_be_learnt_is_what_examples_and_pipeline_teach() -> None:
+    example = Example("to Rome", "faq/city", (EntityAnnotation(3, 7, "city", "Rome"),))
+    project = Project(Path(), "bot", nlu=NluData(examples=(example,)))
+
+    def known(*names: str) -> Learnable | None:
+        pipeline = tuple(Component(name, {}, Location("config.yml")) for name in names)
+        return learnable(replace(project, config=replace(project.config, pipeline=pipeline)))
+
+    assert known("DIETClassifier") == Learnable(frozenset({"faq", "nlu_fallback"}), frozenset({"city"}))
+    assert known("KeywordIntentClassifier") == Learnable(frozenset({"faq", "nlu_fallback"}), frozenset())
+    assert known("my.Classifier") is None
+    assert known() is None
 
 
 def test_a_sentence_without_a_written_intent_cannot_be_misunderstood() -> None:

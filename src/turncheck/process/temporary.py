@@ -74,8 +74,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     """
     try:
         if path.exists() and not path.is_file():
-            with path.open("wb") as file:
-                yield file
+            with path.open("wb") as device:
+                yield device
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         _clear_partials(path)
