@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from turncheck.messages.errors import UserError
-from turncheck.render.sinks.markdown import PROSE_LIMIT
+from turncheck.render.spans import PROSE_LIMIT
 from turncheck.validation.catalogue_cases import CASE_CHECKS
 from turncheck.validation.registry import CHECKS, OWN_CHECKS, explain, manual
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from turncheck.messages.location import Location
 from turncheck.render.links import repository_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.comparison.model import Comparison
     from turncheck.report.model import Report
 
 
@@ -38,18 +36,6 @@ class Rooted:
         """Return a place by its path from the repository's top; one that lies outside stays as it is."""
         path = repository_path(self._root, location)
         return location if path is None else Location(path, location.line, location.column)
-
-    def verdict(self, verdict: Verdict) -> Verdict:
-        """Return a verdict with its sentences written from the repository's top; its places stay as they are."""
-        gates = (
-            replace(
-                gate,
-                reason=self.text(gate.reason),
-                failed_by=tuple(replace(cause, what=self.text(cause.what)) for cause in gate.failed_by),
-            )
-            for gate in verdict.gates
-        )
-        return replace(verdict, summary=self.text(verdict.summary), gates=tuple(gates))
 
     def text(self, text: str) -> str:
         """Return a sentence with those of the report's paths that it names written from the repository's top."""

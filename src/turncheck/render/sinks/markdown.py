@@ -14,12 +14,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.render.sinks.plain import lines, one_line, with_blanks
+from turncheck.render.spans import NAME_LIMIT, PROSE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-CODE_LIMIT: Final = 160
-PROSE_LIMIT: Final = 400
 _LONGEST_PIECE: Final = 2000
 
 _ZERO_WIDTH: Final = "\u200b"
@@ -94,7 +93,7 @@ def _disarm(match: re.Match[str]) -> str:
     return f"{match[0]}{_ZERO_WIDTH}"
 
 
-def code(text: str, limit: int = CODE_LIMIT) -> Markdown:
+def code(text: str, limit: int = NAME_LIMIT) -> Markdown:
     """Show ``text`` letter by letter in a code span; an empty one is a dash."""
     text = one_line(text, limit)
     if not text:
