@@ -1,0 +1,30 @@
+"""The page about the architecture names every room, and only files that are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "turncheck"
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+ROOMS, CHANGES = PAGE.split("## Where to change what")
+
+
+def test_every_room_has_its_paragraph() -> None:
+    rooms = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    headings = " ".join(re.findall(r"\*\*(.+?)\*\*", ROOMS))
+    assert set(re.findall(r"`(\w+)`", headings)) == rooms - {"__init__"}
+
+
+def test_what_is_to_be_changed_is_there() -> None:
+    named = re.findall(r"`([\w/*.]+(?:\.\w+|/))`", CHANGES)
+    assert len(named) > 15
+    assert [one for one in named if not any(any(folder.glob(one)) for folder in (SOURCE, ROOT))] == []
+
+
+def test_modules_that_the_paragraphs_name_are_there() -> None:
+    rooms = {path.name for path in SOURCE.iterdir()}
+    for room, text in re.findall(r"\*\*`(\w+)`\*\*: (.+?)(?=\n\n)", ROOMS, re.DOTALL):
+        for name in set(re.findall(r"`(\w+)/?`", text)) - rooms:
+            assert any(SOURCE.glob(f"{room}/**/{name}*")), f"{room}: {name}"
