@@ -71,8 +71,9 @@ def _cause(skipped: Skipped) -> str:
     if skipped.location is None:
         return skipped.reason.rstrip(".")
     place = str(skipped.location)
-    short, found, _ = skipped.reason.partition(place)
-    return f"{_LEADS_TO_PLACE.sub('', short) if found else skipped.reason.rstrip('.')} ({place})"
+    reason = skipped.reason.partition(": - ")[0]  # the points of a list are for the lines below
+    short, found, _ = reason.partition(place)
+    return f"{_LEADS_TO_PLACE.sub('', short) if found else reason.rstrip('.')} ({place})"
 
 
 def names_of(evaluations: Iterable[str]) -> str:

@@ -48,7 +48,8 @@ def summarize(
     intents = told_broken_intents(compared, about) if compared else ""
     misunderstood = _misunderstood(report, compared)
     told = _and_more(_told_failing(failing, report, comparison), _MOST - bool(intents))
-    broken = [clause for clause in (*told[:1], intents, *told[1:], misunderstood) if clause]
+    causes, symptoms = (told[:0], told) if failing and failing[0].name in _TEST_GATES else (told[:1], told[1:])
+    broken = [clause for clause in (*causes, intents, *symptoms, misunderstood) if clause]
     newly_broken = told or intents or (misunderstood and not misunderstood.endswith(ON_BASE_TOO))
     clauses = [broken if newly_broken else [_passed(report, compared), *broken]]
     clauses.append(_uncounted(report, compared, gates, settings))
