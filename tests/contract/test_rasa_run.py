@@ -466,13 +466,13 @@ def test_an_interrupted_run_leaves_no_server_behind_and_says_what_it_is(bot: Pat
 
 
 def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bot: Path) -> None:
-    from turncheck.engines.rasa_server.engines import running_rasa  # noqa: PLC0415
+    from turncheck.engines.rasa_server.engines import opened  # noqa: PLC0415
     from turncheck.engines.rasa_server.process import RasaProcess  # noqa: PLC0415 - for this one test
     from turncheck.project.reader import read_project  # noqa: PLC0415
     from turncheck.settings.options import Settings  # noqa: PLC0415
 
     settings = Settings(project=str(bot), engine="rasa", rasa_command="rasa")
-    with running_rasa(settings, read_project(bot), {}, ()) as engines:
+    with opened(settings, read_project(bot), {}, ()) as engines:
         assert not engines.notes
         assert isinstance(engines.server, RasaProcess)
         assert engines.stub_server is not None
@@ -480,7 +480,7 @@ def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bo
         assert engines.stub_server.behind.endpoint.url == "http://localhost:5055/webhook"
         assert engines.server.files.endpoints == {"action_endpoint": {"url": engines.stub_server.url}}
     (bot / "endpoints.yml").write_text("action_endpoint:\n  url: http://evil.example/webhook\n")
-    with running_rasa(settings, read_project(bot), {}, ("good.example",)) as engines:
+    with opened(settings, read_project(bot), {}, ("good.example",)) as engines:
         assert isinstance(engines.server, RasaProcess)
         assert engines.stub_server is not None
         assert engines.stub_server.behind is None

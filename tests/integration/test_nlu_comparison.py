@@ -7,9 +7,8 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from distributed import LocalCluster
@@ -17,8 +16,10 @@ from distributed import LocalCluster
 from turncheck.commands import compare_pipelines as nlu_comparison
 from turncheck.commands.compare_pipelines import run_compare_nlu
 from turncheck.commands.nlu import NluOutput, NluTestOptions, config_files
+from turncheck.engines.base import Models
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Screen
+from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
     from turncheck.commands.compare_pipelines import Outcome, Task
@@ -28,8 +29,12 @@ PROJECT = CASE / "project"
 CONFIGS = (PROJECT / "c1.yml", PROJECT / "c2.yml")
 
 
+def judging(**settings: Any) -> NluTestOptions:
+    return NluTestOptions(Settings(project=str(PROJECT), **settings), Models(PROJECT / "models"))
+
+
 def compare(out: Path, *, workers: int = 1, cluster: str | None = None, plots: bool = False, runs: int = 1) -> int:
-    options = NluTestOptions(project=PROJECT, workers=workers)
+    options = judging(workers=workers)
     output = NluOutput(folder=out, plots=plots)
     screen = Screen(quiet=True)
     return run_compare_nlu(options, CONFIGS, output, screen, runs=runs, percentages=(0, 50), cluster=cluster)
@@ -84,7 +89,7 @@ def test_a_finished_fit_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mo
 def test_what_was_fitted_with_other_data_is_fitted_again(tmp_path: Path) -> None:
     compare(tmp_path)
     before = json.loads((tmp_path / "run_1/0%_exclusion/c1_report/done.json").read_text())
-    options = NluTestOptions(project=PROJECT, workers=1, seed=7)
+    options = judging(workers=1, seed=7)
     output = NluOutput(folder=tmp_path, plots=False)
     run_compare_nlu(options, CONFIGS, output, Screen(quiet=True), runs=1, percentages=(0, 50))
     after = json.loads((tmp_path / "run_1/0%_exclusion/c1_report/done.json").read_text())
@@ -114,7 +119,7 @@ def test_a_folder_of_configurations_is_all_files_in_it(tmp_path: Path) -> None:
 
 def test_configurations_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
     (tmp_path / "c1.yml").write_text(CONFIGS[0].read_text())
-    options, output, screen = NluTestOptions(project=PROJECT), NluOutput(folder=tmp_path), Screen(quiet=True)
+    options, output, screen = judging(), NluOutput(folder=tmp_path), Screen(quiet=True)
     with pytest.raises(UserError, match="two configurations are called"):
         run_compare_nlu(options, [CONFIGS[0], tmp_path / "c1.yml"], output, screen)
     with pytest.raises(UserError, match="--percentages"):
@@ -122,7 +127,7 @@ def test_configurations_that_cannot_be_compared_are_refused(tmp_path: Path) -> N
     with pytest.raises(UserError, match="--runs"):
         run_compare_nlu(options, CONFIGS, output, screen, runs=0)
     with pytest.raises(UserError, match="does not exist"):
-        run_compare_nlu(replace(options, nlu=tmp_path / "none.yml"), CONFIGS, output, screen)
+        run_compare_nlu(judging(nlu=str(tmp_path / "none.yml")), CONFIGS, output, screen)
 
 
 @pytest.mark.slow

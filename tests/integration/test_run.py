@@ -155,9 +155,9 @@ def test_every_healthy_recorded_project_is_measured(project: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--nlu", "nothing.yml"], "nlu: no such file or folder: nothing.yml"),
-        (["--stories", "nothing.yml"], "stories: no such file or folder"),
-        (["--domain", "nothing.yml"], "domain: no such file or folder"),
+        (["--nlu", "nothing.yml"], "the path 'nothing.yml' of --nlu does not exist"),
+        (["--stories", "nothing.yml"], "the path 'nothing.yml' of --stories does not exist"),
+        (["--domain", "nothing.yml"], "the path 'nothing.yml' of --domain does not exist"),
         (["--project", "nowhere"], "no such project folder: nowhere"),
         (["--rasa-url", "http://127.0.0.1:1"], "--rasa-url is for the engine 'rasa'"),
         (["--model", "nothing.tar.gz"], "--model is for the engine 'rasa'"),

@@ -17,7 +17,7 @@ from turncheck.process.screen import Screen
 from turncheck.render.links import Links
 from turncheck.report.codec import encode
 from turncheck.report.model import Source
-from turncheck.run.evaluations import measure
+from turncheck.run.evaluations import report_of_project
 from turncheck.run.inputs import Inputs
 from turncheck.settings.options import Settings
 
@@ -43,7 +43,7 @@ MORE_RULES = "- rule: also\n  steps:\n  - intent: faq\n  - action: utter_goodbye
 
 def measured(project: Path) -> Report:
     settings = Settings(project=str(project), evaluations=("validate", "core"), fail_on=("errors", "new-failures"))
-    return measure(Inputs(settings=settings, source=Source(), root="", environment={}), Screen(quiet=True))
+    return report_of_project(Inputs(settings=settings, source=Source(), root="", environment={}), Screen(quiet=True))
 
 
 @pytest.fixture(scope="module")

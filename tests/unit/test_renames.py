@@ -16,7 +16,7 @@ from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.report.model import Source
-from turncheck.run.evaluations import measure
+from turncheck.run.evaluations import report_of_project
 from turncheck.run.inputs import Inputs
 from turncheck.settings.options import Settings
 
@@ -44,7 +44,7 @@ FILES = ("domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml")
 def measured(project: Path) -> Report:
     settings = Settings(project=str(project), evaluations=("validate", "core"))
     inputs = Inputs(settings=settings, source=Source(), root="", environment={})
-    return measure(inputs, Screen(quiet=True))
+    return report_of_project(inputs, Screen(quiet=True))
 
 
 @pytest.fixture(scope="module")

@@ -109,7 +109,7 @@ LAYERS = (
     "turncheck.ci.github.host.GitHubClient",
     "turncheck.ci.github.host.find_service",
     "turncheck.publishing.publish.Publishing",
-    "turncheck.run.run.measure_project",
+    "turncheck.run.run.evaluate_project",
     "turncheck.conclude.compare",
     "turncheck.conclude.render_documents",
     "turncheck.web.exchange._sent",

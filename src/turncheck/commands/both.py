@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from turncheck.commands.core import core_exit_code, measure_core, tell_core, write_core_files
-from turncheck.commands.nlu import measure_nlu, tell_nlu, write_test_files
+from turncheck.commands.core import core_exit_code, evaluate_core, tell_core, write_core_files
+from turncheck.commands.nlu import evaluate_nlu, tell_nlu, write_test_files
 from turncheck.engines.base import CutShortError
 from turncheck.messages.errors import UserError
 from turncheck.publishing.files import write_file
@@ -36,7 +36,7 @@ def run_test_both(
         UserError: what ended it, after all that was finished is written.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    report, stopped = measure_core(core, screen)
+    report, stopped = evaluate_core(core, screen)
     write_core_files(report, core_output, screen)
     tell_core(report, core.project)
     if stopped is None:
@@ -56,7 +56,7 @@ def _with_nlu(
 ) -> tuple[Report, CutShortError | None]:
     """Add to the report of the stories what the NLU data give."""
     try:
-        nlu, stopped = measure_nlu(options, screen)
+        nlu, stopped = evaluate_nlu(options, screen)
     except UserError as error:
         stopped = CutShortError(error)
         return _without_nlu(report, stopped), stopped

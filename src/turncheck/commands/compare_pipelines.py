@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
-from turncheck.commands.nlu import NluOutput, NluTestOptions, needed_responses, read_training_and_test, trainer_for
+from turncheck.commands.nlu import NluOutput, NluTestOptions, needed_responses, read_judged
+from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import SUFFIX, has_custom_components
 from turncheck.evaluation.nlu import evaluate_held_out
@@ -33,17 +34,19 @@ from turncheck.render.nlu_comparison import CurvePoint, draw_curves, figures_jso
 from turncheck.render.rasa_files import nlu_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
-from turncheck.report.model import ProjectInfo, Report, Tool
-from turncheck.run.trainable import ensure_readable
+from turncheck.report.model import ProjectInfo
+from turncheck.run.reading import ensure_there
+from turncheck.run.report_of import report_of
+from turncheck.run.trainable import ensure_readable, read_assistant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.process.screen import Screen
     from turncheck.project.model import Config, Project, Response
+    from turncheck.settings.options import Settings
 
 _DONE: Final = "done.json"
 
@@ -103,18 +106,20 @@ def run_compare_nlu(
         raise UserError("--percentages must be whole numbers from 0 to 99")
     from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - imports NumPy
 
-    project, data = read_training_and_test(replace(options, config=configs[0], cross_validation=True))
+    settings = replace(options.settings, config=str(configs[0]))
+    project = read_assistant(settings)
+    data = read_judged(replace(options, settings=settings, cross_validation=True), project, NLU_PARTS)
     pipelines = _pipelines(options, configs, screen)
     responses = project.domain.responses
     steps = tuple(dict.fromkeys(percentages))
-    plans = plan_runs(data.examples, responses, runs=runs, percentages=steps, seed=options.seed)
+    plans = plan_runs(data.examples, responses, runs=runs, percentages=steps, seed=settings.seed)
     if not plans[0].test:
         raise UserError(
             f"there is nothing to compare on: no intent has {FEWEST_EXAMPLES} examples",
             remedy="Name more NLU data with --nlu.",
         )
     _write_data(data, responses, plans, output.folder)
-    vectors = chosen_vectors(options.vectors, data)
+    vectors = chosen_vectors(settings.vectors, data)
     tasks = [
         _task(
             replace(project, config=config),
@@ -122,7 +127,7 @@ def run_compare_nlu(
             name,
             plan,
             percentage,
-            options=options,
+            settings=settings,
             output=output,
             vectors=vectors,
         )
@@ -130,7 +135,7 @@ def run_compare_nlu(
         for percentage in steps
         for name, config in pipelines.items()
     ]
-    scores = _run_tasks(tasks, output.folder, screen, workers=options.workers, cluster=cluster)
+    scores = _run_tasks(tasks, output.folder, screen, workers=settings.workers, cluster=cluster)
     advice = advise(plans, scores)
     _write_results(plans, scores, advice, output, screen)
     sys.stdout.write("\n".join([*_advice_text(advice), ""]))
@@ -141,13 +146,14 @@ def _pipelines(options: NluTestOptions, configs: Sequence[Path], screen: Screen)
     """Read each configuration; one without a pipeline is left out and named, as in Rasa."""
     pipelines: dict[str, Config] = {}
     for path in configs:
-        if not path.is_file():
-            raise UserError(f"the configuration '{path}' does not exist", remedy="Correct --config.")
+        ensure_there("config", [path])
         if path.stem in pipelines:
             raise UserError(
                 f"two configurations are called '{path.stem}'", remedy="Rename one: results are filed under that name."
             )
-        project = read_project(options.project, domain=options.domain, config=path)
+        project = read_project(
+            options.project, domain=Path(options.settings.domain) if options.settings.domain else None, config=path
+        )
         ensure_readable(project, {"config"})
         config = project.config
         if config.pipeline is None:
@@ -179,7 +185,7 @@ def _task(
     plan: RunPlan,
     percentage: int,
     *,
-    options: NluTestOptions,
+    settings: Settings,
     output: NluOutput,
     vectors: SentenceVectors | None,
 ) -> Task:
@@ -190,17 +196,17 @@ def _task(
     light = replace(project, root=project.root.absolute(), nlu=trained, stories=(), rules=(), findings=(), files=())
     pieces = (
         __version__,
-        str(options.seed),
+        str(settings.seed),
         repr([(component.name, dict(component.parameters)) for component in project.config.pipeline or ()]),
         repr(project.config.language),
         write_nlu_yaml(trained),
         write_nlu_yaml(test),
         write_responses_yaml(project.domain.responses.values()),
-        repr((output.plots, output.errors, output.successes, options.allow_custom_code, vectors and vectors.digest)),
+        repr((output.plots, output.errors, output.successes, settings.allow_custom_code, vectors and vectors.digest)),
     )
     key = sha256("\0".join(pieces).encode("utf-8", "surrogatepass")).hexdigest()
-    custom = options.allow_custom_code
-    return Task(pipeline, plan.number, percentage, light, test, options.seed, key, output, custom, vectors)
+    custom = settings.allow_custom_code
+    return Task(pipeline, plan.number, percentage, light, test, settings.seed, key, output, custom, vectors)
 
 
 # --- running ---------------------------------------------------------------------------------------------------------
@@ -283,9 +289,12 @@ def fit_and_judge(task: Task) -> Outcome:
     """Train one pipeline, judge the run's test sentences, render its report."""
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn
 
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - imports scikit-learn
+
+    trainer = EmbeddedNluTrainer(task.seed, task.allow_custom_code, vectors=task.vectors)
     with threadpool_limits(limits=1):
         try:
-            engine = _trainer(task).fit(task.project)
+            engine = trainer.fit(task.project)
         except UserError as error:
             return Outcome(Score(task.pipeline, task.run, task.percentage, 0.0, (), str(error)), ())
         measured = evaluate_held_out(task.project, engine, task.test)
@@ -294,21 +303,12 @@ def fit_and_judge(task: Task) -> Outcome:
     if task.output.plots:
         from turncheck.render.plots import nlu_plots  # noqa: PLC0415 - imports matplotlib
 
-        report = Report(
-            tool=Tool(name="turncheck", version=__version__),
-            project=ProjectInfo(name=f"{task.project.name}, {task.pipeline}, {task.percentage} % left out"),
-            seed=task.seed,
-            nlu=section,
-        )
-        files += nlu_plots(report)
+        name = f"{task.project.name}, {task.pipeline}, {task.percentage} % left out"
+        files += nlu_plots(report_of(ProjectInfo(name=name), task.seed, nlu=section))
     correct = tuple(prediction.correct for prediction in section.predictions)
     score = Score(task.pipeline, task.run, task.percentage, section.intents.f1 if section.intents else 0.0, correct)
     report_files = (replace(file, name=f"{task.folder}/{file.name}") for file in files)
     return Outcome(score, (*_model(engine, task), *report_files))
-
-
-def _trainer(task: Task) -> EmbeddedNluTrainer:
-    return trainer_for(task.seed, allow_custom_code=task.allow_custom_code, vectors=task.vectors)
 
 
 def _model(engine: EmbeddedNluEngine, task: Task) -> tuple[Rendered, ...]:

@@ -11,23 +11,25 @@ from math import fsum, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.commands.core import read_test_stories, subject_of
+from turncheck.commands.core import PartsUnderTest, judged, read_test_stories, ready
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.story_steps import story_steps
 from turncheck.dialogue.training import trackers_of_steps
+from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.engines.embedded.fingerprint import project_fingerprint
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
-from turncheck.engines.embedded.models import SUFFIX, load_model, named_model
+from turncheck.engines.embedded.models import SUFFIX
 from turncheck.engines.embedded.policies.archive import write_ensemble
 from turncheck.engines.embedded.policies.trainer import train_ensemble
-from turncheck.evaluation.stories import evaluate_stories
+from turncheck.evaluation.stories import has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.messages.plurals import count
+from turncheck.project.model import Project
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.nlu_comparison import CORE_CURVE, CurvePoint, draw_curves
 from turncheck.render.rasa_files import as_json
 from turncheck.render.sinks.terminal import text
-from turncheck.run.trainable import ensure_policies_accepted, ensure_trainable, read_given_project
+from turncheck.run.trainable import ensure_policies_accepted, ensure_trainable, read_assistant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from turncheck.commands.train import TrainOptions
     from turncheck.dialogue.story_steps import StoryStep
     from turncheck.process.screen import Screen
-    from turncheck.project.model import Project, Story
+    from turncheck.project.model import Story
 
 DEFAULT_PERCENTAGES: Final = (0, 5, 25, 50, 70, 95)
 DEFAULT_RUNS: Final = 3
@@ -70,7 +72,7 @@ def run_train_comparison(
     try:
         number = _train_all(options, configs, screen, runs, percentages)
     except TrainingRefusedError as error:
-        sys.stderr.write(f"turncheck: error: {error.seen_from_above(str(options.project))}\n")
+        sys.stderr.write(f"turncheck: error: {error.seen_from_above(options.settings.project)}\n")
         return EXIT_FAILED
     sizes = [number - round(percentage / 100 * number) for percentage in percentages]
     write_file(options.out / _NUMBER_OF_STORIES, as_json(_NUMBER_OF_STORIES, sizes).encoded)
@@ -83,7 +85,7 @@ def _train_all(
     """Return of how many steps the percentages are."""
     number = 0
     for config in configs:
-        project = read_given_project(options.project, options.domain, options.data or None, config)
+        project = read_assistant(replace(options.settings, config=str(config)), data=options.data)
         ensure_trainable(project)
         ensure_policies_accepted(project, screen)
         domain = DialogueDomain.of(project)
@@ -91,7 +93,7 @@ def _train_all(
         number = len(steps)
         for run in range(1, runs + 1):
             for percentage in percentages:
-                left = _left(steps, percentage, f"{options.seed}/{run}/{percentage}")
+                left = _left(steps, percentage, f"{options.settings.seed}/{run}/{percentage}")
                 path = options.out / f"run_{run}" / f"{config.stem}{_PERCENTAGE}{percentage}{SUFFIX}"
                 what = f"Training {config.stem}, run {run} of {runs}, without {percentage}% of the stories"
                 with screen.step("train", what):
@@ -151,7 +153,7 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
     Raises:
         UserError: nothing to judge, no such folder, models that cannot be read.
     """
-    folder = _model_folder(options.models)
+    folder = _model_folder(options.models.named or Path("models"))
     stories = read_test_stories(options)
     results: dict[str, list[list[int]]] = {}
     for run in _runs(folder):
@@ -175,21 +177,16 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
 
 def _judge(path: Path, stories: Sequence[Story], options: CoreTestOptions, screen: Screen) -> _Correct:
     with screen.step("core", f"Testing {path}"):
-        subject = subject_of(load_model(named_model(path)), replace(options, models=(path,)), screen)
-        core = evaluate_stories(
-            subject.ensemble,
-            stories,
-            nlu=subject.nlu,
-            tokenize=subject.tokenize,
-            end_to_end=options.end_to_end,
-            max_stories=options.max_stories,
-        )
-    judged = [story for story in core.stories if not story.duplicate]
-    return _Correct(sum(story.passed for story in judged), len(judged))
+        nothing = Project(options.project, "")  # a named model needs no project
+        engines = EmbeddedEngines(nothing, options.settings.seed, models=replace(options.models, named=path))
+        ready(engines, options, nothing, screen)
+        parts = PartsUnderTest.of(engines, options, screen, annotated=has_annotated_texts(stories))
+        core = judged(stories, parts, options)
+    counted = [story for story in core.stories if not story.duplicate]
+    return _Correct(sum(story.passed for story in counted), len(counted))
 
 
-def _model_folder(models: Sequence[Path]) -> Path:
-    path = models[0] if models else Path("models")
+def _model_folder(path: Path) -> Path:
     folder = path.parent if path.is_file() else path
     if not folder.is_dir() or not _runs(folder):
         raise UserError(

@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import yaml
 
-from turncheck import __version__
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.base import CutShortError
-from turncheck.engines.choice import given_rasa
-from turncheck.engines.embedded.remote_models import fetch_model
 from turncheck.evaluation.coverage import coverage, reached_by_conversations
-from turncheck.evaluation.e2e import DEFAULT_CHANNEL, CaseRun, evaluate_cases, none_run
+from turncheck.evaluation.e2e import CaseRun, evaluate_cases, none_run
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
 from turncheck.messages.plurals import count
-from turncheck.process.temporary import temporary_folder
 from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
 from turncheck.project.python_code import code_of_actions
 from turncheck.publishing.files import write_file
 from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import place, text
 from turncheck.report.codec import encode
-from turncheck.report.model import ProjectInfo, Report, Source, Tool
-from turncheck.run.assistant import AssistantOptions, read_assistant, running_assistant, running_server
-from turncheck.run.cut_short import as_far_as_it_goes, end_with, not_run
+from turncheck.report.model import ProjectInfo
+from turncheck.run.assistant import running_assistant
+from turncheck.run.cut_short import as_far_as_it_goes, end_with, not_run, with_one_model
+from turncheck.run.report_of import report_of
+from turncheck.run.trainable import read_assistant
 from turncheck.validation.e2e_case_names import check_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from turncheck.engines.base import ConversationEngine
-    from turncheck.engines.rasa_server.engines import RasaEngines
     from turncheck.messages.finding import Finding
     from turncheck.process.screen import Screen
     from turncheck.project.e2e.model import E2ECase, E2ECases
-    from turncheck.project.model import Project
     from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
-    from turncheck.settings.options import Settings
+    from turncheck.run.assistant import AssistantOptions
 
 DEFAULT_RESULTS: Final = "e2e_results.yml"
 
@@ -57,8 +50,6 @@ class E2EOptions:
     run: CaseRun = field(default_factory=CaseRun)
     results: Path | None = None
     json: Path | None = None
-    rasa: Settings | None = None
-    """Where a real Rasa is talked to instead of the embedded engine."""
 
 
 def run_test_e2e(
@@ -75,38 +66,40 @@ def run_test_e2e(
             Where the engine gave up, all that was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    if options.rasa is not None and options.run.channel != DEFAULT_CHANNEL:
-        raise UserError("--channel is for the embedded engine: a Rasa server is talked to by its channel 'rest'")
-    project = read_assistant(assistant)
-    read = read_cases(assistant.project, options.paths or (assistant.project / DEFAULT_PATH,))
+    settings = assistant.settings
+    project = read_assistant(settings, endpoints=assistant.endpoints)
+    read = read_cases(project.root, options.paths or (project.root / DEFAULT_PATH,))
     checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project), project.flows)
-    folder = str(assistant.project)
+    folder = settings.project
     _refuse_faulty(read, checked, folder, screen)
     progress = Progress(output, len(read.cases), folder)
+    engine: EngineInfo | None = None
 
-    def measure() -> _E2EMeasurement:
-        with (
-            _talking_to(options.rasa, assistant, project, environment, screen) as (engine, rasa),
-            screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"),
-        ):
-            return _measured(engine, rasa, read.cases, options.run, progress, timed=screen.timer("e2e"))
+    def evaluate() -> EndToEnd:
+        nonlocal engine
+        with running_assistant(assistant, project, environment, screen) as (engines, talking):
+            engine = talking.info
+            with screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
+                timed = screen.timer("e2e")
+                try:
+                    return with_one_model(
+                        engines,
+                        lambda: evaluate_cases(talking, read.cases, options.run, progress.finished, timed),
+                    )
+                finally:
+                    progress.end()
 
-    measured = as_far_as_it_goes(measure)
-    finished, stopped = measured.finished, measured.stopped
-    if finished is not None:
-        result = finished.result
-    else:
-        result = none_run(read.cases, not_run(stopped) if stopped is not None else "")
-    report = Report(
-        tool=Tool(name="turncheck", version=__version__),
-        project=ProjectInfo(name=project.name),
-        source=Source(),
-        seed=assistant.seed,
-        engine=finished.engine if finished is not None else None,
+    evaluated = as_far_as_it_goes(evaluate)
+    stopped = evaluated.stopped
+    result = evaluated.finished or none_run(read.cases, not_run(stopped) if stopped is not None else "")
+    report = report_of(
+        ProjectInfo(name=project.name),
+        settings.seed,
+        engine=engine if evaluated.finished is not None else None,
         e2e=result,
         coverage=coverage(project, reached_by_conversations(result.exercised), code_of_actions(project.root)),
-        stopped=measured.reason,
-        timings=dict(screen.timings),
+        stopped=evaluated.reason,
+        timings=screen.timings,
     )
     seconds = screen.timings.get("e2e", 0.0)
     output.write(e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage, folder=folder))
@@ -122,66 +115,6 @@ def run_test_e2e(
         screen.note("Nothing was tested: all cases were skipped.")
         return EXIT_NOT_DONE
     return EXIT_FAILED if result.failed else EXIT_OK
-
-
-@dataclass(frozen=True, slots=True)
-class _E2EMeasurement:
-    result: EndToEnd
-    engine: EngineInfo
-
-
-def _measured(
-    engine: ConversationEngine,
-    rasa: RasaEngines | None,
-    cases: Sequence[E2ECase],
-    run: CaseRun,
-    progress: Progress,
-    *,
-    timed: Callable[[int, float], None],
-) -> _E2EMeasurement:
-    try:
-        result = evaluate_cases(engine, cases, run, progress.finished, timed)
-        if rasa is not None:
-            rasa.ensure_same_model(result)
-    except CutShortError as error:
-        raise CutShortError(error, _E2EMeasurement(error.finished, engine.info)) from error
-    finally:
-        progress.end()
-    return _E2EMeasurement(result, engine.info)
-
-
-@contextmanager
-def _talking_to(
-    rasa: Settings | None,
-    assistant: AssistantOptions,
-    project: Project,
-    environment: Mapping[str, str],
-    screen: Screen,
-) -> Iterator[tuple[ConversationEngine, RasaEngines | None]]:
-    """Yield what conversations are held with; with a real Rasa what it is a part of, too."""
-    if rasa is None:
-        with running_assistant(assistant, project, environment, screen) as engine:
-            yield engine.for_threads(), None
-        return
-    with (
-        _with_model(rasa, assistant, environment) as settings,
-        given_rasa(settings, project) as engines,
-        running_server(assistant, project, environment, screen) as server,
-    ):
-        if engines is not None:
-            yield engines.assistant(server), engines
-
-
-@contextmanager
-def _with_model(rasa: Settings, assistant: AssistantOptions, environment: Mapping[str, str]) -> Iterator[Settings]:
-    """Fetch the model that a Rasa of ours is to serve, where it is kept elsewhere."""
-    if assistant.remote_storage is None:
-        yield rasa
-        return
-    if rasa.rasa_command is None:
-        raise UserError("--remote-storage does not go with --rasa-url: a server that runs already has its model loaded")
-    with temporary_folder("model") as folder:
-        yield replace(rasa, model=str(fetch_model(assistant.remote_storage, rasa.model, environment, Path(folder))))
 
 
 def _refuse_faulty(read: E2ECases, checked: Sequence[Finding], folder: str, screen: Screen) -> None:

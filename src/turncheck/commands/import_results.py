@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck import __version__
 from turncheck.evaluation.imported_nlu import RESPONSES, Results, import_nlu
 from turncheck.evaluation.imported_shapes import (
     EntityEntry,
@@ -21,8 +20,9 @@ from turncheck.project.reader import read_nlu, read_stories
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
 from turncheck.publishing.files import write_file
 from turncheck.report.codec import MAX_BYTES, encode
-from turncheck.report.model import EngineInfo, ProjectInfo, Report, Skipped, Source, Tool
-from turncheck.run.reading import file_of_all
+from turncheck.report.model import EngineInfo, ProjectInfo, Report, Skipped, Source
+from turncheck.run.reading import ensure_there, file_of_all
+from turncheck.run.report_of import report_of
 from turncheck.settings.options import FILE_NAME
 
 if TYPE_CHECKING:
@@ -71,9 +71,8 @@ def run_import(
     """
     if not folder.is_dir():
         raise UserError(f"no such folder: {folder}", remedy="Name the folder that `rasa test --out` wrote.")
-    for path in (*nlu, *stories):
-        if not path.exists():
-            raise UserError(f"no such file or folder: {path}", remedy="Correct the path; it counts from here.")
+    ensure_there("nlu", nlu)
+    ensure_there("stories", stories)
     report = import_results(folder, project, nlu=nlu, stories=stories, source=source, root=root)
     write_file(out / "report.json", encode(report))
     found = [name for name, part in (("NLU", report.nlu), ("stories", report.core)) if part is not None]
@@ -107,11 +106,10 @@ def import_results(
     missing: list[Evaluation] = ["validate"]
     missing += ["nlu"] if understood is None else []
     missing += ["core"] if core is None else []
-    return Report(
-        tool=Tool(name="turncheck", version=__version__),
-        project=ProjectInfo(name=shown_path(project.resolve().name), root=root, file=_file_of_all(project)),
-        source=source or Source(),
+    return report_of(
+        ProjectInfo(name=shown_path(project.resolve().name), root=root, file=_file_of_all(project)),
         seed=0,
+        source=source,
         engine=EngineInfo(name="rasa", version="unknown", notes=("Measured by `rasa test`, imported from its files.",)),
         nlu=understood,
         core=core,

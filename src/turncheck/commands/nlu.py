@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck import __version__
 from turncheck.ci.git import find_checkout
 from turncheck.engines.base import INTERRUPTED
-from turncheck.engines.choice import given_rasa
-from turncheck.engines.embedded.models import DEFAULT_MODELS, fitting_model, load_model, named_model
+from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
 from turncheck.evaluation.rasa_split import response_name, split_as_rasa
 from turncheck.messages.errors import EXIT_OK, UserError
@@ -26,21 +26,19 @@ from turncheck.render.not_run import not_run_text
 from turncheck.render.rasa_files import as_json, intent_errors, nlu_files
 from turncheck.render.rendered import Rendered
 from turncheck.report.codec import encode
-from turncheck.report.model import ProjectInfo, Report, Skipped, Source, Tool
-from turncheck.run.cut_short import as_far_as_it_goes, end_with, not_run
-from turncheck.run.reading import read_checked_nlu
-from turncheck.run.trainable import ensure_assistant, ensure_readable
+from turncheck.report.model import ProjectInfo, Source
+from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
+from turncheck.run.reading import ensure_there, read_checked_nlu
+from turncheck.run.report_of import report_of
+from turncheck.run.trainable import ensure_assistant, ensure_possible, ensure_readable, read_assistant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Set as AbstractSet
 
-    from turncheck.engines.base import CutShortError, NluEngine
-    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
-    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-    from turncheck.engines.rasa_server.engines import RasaEngines
+    from turncheck.engines.base import CutShortError, Engines, Models
     from turncheck.project.model import Example, NluData, Project, Response
+    from turncheck.report.model import Report
     from turncheck.settings.options import Settings
 
 DEFAULT_FOLDER: Final = "results"
@@ -69,25 +67,17 @@ class NluOutput:
 
 @dataclass(frozen=True, slots=True)
 class NluTestOptions:
-    """What ``test nlu`` measures.
+    """What ``test nlu`` judges. Several configurations are compared by :mod:`turncheck.commands.compare_pipelines`."""
 
-    ``config`` is one file; several are compared by :mod:`turncheck.commands.compare_pipelines`.
-    """
-
-    project: Path
-    nlu: Path | None = None
-    config: Path | None = None
-    domain: Path | None = None
-    model: Path | None = None
+    settings: Settings
+    models: Models
     cross_validation: bool = False
-    folds: int = 5
-    seed: int = 42
-    workers: int = 0
     pretrained: bool = False
-    vectors: bool = False
-    allow_custom_code: bool = False
-    rasa: Settings | None = None
-    """Where a real Rasa is asked instead of the embedded engine."""
+
+    @property
+    def project(self) -> Path:
+        """The assistant's folder."""
+        return Path(self.settings.project)
 
 
 def config_files(paths: Sequence[Path]) -> list[Path]:
@@ -114,7 +104,7 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
             was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    report, stopped = measure_nlu(options, screen, source)
+    report, stopped = evaluate_nlu(options, screen, source)
     write_test_files(report, output, screen)
     tell_nlu(report, options.project)
     if stopped is not None:
@@ -122,7 +112,7 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
     return EXIT_OK
 
 
-def measure_nlu(
+def evaluate_nlu(
     options: NluTestOptions, screen: Screen, source: Source | None = None
 ) -> tuple[Report, CutShortError | None]:
     """Judge NLU data, and return the report with what ended it before its end.
@@ -130,66 +120,56 @@ def measure_nlu(
     Raises:
         UserError: nothing to read, nothing to judge, flags that do not fit together.
     """
-    project, data = read_training_and_test(options)
-    reason = why_not_testable(
-        replace(project, nlu=data), None if options.cross_validation else data, folds=options.folds
-    )
-    if reason:
-        raise UserError(f"there is nothing to test: {reason}", remedy="Name NLU data with --nlu.")
+    settings = options.settings
+    project = read_assistant(settings)
 
-    def measure() -> NluMeasurement:
-        with given_rasa(options.rasa, project) as rasa:
-            measurement = _measured(project, data, options, rasa, screen)
-            if rasa is not None:
-                rasa.ensure_same_model(measurement)
-        return measurement
+    def evaluate() -> NluMeasurement:
+        with chosen_engines(settings, project, os.environ, models=options.models) as engines:
+            ensure_possible(engines, "nlu")
+            is_trained = options.cross_validation or options.models.named is None
+            needed = engines.needs("nlu", in_folds=options.cross_validation) if is_trained else frozenset()
+            data = read_judged(options, project, needed)
+            held_out = None if options.cross_validation else data
+            if reason := why_not_testable(replace(project, nlu=data), held_out, folds=settings.folds):
+                raise UserError(f"there is nothing to test: {reason}", remedy="Name NLU data with --nlu.")
+            return with_one_model(engines, lambda: _measurement(engines, project, data, options, screen))
 
-    measured = as_far_as_it_goes(measure)
-    finished, stopped = measured.finished, measured.stopped
-    skipped = Skipped(evaluation="nlu", reason=not_run(stopped)) if stopped is not None and finished is None else None
-    report = Report(
-        tool=Tool(name="turncheck", version=__version__),
-        project=ProjectInfo(name=project.name),
+    result = as_far_as_it_goes(evaluate)
+    finished = result.finished
+    report = report_of(
+        ProjectInfo(name=project.name),
+        settings.seed,
         source=source or _source(options.project),
-        seed=options.seed,
         engine=finished.engine if finished else None,
         nlu=finished.section if finished else None,
-        skipped=(skipped,) if skipped else (),
-        stopped=measured.reason,
-        timings=dict(screen.timings),
+        skipped=result.skipped("nlu"),
+        stopped=result.reason,
+        timings=screen.timings,
     )
-    return report, stopped
+    return report, result.stopped
 
 
-def _measured(
-    project: Project, data: NluData, options: NluTestOptions, rasa: RasaEngines | None, screen: Screen
+def _measurement(
+    engines: Engines, project: Project, data: NluData, options: NluTestOptions, screen: Screen
 ) -> NluMeasurement:
+    settings, pretrained = options.settings, options.pretrained
     if not options.cross_validation:
-        engine: NluEngine
-        trained: frozenset[str] | None = None
-        if rasa is not None:
-            engine = rasa.nlu
-        else:
-            engine = own = engine_for(project, options, screen)
-            trained = frozenset(own.sentences.texts)
+        engines.make_ready(("nlu",), screen, lambda: None)
+        engine = engines.nlu or engines.nlu_trainer.fit(with_story_sentences(project))
         with screen.step("nlu", f"Judging {count(len(data.examples), 'sentence')}"):
-            return evaluate_held_out(project, engine, data, pretrained=options.pretrained, trained=trained)
-    if rasa is not None:
-        if rasa.capabilities.no_training is not None:
-            remedy = "Leave --cross-validation out, or use --rasa-command."
-            raise UserError(rasa.capabilities.no_training, remedy=remedy)
-        screen.note(rasa.before_folds(options.folds))
-    elif options.model is not None:
-        screen.note("--cross-validation trains engines of its own: --model is not used.")
-    with screen.step("nlu", f"Judging {count(len(data.examples), 'sentence')} in {count(options.folds, 'fold')}"):
+            return evaluate_held_out(project, engine, data, pretrained=pretrained, trained=engines.trained_sentences)
+    trainer, slow = engines.nlu_trainer, engines.capabilities.slow_training
+    if note := engines.before_folds(settings.folds):
+        screen.note(note)
+    with screen.step("nlu", f"Judging {count(len(data.examples), 'sentence')} in {count(settings.folds, 'fold')}"):
         return cross_validate(
             replace(project, nlu=data),
-            _trainer(options, data) if rasa is None else rasa.nlu_trainer,
-            folds=options.folds,
-            seed=options.seed,
-            workers=options.workers if rasa is None else 1,
-            pretrained=options.pretrained,
-            progress=_told(screen) if rasa is None else _estimated(screen),
+            trainer,
+            folds=settings.folds,
+            seed=settings.seed,
+            workers=1 if slow else settings.workers,
+            pretrained=pretrained,
+            progress=_estimated(screen) if slow else _told(screen),
         )
 
 
@@ -215,86 +195,41 @@ def _source(folder: Path) -> Source:
     return Source(commit=checkout.commit() if checkout else None)
 
 
-def read_training_and_test(options: NluTestOptions) -> tuple[Project, NluData]:
-    """Read the project that is trained on, and the data that are judged.
+def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[str]) -> NluData:
+    """Read the data that are judged.
+
+    Args:
+        options: name them.
+        project: what is trained on; its own data are judged where no other ones are named.
+        needed: the parts that the engine is trained on.
 
     Raises:
-        UserError: a path that was given is missing, there is no configuration to train by, or a part of what is needed
-            cannot be read.
+        UserError: there are no data, no configuration to train by, or a part of what is needed cannot be read.
     """
-    for name, path in (("--nlu", options.nlu), ("--config", options.config), ("--domain", options.domain)):
-        if path is not None and not path.exists():
-            raise UserError(f"the path '{path}' of {name} does not exist", remedy="Correct the path.")
-    project = read_project(options.project, domain=options.domain, config=options.config)
-    ensure_assistant(project)
-    is_trained = options.rasa is None and (options.cross_validation or options.model is None)
-    ensure_readable(project, _needed_parts(options, is_trained=is_trained))
-    if is_trained and not project.config.keys:
+    path = None if options.settings.nlu is None else Path(options.settings.nlu)
+    if path is None:
+        needed = needed | {"nlu"}  # judged and, unless by a model that is there, trained on
+    elif options.cross_validation:
+        needed = needed - {"nlu"}  # the folds are trained on what is judged alone
+    ensure_readable(project, needed)
+    if "config" in needed and not project.config.keys:
         raise UserError(
-            f"there is no configuration to train by at '{options.config or options.project / DEFAULT_CONFIG}'",
+            f"there is no configuration to train by at '{options.settings.config or options.project / DEFAULT_CONFIG}'",
             remedy="Name a configuration with --config.",
         )
     data = project.nlu
-    if options.nlu is not None:
-        data, findings = read_checked_nlu([options.nlu], options.project)
+    if path is not None:
+        data, findings = read_checked_nlu([path], options.project)
         fault = next((finding for finding in findings if finding.severity == "error"), None)
         if fault is not None:
-            what = f"the NLU data at '{options.nlu}' cannot be read completely: {fault.message.rstrip('.')}"
+            what = f"the NLU data at '{path}' cannot be read completely: {fault.message.rstrip('.')}"
             raise UserError(what, location=fault.location, remedy=fault.hint or None)
     if not data.examples:
         raise UserError(
-            f"there are no NLU examples at '{options.nlu or options.project / DEFAULT_DATA}'",
+            f"there are no NLU examples at '{path or options.project / DEFAULT_DATA}'",
             remedy="Name NLU data with --nlu.",
         )
-    return project, data
-
-
-def _needed_parts(options: NluTestOptions, *, is_trained: bool) -> set[str]:
-    """Return what must be whole: the data that are judged, and what the judged engine is trained on."""
-    needed = {"config"} if is_trained else set()
-    if options.nlu is None:
-        needed.add("nlu")  # judged and, unless by a model that is there, trained on
-    if is_trained and not options.cross_validation:
-        needed |= {"nlu", "sentences"}  # the folds of cross-validation are trained on what is judged alone
-    return needed
-
-
-def _trainer(options: NluTestOptions, data: NluData) -> EmbeddedNluTrainer:
-    """Return the trainer of all folds of ``data``."""
-    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - imports NumPy
-
-    vectors = chosen_vectors(options.vectors, data)
-    return trainer_for(options.seed, allow_custom_code=options.allow_custom_code, vectors=vectors)
-
-
-def trainer_for(seed: int, *, allow_custom_code: bool, vectors: SentenceVectors | None = None) -> EmbeddedNluTrainer:
-    """Return the trainer of the embedded engine."""
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - imports scikit-learn
-
-    return EmbeddedNluTrainer(seed, allow_custom_code, vectors=vectors)
-
-
-def engine_for(project: Project, options: NluTestOptions, screen: Screen) -> EmbeddedNluEngine:
-    """Take the model that was named, else the newest that fits the project's files; else train, and say so.
-
-    Raises:
-        UserError: the named model is not there, cannot be read, or understands no sentences.
-    """
-    if options.model is not None:
-        return load_model(named_model(options.model)).nlu()
-    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - imports NumPy
-
-    custom = options.allow_custom_code
-    fitting = fitting_model(
-        options.project / DEFAULT_MODELS, project, ("nlu",), allow_custom_code=custom, vectors=options.vectors
-    )
-    if fitting is not None:
-        screen.note(f"The model {fitting.path} fits the project's files and is used.")
-        return fitting.nlu()
-    with screen.step("train", "No model fits the project's files: training"):
-        return trainer_for(options.seed, allow_custom_code=custom, vectors=chosen_vectors(options.vectors)).fit(
-            with_story_sentences(project)
-        )
+    return data
 
 
 def write_test_files(report: Report, output: NluOutput, screen: Screen) -> None:
@@ -349,8 +284,7 @@ def run_data_split_nlu(
     path = nlu or project / DEFAULT_DATA
     if nlu is None:
         ensure_assistant(read_project(project))
-    if not path.exists():
-        raise UserError(f"the path '{path}' of --nlu does not exist", remedy="Name NLU data with --nlu.")
+    ensure_there("nlu", [path])
     data, findings = read_nlu([path], project)
     faults = [finding for finding in findings if finding.severity == "error"]
     if faults:

@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from turncheck.engines.embedded.models import DEFAULT_MODELS, fitting_model, load_model, named_model
+from turncheck.engines.base import NLU_PARTS
+from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.plurals import count
-from turncheck.project.reader import read_project
+from turncheck.project.model import Project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import text
-from turncheck.run.trainable import ensure_assistant, ensure_readable
-from turncheck.validation.losses import NLU_PARTS
+from turncheck.run.trainable import ensure_readable, read_assistant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import TextIO
 
-    from turncheck.engines.base import Parse, PredictedEntity
+    from turncheck.engines.base import Models, Parse, PredictedEntity
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.process.screen import Screen
+    from turncheck.settings.options import Settings
 
 BATCH = 256
 RANKED = 3
@@ -33,14 +33,8 @@ RANKED = 3
 class ParseOptions:
     """Where the engine comes from: a model, or the project's files. Paths count from the current folder."""
 
-    project: Path = Path()
-    model: Path | None = None
-    config: Path | None = None
-    nlu: Path | None = None
-    domain: Path | None = None
-    seed: int = 42
-    vectors: bool = False
-    allow_custom_code: bool = False
+    settings: Settings
+    models: Models
 
 
 def run_parse(
@@ -65,37 +59,31 @@ def run_parse(
 
 def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine:
     """Take the model that was named, else the newest that fits the project's files; else train, and say so."""
-    if options.model is not None:
-        return load_model(named_model(options.model)).nlu()
-    for name in ("config", "nlu", "domain"):
-        path = getattr(options, name)
-        if path is not None and not path.exists():
-            raise UserError(f"{name}: no such file or folder: {path}", remedy="Correct the path; it counts from here.")
-    project = read_project(
-        options.project, domain=options.domain, config=options.config, data=[options.nlu] if options.nlu else None
-    )
-    ensure_assistant(project)
-    custom = options.allow_custom_code
-    fitting = fitting_model(
-        options.project / DEFAULT_MODELS, project, ("nlu",), allow_custom_code=custom, vectors=options.vectors
-    )
-    if fitting is not None:
-        screen.detail(f"Using {fitting.path}")
-        return fitting.nlu()
-    ensure_readable(project, NLU_PARTS | {"sentences"})
+    settings = options.settings
+    if options.models.named is not None:
+        project = Project(Path(settings.project), "")  # a named model needs none
+    else:
+        project = read_assistant(settings, data=(settings.nlu,) if settings.nlu else None)
     learnt = with_story_sentences(project)
-    if not learnt.nlu.examples:
-        raise UserError(
-            f"there are no NLU examples to learn from in '{options.nlu or options.project}'",
-            remedy="Name the assistant's folder with --project, its data with --nlu, or a trained model with --model.",
-        )
-    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - heavy
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - heavy
 
-    with screen.step("train", f"No model fits: training on {count(len(project.nlu.examples), 'sentence')}"):
-        vectors = chosen_vectors(options.vectors)
-        trainer = EmbeddedNluTrainer(seed=options.seed, allow_custom_code=custom, vectors=vectors)
-        return trainer.fit(learnt)
+    def ensure() -> None:
+        ensure_readable(project, NLU_PARTS | {"sentences"})
+        if not learnt.nlu.examples:
+            raise UserError(
+                f"there are no NLU examples to learn from in '{settings.nlu or settings.project}'",
+                remedy="Name the assistant's folder with --project, its data with --nlu, or a trained model with"
+                " --model.",
+            )
+
+    engines = EmbeddedEngines(
+        project,
+        settings.seed,
+        allow_custom_code=settings.allow_custom_code,
+        vectors=settings.vectors,
+        models=options.models,
+    )
+    engines.make_ready(("nlu",), screen, ensure)
+    return engines.nlu or engines.nlu_trainer.fit(learnt)
 
 
 def _batches(sentences: Iterable[str]) -> Iterator[list[str]]:

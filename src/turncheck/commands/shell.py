@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.render.sinks import terminal
-from turncheck.run.assistant import AssistantOptions, read_assistant, running_assistant
+from turncheck.run.assistant import running_assistant
+from turncheck.run.trainable import read_assistant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.base import Conversation, Turn
     from turncheck.process.screen import Screen
+    from turncheck.run.assistant import AssistantOptions
 
 PROMPT = "you> "
 COMMANDS = {
@@ -60,11 +62,11 @@ def run_shell(
     Raises:
         UserError: a fixture or a path that cannot be read, nothing to learn from, an action server that does not start.
     """
-    project = read_assistant(options)
-    if options.model is None:  # what is wrong shows before anything is trained
+    project = read_assistant(options.settings, endpoints=options.endpoints)
+    if options.models.named is None:  # what is wrong shows before anything is trained
         read_fixtures(shell.fixtures, DialogueDomain.of(project).slots)
-    with running_assistant(options, project, environment, screen) as engine:
-        fixtures = read_fixtures(shell.fixtures, engine.domain.slots)
+    with running_assistant(options, project, environment, screen) as (engines, engine):
+        fixtures = read_fixtures(shell.fixtures, engines.ensemble.domain.slots)
         return talk(engine.conversation(channel=shell.channel, fixtures=fixtures), shell, ends)
 
 

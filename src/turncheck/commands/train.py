@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from turncheck.engines.base import NLU_PARTS, NOTHING_TO_LEARN
 from turncheck.engines.embedded.fingerprint import project_fingerprint
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import DEFAULT_MODELS, model_path
@@ -19,18 +20,17 @@ from turncheck.run.trainable import (
     ensure_readable,
     ensure_trainable,
     ensure_valid,
-    read_given_project,
+    read_assistant,
 )
-from turncheck.validation.losses import NLU_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from turncheck.engines.base import Part
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project
     from turncheck.report.model import Substitution
-
-Part = Literal["nlu", "core"]
+    from turncheck.settings.options import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +45,20 @@ class Validation:
 class TrainOptions:
     """What is trained from what, and where the model goes.
 
-    ``data``: files and folders instead of ``data``. ``validation``: ``None`` looks at what training refuses, alone.
+    ``validation``: ``None`` looks at what training refuses, alone.
     """
 
-    project: Path
-    domain: Path | None = None
-    config: Path | None = None
-    data: Sequence[Path] = ()
+    settings: Settings
     out: Path = Path(DEFAULT_MODELS)
     fixed_name: str | None = None
     augmentation: int = 50
-    seed: int = 42
-    vectors: bool = False
     validation: Validation | None = None
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """All that is read as training data, ``()``: the default."""
+        settings = self.settings
+        return (*settings.data, *((settings.nlu,) if settings.nlu else ()), *settings.stories)
 
 
 def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> int:
@@ -68,7 +69,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
     Raises:
         UserError: nothing to read or to learn from, a model that cannot be written.
     """
-    project = read_given_project(options.project, options.domain, options.data or None, options.config)
+    project = read_assistant(options.settings, data=options.data)
     wanted = _possible(project, parts, screen)
     writer = MemberWriter()
     substitutions: list[Substitution] = []
@@ -83,7 +84,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
                 else:
                     substitutions.extend(_add_core(project, writer, options))
     except TrainingRefusedError as error:
-        sys.stderr.write(f"turncheck: error: {error.seen_from_above(str(options.project))}\n")
+        sys.stderr.write(f"turncheck: error: {error.seen_from_above(options.settings.project)}\n")
         return EXIT_FAILED
     if "core" in wanted:
         _note_missing_rules(project, options, screen)
@@ -102,7 +103,7 @@ def _possible(project: Project, parts: Sequence[Part], screen: Screen) -> list[P
     if not project.nlu.examples:
         missing["nlu"] = "the project has no NLU examples to learn from"
     if not project.stories and not project.rules:
-        missing["core"] = "the project has neither stories nor rules to learn from"
+        missing["core"] = NOTHING_TO_LEARN
     wanted = [part for part in parts if part not in missing]
     if not wanted:
         raise UserError("; ".join(missing[part] for part in parts), remedy="Name data with --data.")
@@ -139,7 +140,7 @@ def _note_missing_rules(project: Project, options: TrainOptions, screen: Screen)
     if has_policy and not project.rules:
         screen.note("There is a RulePolicy, and no rule for it to learn.")
     if not has_policy and project.rules:
-        first = project.rules[0].location.below(str(options.project))
+        first = project.rules[0].location.below(options.settings.project)
         screen.note(f"The rules are learnt by no policy ({first}): there is no RulePolicy.")
 
 
@@ -157,6 +158,6 @@ def _add_nlu(project: Project, writer: MemberWriter, options: TrainOptions) -> S
     from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415
 
-    engine = EmbeddedNluTrainer(seed=options.seed, vectors=chosen_vectors(options.vectors)).fit(project)
+    engine = EmbeddedNluTrainer(options.settings.seed, vectors=chosen_vectors(options.settings.vectors)).fit(project)
     write_nlu(writer, engine)
     return engine.info.substitutions

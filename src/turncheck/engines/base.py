@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.tracker import Tracker
     from turncheck.engines.decision import Decision
+    from turncheck.process.screen import Screen
     from turncheck.project.model import Project
-    from turncheck.report.model import EngineInfo, Evaluation, Skipped
+    from turncheck.report.model import EngineInfo, Evaluation
 
 
 INTERRUPTED: Final = "interrupted"
@@ -94,11 +98,43 @@ class Parse:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an engine can do, each with the reason where it cannot (``None``: it can)."""
+    """What an engine can do with a project: reasons are those why it cannot (``None``: it can).
 
-    no_training: str | None = None
+    ``no_nlu``, ``no_dialogue`` and ``no_conversation`` are about sentences, test stories and end-to-end cases;
+    ``no_training`` about training the engines of folds. ``slow_training``: a training takes minutes, and there is one
+    at a time. ``trained_by_config``: what it refuses to train is a fault of ``config.yml``, where it says no place.
+    ``no_channel``: why conversations are held on no other channel than the engine's own. ``hears_as_given``: it holds
+    conversations whose messages are understood as they are given.
+    """
+
     no_nlu: str | None = None
+    no_dialogue: str | None = None
     no_conversation: str | None = None
+    no_training: str | None = None
+    no_channel: str | None = None
+    slow_training: bool = False
+    trained_by_config: bool = False
+    hears_as_given: bool = False
+
+    def why_not(self, evaluation: Evaluation) -> str | None:
+        """Return why it cannot do an evaluation at all."""
+        reasons: dict[Evaluation, str | None] = {
+            "nlu": self.no_nlu,
+            "core": self.no_dialogue,
+            "e2e": self.no_conversation,
+        }
+        return reasons.get(evaluation)
+
+
+Part = Literal["nlu", "core"]
+"""The two parts of an assistant: language understanding, and policies."""
+
+NLU_PARTS: Final = frozenset({"nlu", "config", "pipeline"})
+"""What of a project language understanding is trained on; where stories are trained, too, their sentences are added."""
+DIALOGUE_PARTS: Final = frozenset({"domain", "nlu", "responses", "stories", "config"})
+"""What policies are trained on: NLU data and responses name intents and actions that stories use."""
+
+NOTHING_TO_LEARN: Final = "the project has neither stories nor rules to learn from"
 
 
 class NluEngine(Protocol):
@@ -226,74 +262,128 @@ class ConversationEngine(Protocol):
         """
 
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+class HearingEngine(ConversationEngine, Protocol):
+    """An engine that can be given how messages are understood."""
 
-    from turncheck.engines.base import ConversationEngine, NluEngine, NluTrainer, Policies
-    from turncheck.project.model import Project
-    from turncheck.report.model import Evaluation
+    @property
+    def domain(self) -> DialogueDomain:
+        """The domain that conversations are held in."""
+
+    def hearing(self, understood: Mapping[str, Parse]) -> ConversationEngine:
+        """Return the same engine, but that these texts are understood so, whatever its NLU would say."""
 
 
-class Engines(Protocol):
-    """An engine of one project, in the parts that evaluations take."""
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Where a command may take a trained model from: the one that is ``named``, else the newest of ``folder``.
+
+    ``named``: a model file, or a folder of them. With ``storage`` it is the name of a model kept there; see
+    :mod:`turncheck.engines.embedded.remote_models`.
+    """
+
+    folder: Path
+    named: Path | None = None
+    storage: str | None = None
+
+
+class Engines(ABC):
+    """An engine of one project, in the parts that evaluations take.
+
+    What an engine lacks its capabilities say; nobody asks for it then, and it need not be written.
+    """
 
     @property
     def capabilities(self) -> Capabilities:
         """What it can do here."""
+        return Capabilities()
 
     @property
     def at_once(self) -> int:
         """How many stories and cases it is asked about at the same time."""
+        return 1
 
-    @property
-    def nlu_trainer(self) -> NluTrainer:
-        """What trains the engines of folds; only where the capabilities say so."""
-
-    @property
-    def nlu(self) -> NluEngine | None:
-        """Language understanding, trained on the whole project; ``None`` where it has no sentences."""
-
-    @property
-    def ensemble(self) -> Policies:
-        """What decides on the next action."""
-
-    def assistant(self, server: ActionServer) -> ConversationEngine:
-        """Return the whole assistant, for conversations in several threads.
-
-        An engine that runs custom actions itself has them run by ``server``.
-        """
-
-    def info(self, *, measured: EngineInfo | None = None) -> EngineInfo:
+    @abstractmethod
+    def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:
         """Return name, version, and what stood in for what in the parts that were used.
 
         Args:
             measured: that of the folds' engines, where language understanding was measured by cross-validation.
+            conversations: whether notes on conversations alone are of interest.
         """
 
-    def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
-        """Return why this engine cannot do an evaluation of this project, or ``None``.
+    def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> AbstractSet[str]:  # noqa: ARG002
+        """Return the parts of the project that must be whole for an evaluation (see ``validation.losses.PARTS``).
 
         ``in_folds``: of language understanding only folds are trained, never the whole project.
         """
+        return frozenset()
 
-    def ensure_same_model(self, finished: object) -> None:
+    def make_ready(self, parts: Sequence[Part], screen: Screen, ensure: Callable[[], None]) -> None:  # noqa: B027 - many have nothing to do
+        """Load or train these parts before they are asked; of a model that is named the first must be there.
+
+        Args:
+            parts: what will be asked.
+            screen: is told what is done.
+            ensure: called before anything is trained, raises a ``UserError`` where that cannot be.
+        """
+
+    def before_folds(self, folds: int, *, whole: bool = False) -> str | None:  # noqa: ARG002
+        """Return what a person should know before so many folds are trained, or ``None``.
+
+        ``whole``: the model of the whole project will be needed, too.
+        """
+        return None
+
+    def ensure_same_model(self, finished: object) -> None:  # noqa: B027 - as above
         """Make sure that what was measured until now was measured with one model.
 
         Raises:
             CutShortError: somebody else's server has another one than in the beginning; with what was ``finished``.
         """
 
-    def before_folds(self, folds: int, *, whole: bool = False) -> str | None:
-        """Return what a person should know before so many folds are trained, or ``None``.
+    # --- language understanding ---------------------------------------------------------------------------------------
 
-        ``whole``: the model of the whole project will be needed, too.
+    @property
+    def nlu_trainer(self) -> NluTrainer:
+        """What trains the engines of folds."""
+        raise NotImplementedError
+
+    @property
+    def nlu(self) -> NluEngine | None:
+        """Language understanding, trained on the whole project; ``None`` where it has no sentences."""
+        return None
+
+    @property
+    def trained_sentences(self) -> Collection[str] | None:
+        """The sentences that :attr:`nlu` was trained on, where that may have been another state of the project."""
+        return None
+
+    def tokenizer(self) -> Callable[[Sequence[str]], Sequence[tuple[tuple[int, int], ...]]] | None:
+        """Return what finds the borders of words where nothing is understood, ``None`` where nobody knows them.
+
+        Raises:
+            UserError: the project has none that works here.
         """
+        nlu = self.nlu
+        return None if nlu is None else lambda texts: [parse.tokens or () for parse in nlu.parse(texts)]
 
+    # --- dialogue -----------------------------------------------------------------------------------------------------
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+    @property
+    def ensemble(self) -> Policies:
+        """What decides on the next action."""
+        raise NotImplementedError
 
-    from turncheck.engines.base import ActionOutcome
+    def assistant(self, server: ActionServer) -> ConversationEngine:
+        """Return the whole assistant, for conversations in several threads.
+
+        An engine that runs custom actions itself has them run by ``server``.
+        """
+        raise NotImplementedError
+
+    def hearing_assistant(self, server: ActionServer) -> HearingEngine:
+        """Return the assistant as one that is given how messages are understood."""
+        raise NotImplementedError
 
 
 class ActionServer(Protocol):

@@ -1,21 +1,36 @@
-"""Which engine measures: made once for a run, each part trained when it is first needed and never twice."""
+"""The engine that the settings name: opened for a run, each part made when it is first needed and never twice."""
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
 
-from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.messages.errors import UserError
+from turncheck.settings.engines import ENGINES
+from turncheck.settings.options import default_of, options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
 
-    from turncheck.engines.base import Engines
-    from turncheck.engines.rasa_server.engines import RasaEngines
+    from turncheck.engines.base import Engines, Models
     from turncheck.project.model import Project
     from turncheck.settings.options import Settings
+
+
+class EngineModule(Protocol):
+    """What the module of a registered engine holds."""
+
+    def opened(
+        self,
+        settings: Settings,
+        project: Project,
+        environment: Mapping[str, str],
+        hosts: tuple[str, ...] | None,
+        models: Models | None,
+    ) -> AbstractContextManager[Engines]:
+        """See :func:`chosen_engines`."""
 
 
 @contextmanager
@@ -23,7 +38,8 @@ def chosen_engines(
     settings: Settings,
     project: Project,
     environment: Mapping[str, str],
-    hosts: tuple[str, ...] | None,
+    hosts: tuple[str, ...] | None = None,
+    models: Models | None = None,
 ) -> Iterator[Engines]:
     """Yield the engine that the settings name; what is started for it is stopped at the end.
 
@@ -32,48 +48,28 @@ def chosen_engines(
         project: what it is trained on.
         environment: what a child process may get of it (see :mod:`turncheck.process.environment`).
         hosts: what the project's files may name beside loopback; ``None``: any.
+        models: where a trained model may be taken from; ``None``: it is trained for this run.
 
     Raises:
-        UserError: settings that belong to another engine, or too few or too many of them; sentence vectors that are
-            switched on and not installed.
+        UserError: settings that belong to another engine, or too few or too many of them; something that the engine
+            needs is not installed.
     """
-    if settings.engine == "embedded":
-        refuse_settings_of_rasa(settings)
-        if settings.vectors:
-            from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors  # noqa: PLC0415 - imports NumPy
-
-            SentenceVectors.installed()  # what is missing is said before anything is measured
-        yield EmbeddedEngines(project, settings.seed, hosts, settings.allow_custom_code, settings.vectors)
-        return
-    from turncheck.engines.rasa_server.engines import running_rasa  # noqa: PLC0415 - not for the embedded engine
-
-    with running_rasa(settings, project, environment, hosts) as engines:
+    refuse_settings_of_others(settings)
+    module = cast("EngineModule", import_module(ENGINES[settings.engine].module))
+    with module.opened(settings, project, environment, hosts, models) as engines:
         yield engines
 
 
-@contextmanager
-def given_rasa(settings: Settings | None, project: Project) -> Iterator[RasaEngines | None]:
-    """Yield the engine of a command's flags, ``None`` where they name none.
-
-    Raises:
-        UserError: as :func:`chosen_engines`.
-    """
-    if settings is None:
-        yield None
-        return
-    from turncheck.engines.rasa_server.engines import running_rasa  # noqa: PLC0415 - not for the embedded engine
-
-    with running_rasa(settings, project, os.environ, None) as engines:
-        yield engines
-
-
-def refuse_settings_of_rasa(settings: Settings) -> None:
-    """Refuse, for the embedded engine, what is about a Rasa server.
+def refuse_settings_of_others(settings: Settings) -> None:
+    """Refuse what is about another engine than the one that is named.
 
     Raises:
         UserError: such a setting was given.
     """
-    for name in ("rasa_url", "rasa_token", "rasa_jwt", "rasa_command", "model"):
-        if getattr(settings, name) is not None:
-            flag = name.replace("_", "-")
-            raise UserError(f"--{flag} is for the engine 'rasa'", remedy="Add --engine rasa, or leave it out.")
+    for name, option in options().items():
+        is_given = getattr(settings, name.replace("-", "_")) != default_of(name)
+        if is_given and option.engine not in {None, settings.engine}:
+            raise UserError(
+                f"--{name} is for the engine '{option.engine}'",
+                remedy=f"Add --engine {option.engine}, or leave it out.",
+            )

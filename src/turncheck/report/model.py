@@ -29,6 +29,7 @@ from turncheck.report.conversations import (
     WrittenStep,
 )
 from turncheck.report.end_to_end import Attempt, CaseMessage, CaseResult, CaseStep, EndToEnd, Outcome, StepOutcome
+from turncheck.report.evaluations import EVALUATIONS, Evaluation
 from turncheck.report.part import Part
 from turncheck.report.understanding import (
     ConfusedPair,
@@ -115,9 +116,6 @@ __all__ = [
 ]
 
 SCHEMA: Final = "turncheck/report/v1"
-
-Evaluation = Literal["validate", "nlu", "core", "e2e", "batch"]
-EVALUATIONS: Final[tuple[Evaluation, ...]] = ("validate", "nlu", "core", "e2e", "batch")
 
 
 # --- head ------------------------------------------------------------------------------------------------------------

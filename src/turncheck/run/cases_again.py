@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.comparison.understood_otherwise import Suspects
-    from turncheck.engines.embedded.engines import EmbeddedEngines
+    from turncheck.engines.base import Engines
     from turncheck.process.screen import Screen
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project
     from turncheck.report.model import CaseMessage, CaseResult, Report
-    from turncheck.run.assistant import AssistantOptions
+    from turncheck.run.inputs import Inputs
 
 
 class JudgesAgain(Protocol):
@@ -39,13 +39,13 @@ class JudgesAgain(Protocol):
 
 
 @dataclass(frozen=True)
-class EmbeddedCasesAgain:
-    """The cases of a finished measurement, held once more by the same embedded engine."""
+class EngineJudgesAgain:
+    """The cases of a finished measurement, held once more by the same engine."""
 
     cases: Sequence[E2ECase]
-    engines: EmbeddedEngines
-    options: AssistantOptions
-    environment: Mapping[str, str]
+    engines: Engines
+    project: Project
+    inputs: Inputs
     screen: Screen
 
     def passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
@@ -63,9 +63,10 @@ class EmbeddedCasesAgain:
         from turncheck.run.assistant import running_server  # noqa: PLC0415 - the engine's imports are slow
 
         found = {}
-        with running_server(self.options, self.engines.project, self.environment, self.screen) as server:
-            engine = self.engines.assistant(server)
-            domain, known = engine.domain, learnable(self.engines.project)
+        inputs = self.inputs
+        with running_server(inputs.settings, self.project, inputs.environment, self.screen, inputs.hosts) as server:
+            engine = self.engines.hearing_assistant(server)
+            domain, known = engine.domain, learnable(self.project)
             for number, messages in cases.items():
                 intents, entities = _needed(messages)
                 in_domain = intents <= domain.used_entities.keys() and entities <= domain.domain.entities.keys()

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import structs
 
-from turncheck import __version__
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.engines.base import INTERRUPTED
 from turncheck.engines.choice import chosen_engines
-from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
 from turncheck.process.secret import redact
@@ -24,19 +22,19 @@ from turncheck.report.model import (
     EVALUATIONS,
     FindingCounts,
     ProjectInfo,
-    Report,
     Skipped,
-    Tool,
     Validation,
 )
-from turncheck.run.cases_again import EmbeddedCasesAgain, held_against_base
-from turncheck.run.cut_short import as_far_as_it_goes, not_run
+from turncheck.run.cases_again import EngineJudgesAgain, held_against_base
+from turncheck.run.cut_short import as_far_as_it_goes, with_one_model
 from turncheck.run.reading import file_of_all, read_given, read_tests
+from turncheck.run.report_of import report_of
 from turncheck.run.trainable import ensure_assistant_here
 from turncheck.settings.bounds import capped_workers
 from turncheck.settings.gates import gate_settings
 from turncheck.validation.findings import found
 from turncheck.validation.learnable import learnable
+from turncheck.validation.losses import first_loss, losses, reason_of_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,8 +47,7 @@ if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project, Story
     from turncheck.project.project_file import Role
-    from turncheck.report.model import Core, EndToEnd, Evaluation, KindCoverage
-    from turncheck.run.assistant import AssistantOptions
+    from turncheck.report.model import Core, EndToEnd, Evaluation, KindCoverage, Report
     from turncheck.run.cases_again import JudgesAgain
     from turncheck.run.inputs import Inputs
     from turncheck.run.reading import Tests
@@ -67,8 +64,8 @@ _REFUSED: Final[Mapping[Evaluation, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What was measured, and what it takes to hold it against a base."""
+class EvaluatedProject:
+    """The report of a project, and what it takes to hold it against a base."""
 
     report: Report
     project: Project
@@ -80,15 +77,15 @@ class Measured:
         return held_against_base(self.report, base, self.project, self.cases_again)
 
 
-def measure(inputs: Inputs, screen: Screen) -> Report:
-    """Return the report of :func:`measure_project` alone."""
-    return measure_project(inputs, screen).report
+def report_of_project(inputs: Inputs, screen: Screen) -> Report:
+    """Return the report of :func:`evaluate_project` alone."""
+    return evaluate_project(inputs, screen).report
 
 
-def measure_project(inputs: Inputs, screen: Screen) -> Measured:
+def evaluate_project(inputs: Inputs, screen: Screen) -> EvaluatedProject:
     """Read the project and run every evaluation that was asked for and that it has files for.
 
-    An engine that can answer no more ends the measuring, and so does an interrupt: the report holds what was finished,
+    An engine that can answer no more ends the run, and so does an interrupt: the report holds what was finished,
     and ``stopped`` says why.
 
     Raises:
@@ -111,20 +108,19 @@ def measure_project(inputs: Inputs, screen: Screen) -> Measured:
         if run is None:
             raise
         run.interrupt()
-    return Measured(_report(inputs, project, tests, run, screen), project, run.cases_again())
+    return EvaluatedProject(_report(inputs, project, tests, run, screen), project, run.cases_again())
 
 
 def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: Screen) -> Report:
     settings, nlu, e2e = inputs.settings, run.nlu_measurement, run.e2e_section
-    return Report(
-        tool=Tool(name="turncheck", version=__version__),
-        project=ProjectInfo(
+    return report_of(
+        ProjectInfo(
             name=inputs.name or project.name,
             root=inputs.root,
             file=file_of_all(project.root, inputs.settings_file, _by_role(project)),
         ),
+        settings.seed,
         source=inputs.source,
-        seed=settings.seed,
         engine=run.engines.info(measured=nlu.engine if nlu else None),
         validation=run.validation_section,
         nlu=nlu.section if nlu else None,
@@ -148,7 +144,7 @@ def _by_role(project: Project) -> list[str]:
 
 
 class _Run:
-    """One measurement on its way: each evaluation gives its section, or leaves the reason why there is none."""
+    """One run on its way: each evaluation gives its section, or leaves the reason why there is none."""
 
     def __init__(self, inputs: Inputs, project: Project, tests: Tests, engines: Engines, screen: Screen) -> None:
         self.inputs = inputs
@@ -221,13 +217,13 @@ class _Run:
             if note := self.engines.before_folds(folds, whole=whole):
                 self.screen.note(note)
             trainer, seed, workers = self.engines.nlu_trainer, self.settings.seed, self.settings.workers
-            if self.settings.engine == "rasa":
-                workers = 1  # there is one server, and it has one model at a time
+            if self.engines.capabilities.slow_training:
+                workers = 1
             return cross_validate(project, trainer, folds=folds, seed=seed, workers=workers)
 
         how = "Testing language understanding" if tests else f"Cross-validating in {count(folds, 'fold')}"
         with self.screen.step("nlu", how):
-            return self._measured("nlu", held_out_or_folds)
+            return self._evaluated("nlu", held_out_or_folds)
 
     def _others(self) -> tuple[tuple[Evaluation, object], ...]:
         """The evaluations that need the model of the whole project, and what they have to do."""
@@ -244,7 +240,7 @@ class _Run:
             nothing = "the test files hold rules alone, no stories" if stories else "the project has no test stories"
             none = Skipped(evaluation="core", reason=nothing, no_tests=True)
             why_not = _unreadable("core", self.tests.story_findings) or none
-        why_not = why_not or engines.why_not("core") or self._not_understood("core", any(map(_has_text, told)))
+        why_not = why_not or self._not_possible("core") or self._not_understood("core", any(map(_has_text, told)))
         if why_not is not None:
             whole = not any(finding.severity == "error" for finding in self.tests.story_findings)
             self._skip(_with_tests(why_not, [story.name for story in told] if whole else None))
@@ -268,7 +264,7 @@ class _Run:
             )
 
         with self.screen.step("core", f"Testing {count(len(told), 'story', 'stories')}"):
-            return self._measured("core", all_stories)
+            return self._evaluated("core", all_stories)
 
     def e2e(self) -> EndToEnd | None:
         """The end-to-end test cases, custom actions by the action server that the settings or the project name."""
@@ -280,7 +276,7 @@ class _Run:
         why_not = self._not_now("e2e")
         if why_not is None and not self.tests.e2e:
             why_not = Skipped(evaluation="e2e", reason="the project has no end-to-end cases", no_tests=True)
-        why_not = why_not or self.engines.why_not("e2e")
+        why_not = why_not or self._not_possible("e2e")
         if why_not is not None:
             whole = why_not.fault and not any(finding.severity == "error" for finding in self.cases.findings)
             self._skip(_with_tests(why_not, [case.name for case in self.cases.cases] if whole else None))
@@ -303,12 +299,13 @@ class _Run:
         workers = max(self.engines.at_once, self.settings.workers)
 
         def all_cases() -> EndToEnd:
-            with running_server(self._assistant(), self.project, self.inputs.environment, self.screen) as server:
+            inputs = self.inputs
+            with running_server(self.settings, self.project, inputs.environment, self.screen, inputs.hosts) as server:
                 engine = self.engines.assistant(server)
                 return evaluate_cases(engine, read.cases, CaseRun(workers=workers), timed=self.screen.timer("e2e"))
 
         with self.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
-            return self._measured("e2e", all_cases)
+            return self._evaluated("e2e", all_cases)
 
     def _not_understood(self, evaluation: Evaluation, has_sentences: bool) -> Skipped | None:
         """Return why tests cannot be run whose sentences nothing understands: each would fail by itself."""
@@ -318,11 +315,10 @@ class _Run:
         return Skipped(evaluation=evaluation, reason=reason, fault=True)
 
     def cases_again(self) -> JudgesAgain | None:
-        """Return who holds the end-to-end cases once more: the embedded engine alone is told what to understand."""
-        engines = self.engines
-        if self.e2e_section is None or not isinstance(engines, EmbeddedEngines):
+        """Return who holds the end-to-end cases once more, where the engine is given what to understand."""
+        if self.e2e_section is None or not self.engines.capabilities.hears_as_given:
             return None
-        return EmbeddedCasesAgain(self.cases.cases, engines, self._assistant(), self.inputs.environment, self.screen)
+        return EngineJudgesAgain(self.cases.cases, self.engines, self.project, self.inputs, self.screen)
 
     @cached_property
     def cases(self) -> E2ECases:
@@ -360,30 +356,13 @@ class _Run:
             ),
         )
 
-    def _assistant(self) -> AssistantOptions:
-        from turncheck.run.assistant import AssistantOptions  # noqa: PLC0415 - see `nlu`
-
-        return AssistantOptions(
-            project=self.project.root,
-            action_endpoint=self.settings.action_endpoint,
-            action_server=self.settings.action_server,
-            allowed_hosts=self.inputs.hosts,
-            child_variables=self.settings.env,
-        )
-
-    def _measured(self, evaluation: Evaluation, measure_it: Callable[[], Section]) -> Section | None:
-        """Return what was measured; where the engine gave up, what it had done until then: nothing runs after it."""
-
-        def with_one_model() -> Section:
-            section = measure_it()
-            self.engines.ensure_same_model(section)
-            return section
-
+    def _evaluated(self, evaluation: Evaluation, evaluate: Callable[[], Section]) -> Section | None:
+        """Return the section; where the engine gave up, what it had done until then: nothing runs after it."""
         try:
-            measured = as_far_as_it_goes(with_one_model)
+            result = as_far_as_it_goes(lambda: with_one_model(self.engines, evaluate))
         except UserError as error:
-            # What a Rasa of its own refuses says where by itself.
-            config = self.project.config if self.settings.engine == "embedded" else Config()
+            # An engine that is trained elsewhere says where by itself.
+            config = self.project.config if self.engines.capabilities.trained_by_config else Config()
             refused = _refused(error, evaluation, config)
             self._skip(refused)
             if refused.location is not None:
@@ -391,14 +370,26 @@ class _Run:
                     refused.location, found("training-refused", f"{error.what}.", refused.location)
                 )
             return None
-        self.stopped = redact(measured.reason) if measured.reason is not None else None
-        if measured.finished is None and measured.stopped is not None:
-            self._skip(Skipped(evaluation=evaluation, reason=not_run(measured.stopped)))
-        return measured.finished
+        self.stopped = redact(result.reason) if result.reason is not None else None
+        for skipped in result.skipped(evaluation):
+            self._skip(skipped)
+        return result.finished
 
     def _why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
         """The reasons that hold for any evaluation with an engine."""
-        return self._not_now(evaluation) or self.engines.why_not(evaluation, in_folds=in_folds)
+        return self._not_now(evaluation) or self._not_possible(evaluation, in_folds=in_folds)
+
+    def _not_possible(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
+        """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
+        if lost := first_loss(self._lost, self.engines.needs(evaluation, in_folds=in_folds)):
+            reason, place = reason_of_loss(*lost), lost[1].location
+            return Skipped(evaluation=evaluation, reason=reason, fault=True, location=place)
+        reason_of_engine = self.engines.capabilities.why_not(evaluation)
+        return None if reason_of_engine is None else Skipped(evaluation=evaluation, reason=reason_of_engine)
+
+    @cached_property
+    def _lost(self) -> Mapping[str, Finding]:
+        return losses(self.project)
 
     def _not_now(self, evaluation: Evaluation) -> Skipped | None:
         """It was not asked for, or the engine has given up."""

@@ -26,13 +26,14 @@ from turncheck.engines.base import INTERRUPTED
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
 from turncheck.process.screen import Screen
-from turncheck.report.model import Source
-from turncheck.run.evaluations import measure
+from turncheck.report.model import EVALUATIONS, Source
+from turncheck.run.evaluations import report_of_project
 from turncheck.run.inputs import Inputs
 from turncheck.run.named_baseline import read_baseline
+from turncheck.settings.engines import ENGINES
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.gates import GATES, gate_settings
-from turncheck.settings.options import EVALUATIONS, FILE_NAME, combine
+from turncheck.settings.options import FILE_NAME, combine
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class BaselineSearch:
     checkout: Checkout | None
     top: Path | None
     host: Host
-    measure: Callable[[Inputs, Screen], Report] = measure
+    measure: Callable[[Inputs, Screen], Report] = report_of_project
     _troubles: list[str] = field(default_factory=list)
     """Why the base cannot be measured here."""
     _out_of_reach: bool = False
@@ -233,7 +234,7 @@ class BaselineSearch:
     # --- where its report comes from ---------------------------------------------------------------------------------
 
     def _measured_here(self, commit: str, report: Report) -> Present | None:
-        if self.inputs.settings.engine != "embedded":
+        if not ENGINES[self.inputs.settings.engine].from_files:
             self._troubles.append(f"the engine '{self.inputs.settings.engine}' cannot measure another commit here")
             return None
         with ExitStack() as stack:

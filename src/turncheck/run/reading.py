@@ -38,22 +38,29 @@ class Tests:
         return (*self.nlu_findings, *self.story_findings, *self.other_findings)
 
 
-def read_given(settings: Settings) -> Project:
+def read_given(settings: Settings, *, endpoints: Path | None = None, data: Iterable[str] | None = None) -> Project:
     """Read the project with the paths that the settings name.
+
+    Args:
+        settings: name them.
+        endpoints: instead of the project's own ``endpoints.yml``.
+        data: what is read as training data, where that is not ``settings.data`` alone.
 
     Raises:
         UserError: a path that was given is not there.
     """
     for name in ("domain", "config", "nlu"):
         path = getattr(settings, name)
-        _must_exist(name, (path,) if path else ())
+        ensure_there(name, (path,) if path else ())
     for name in ("data", "stories", "e2e"):
-        _must_exist(name, (path.partition("::")[0] for path in getattr(settings, name)))
+        ensure_there(name, (path.partition("::")[0] for path in getattr(settings, name)))
+    ensure_there("endpoints", () if endpoints is None else (endpoints,))
     return read_project(
         Path(settings.project),
         domain=Path(settings.domain) if settings.domain else None,
-        data=[Path(path) for path in settings.data] or None,
+        data=[Path(path) for path in (settings.data if data is None else data)] or None,
         config=Path(settings.config) if settings.config else None,
+        endpoints=endpoints,
     )
 
 
@@ -111,7 +118,14 @@ def _without_tests(path: str) -> Finding:
     )
 
 
-def _must_exist(name: str, paths: Iterable[str]) -> None:
+def ensure_there(name: str, paths: Iterable[Path | str]) -> None:
+    """Make sure that what a flag or a setting names is there.
+
+    Raises:
+        UserError: it is not.
+    """
     for path in paths:
         if not Path(path).exists():
-            raise UserError(f"{name}: no such file or folder: {path}", remedy="Correct the path; it counts from here.")
+            raise UserError(
+                f"the path '{path}' of --{name} does not exist", remedy="Correct the path; it counts from here."
+            )

@@ -10,7 +10,7 @@ from msgspec import structs
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.conclude import Outcome, conclude
 from turncheck.engines.base import INTERRUPTED
-from turncheck.run.evaluations import measure_project
+from turncheck.run.evaluations import evaluate_project
 
 if TYPE_CHECKING:
     from turncheck.comparison.baseline import Baseline
@@ -34,15 +34,15 @@ def run_job(inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: S
     Raises:
         UserError: the job could not be done at all.
     """
-    measured = measure_project(inputs, screen)
-    report = measured.report
+    evaluated = evaluate_project(inputs, screen)
+    report = evaluated.report
     baseline: Baseline = Missing("not looked for to the end, since the run was interrupted")
     if report.stopped != INTERRUPTED:
         try:
             with screen.step("baseline", "Looking for the baseline"):
                 baseline = find_baseline(report)
             if isinstance(baseline, Present):
-                report = measured.held_against(baseline.report)
+                report = evaluated.held_against(baseline.report)
         except KeyboardInterrupt:
             report = structs.replace(report, stopped=INTERRUPTED)
     return conclude(report, baseline, links, inputs.rules, inputs.settings.junit_flavour)

@@ -4,49 +4,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.engines.base import DIALOGUE_PARTS
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.project.assistants_below import told_assistants
 from turncheck.project.legacy import REMEDY
-from turncheck.project.reader import read_project
-from turncheck.validation.losses import DIALOGUE_PARTS, PARTS, first_loss
+from turncheck.run.reading import read_given
+from turncheck.validation.losses import PARTS, first_loss, losses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
+    from turncheck.engines.base import Engines
     from turncheck.messages.finding import Finding
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project
+    from turncheck.report.model import Evaluation
+    from turncheck.settings.options import Settings
 
 _WIDTH: Final = 600
 """What is shown of one finding."""
 
 
-def read_given_project(
-    root: Path,
-    domain: Path | None,
-    data: Sequence[Path] | None,
-    config: Path | None,
-    endpoints: Path | None = None,
-) -> Project:
-    """Read a project; a path that was given must be there.
+def read_assistant(settings: Settings, *, endpoints: Path | None = None, data: Iterable[str] | None = None) -> Project:
+    """Read the project as :func:`turncheck.run.reading.read_given` does.
 
     Raises:
-        UserError: a given path is missing.
+        UserError: a given path is missing, or the folder is no assistant that can be read here.
     """
-    given = [
-        ("domain", domain),
-        ("config", config),
-        ("endpoints", endpoints),
-        *(("data", path) for path in data or ()),
-    ]
-    for name, path in given:
-        if path is not None and not path.exists():
-            raise UserError(f"the path '{path}' of --{name} does not exist", remedy="Correct the path.")
-    project = read_project(root, domain=domain, data=data, config=config, endpoints=endpoints)
+    project = read_given(settings, endpoints=endpoints, data=data)
     ensure_assistant(project)
     return project
+
+
+def ensure_possible(engines: Engines, evaluation: Evaluation) -> None:
+    """Refuse an evaluation that the engine cannot do at all.
+
+    Raises:
+        UserError: says why.
+    """
+    if reason := engines.capabilities.why_not(evaluation):
+        raise UserError(reason)
 
 
 def ensure_assistant(project: Project, *, as_argument: str = "--project ") -> None:
@@ -94,7 +93,7 @@ def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
     Raises:
         UserError: says what cannot be read, and where.
     """
-    lost = first_loss(project, parts)
+    lost = first_loss(losses(project), parts)
     if lost is not None and not project.files:
         raise UserError(
             f"there is no assistant in '{project.root}': no configuration, no domain, no training data",

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from turncheck.messages.errors import UserError
 from turncheck.messages.suggestions import not_one_of, suggestion
 from turncheck.process.secret import Secret, read_secret, remember_guessed
+from turncheck.report.evaluations import EVALUATIONS
 from turncheck.settings.bounds import MOST_FOLDS, MOST_SEED, MOST_WORKERS
+from turncheck.settings.engines import ENGINES
 
 if TYPE_CHECKING:
     from turncheck.messages.location import Location
 
 FILE_NAME: Final = "turncheck.yml"
-EVALUATIONS: Final = ("validate", "nlu", "core", "e2e")
 FAIL_ON: Final = ("errors", "test-failures", "new-failures", "gone-tests", "none")
 
 _MOST_SHOWN: Final = 80
@@ -40,7 +41,7 @@ class WrongWordError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What a setting is called and how its text becomes a value."""
+    """What a setting is called and how its text becomes a value. ``engine``: the one it is for, where not for all."""
 
     help: str
     parse: Parser
@@ -51,6 +52,7 @@ class Option:
     metavar: str | None = None
     switch: bool = False
     flag: bool = True
+    engine: str | None = None
 
     @property
     def is_private(self) -> bool:
@@ -139,6 +141,10 @@ def _fail_on(value: Any) -> tuple[str, ...]:
     return words
 
 
+def _engine(value: Any) -> str:
+    return str(_one_of(*ENGINES)(value))
+
+
 def _artifact_name(value: Any) -> str:
     text = _text(value)
     if not text.strip() or re.search(r'["<>|*?:\\/\r\n]', text):
@@ -194,10 +200,18 @@ class Settings:
         (), _words(*EVALUATIONS), "what to run (default: what there are files for)", many=True, choices=EVALUATIONS
     )
     engine: str = _setting(
-        "embedded", _one_of("embedded", "rasa"), "what understands and answers", choices=("embedded", "rasa")
+        "embedded",
+        _engine,
+        "what understands and answers",
+        choices=tuple(ENGINES),
     )
     model: str | None = _setting(
-        None, _text, "a trained model for the engine 'rasa', a file or folder", file_key=False, metavar="PATH"
+        None,
+        _text,
+        "a trained model for the engine 'rasa', a file or folder",
+        file_key=False,
+        metavar="PATH",
+        engine="rasa",
     )
     folds: int = _setting(5, _whole(2, MOST_FOLDS), "folds of the cross-validation", metavar="N")
     seed: int = _setting(42, _whole(0, MOST_SEED), "seed of everything random", metavar="N")
@@ -251,6 +265,7 @@ class Settings:
         _switch,
         "sentence vectors beside n-grams, for English; needs turncheck[vectors] and their model",
         switch=True,
+        engine="embedded",
     )
     ignore: tuple[str, ...] = _setting(
         (), _words(), "codes of findings to leave out", many=True, flag=False, action_input=False
@@ -283,13 +298,27 @@ class Settings:
     token: Secret | None = _setting(
         None, _secret, "GitHub token for the comment, the check run and the baseline", file_key=False, metavar="TOKEN"
     )
-    rasa_url: str | None = _setting(None, _text, "a running Rasa server (engine 'rasa')", file_key=False, metavar="URL")
-    rasa_token: Secret | None = _setting(None, _secret, "that server's token", file_key=False, metavar="TOKEN")
+    rasa_url: str | None = _setting(
+        None, _text, "a running Rasa server (engine 'rasa')", file_key=False, metavar="URL", engine="rasa"
+    )
+    rasa_token: Secret | None = _setting(
+        None, _secret, "that server's token", file_key=False, metavar="TOKEN", engine="rasa"
+    )
     rasa_jwt: Secret | None = _setting(
-        None, _secret, "a JWT with the role admin, where that server asks for one", file_key=False, metavar="JWT"
+        None,
+        _secret,
+        "a JWT with the role admin, where that server asks for one",
+        file_key=False,
+        metavar="JWT",
+        engine="rasa",
     )
     rasa_command: str | None = _setting(
-        None, _text, "how to start Rasa from the project (engine 'rasa')", file_key=False, metavar="COMMAND"
+        None,
+        _text,
+        "how to start Rasa from the project (engine 'rasa')",
+        file_key=False,
+        metavar="COMMAND",
+        engine="rasa",
     )
     action_endpoint: str | None = _setting(
         None, _text, "the action server, instead of the one in endpoints.yml", file_key=False, metavar="URL"

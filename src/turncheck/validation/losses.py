@@ -33,11 +33,6 @@ PARTS: Final[Mapping[str, str]] = {
 }
 """The parts of a project, as a sentence calls them. ``sentences``: what users say in stories, which NLU learns from."""
 
-NLU_PARTS: Final = frozenset({"nlu", "config", "pipeline"})
-"""What language understanding is trained on; where stories are trained, too, their sentences are added."""
-DIALOGUE_PARTS: Final = frozenset({"domain", "nlu", "responses", "stories", "config"})
-"""What policies are trained on: NLU data and responses name intents and actions that stories use."""
-
 _ABSENT: Final = {"domain-not-found": "domain", "config-not-found": "config", "domain-file-unread": "domain"}
 _OF_KEY: Final = {"nlu": "nlu", "responses": "responses", "stories": "stories", "rules": "stories"}
 """The part that a key of a data file holds."""
@@ -52,9 +47,8 @@ def losses(project: Project) -> dict[str, Finding]:
     return lost
 
 
-def first_loss(project: Project, parts: AbstractSet[str]) -> tuple[str, Finding] | None:
+def first_loss(lost: Mapping[str, Finding], parts: AbstractSet[str]) -> tuple[str, Finding] | None:
     """Return the first of these parts (in the order of :data:`PARTS`) of which something is lost, and the finding."""
-    lost = losses(project)
     return next(((part, lost[part]) for part in PARTS if part in parts and part in lost), None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from turncheck.commands.flags.engine import models_of, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import add_config, add_domain, add_model, add_project, add_seed
 
@@ -35,21 +36,10 @@ def add_assistant(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     return group
 
 
-def assistant_of(namespace: argparse.Namespace) -> AssistantOptions:
+def assistant_of(namespace: argparse.Namespace, *, workers: int = 0) -> AssistantOptions:
     """Return what the flags of :func:`add_assistant` say."""
     from turncheck.run.assistant import AssistantOptions  # noqa: PLC0415 - the job's imports are not for --help
 
     return AssistantOptions(
-        project=namespace.project,
-        domain=namespace.domain,
-        data=tuple(namespace.data),
-        config=namespace.config,
-        endpoints=namespace.endpoints,
-        model=namespace.model,
-        remote_storage=namespace.remote_storage,
-        seed=namespace.seed,
-        vectors=namespace.vectors,
-        allow_custom_code=namespace.allow_custom_code,
-        action_endpoint=namespace.action_endpoint,
-        action_server=namespace.action_server,
+        settings_of(namespace, workers=workers), models_of(namespace), namespace.endpoints, namespace.channel
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.flags import core
-from turncheck.commands.flags.rasa import add_rasa_flags, rasa_settings
+from turncheck.commands.flags.engine import add_engine_flags
 from turncheck.commands.flags.run import add_vectors_flag
 from turncheck.commands.flags.shared import (
     add_augmentation,
@@ -25,8 +25,6 @@ from turncheck.settings.bounds import capped_workers
 
 if TYPE_CHECKING:
     import argparse
-
-    from turncheck.commands.train import TrainOptions
 
 
 def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -80,7 +78,7 @@ def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     nlu.add_nlu_flags(parser)
     core.add_story_flags(parser)
-    add_rasa_flags(parser)
+    add_engine_flags(parser)
     nlu.add_output_flags(parser)
     add_verbosity(parser)
     parser.set_defaults(handler=_test_both)
@@ -93,7 +91,7 @@ def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
 def _train_both(namespace: argparse.Namespace) -> int:
     from turncheck.commands.train import Validation, run_train  # noqa: PLC0415 - not for --help
 
-    options = _train_options(namespace, namespace.data)
+    options = core.train_options(namespace)
     if not namespace.skip_validation:
         validation = Validation(namespace.validation_max_history, namespace.fail_on_validation_warnings)
         options = replace(options, validation=validation)
@@ -103,30 +101,13 @@ def _train_both(namespace: argparse.Namespace) -> int:
 def _train_nlu(namespace: argparse.Namespace) -> int:
     from turncheck.commands.train import run_train  # noqa: PLC0415 - not for --help
 
-    data = [*(namespace.data or ()), *([namespace.nlu] if namespace.nlu else ())]
-    return run_train(_train_options(namespace, data), ("nlu",), screen_of(namespace))
-
-
-def _train_options(namespace: argparse.Namespace, data: list[Path] | None) -> TrainOptions:
-    from turncheck.commands.train import TrainOptions  # noqa: PLC0415 - not for --help
-
-    return TrainOptions(
-        project=namespace.project,
-        domain=namespace.domain,
-        config=namespace.config,
-        data=data or (),
-        out=namespace.out,
-        fixed_name=namespace.fixed_model_name,
-        augmentation=getattr(namespace, "augmentation", 50),
-        seed=namespace.seed,
-        vectors=namespace.vectors,
-    )
+    return run_train(core.train_options(namespace), ("nlu",), screen_of(namespace))
 
 
 def _test_both(namespace: argparse.Namespace) -> int:
     """Judge the stories end to end, then the NLU data; what the project has not is left out, and said."""
     from turncheck.commands.both import run_test_both  # noqa: PLC0415 - not for --help
-    from turncheck.commands.core import CoreOutput, CoreTestOptions, run_test_core  # noqa: PLC0415
+    from turncheck.commands.core import CoreOutput, run_test_core  # noqa: PLC0415
     from turncheck.commands.flags import nlu  # noqa: PLC0415 - see `add_test`
     from turncheck.commands.nlu import config_files  # noqa: PLC0415
     from turncheck.messages.errors import UserError  # noqa: PLC0415
@@ -149,22 +130,9 @@ def _test_both(namespace: argparse.Namespace) -> int:
             "there is nothing to test: neither test stories nor NLU data", remedy="See --stories and --nlu."
         )
     if has_stories:
-        options = CoreTestOptions(
-            project=namespace.project,
-            stories=namespace.stories or (),
-            url=namespace.url,
-            models=(namespace.model,) if namespace.model else (),
-            domain=namespace.domain,
-            config=config,
-            endpoints=namespace.endpoints,
-            max_stories=namespace.max_stories,
-            end_to_end=True,
-            fail_on_prediction_errors=namespace.fail_on_prediction_errors,
-            seed=namespace.seed,
-            vectors=namespace.vectors,
-            allow_custom_code=namespace.allow_custom_code,
-            rasa=rasa_settings(namespace, workers=namespace.workers),
-        )
+        options = core.test_core_options(namespace, end_to_end=True)
+        settings = replace(options.settings, config=None if config is None else str(config))
+        options = replace(options, settings=settings)
         output = CoreOutput(
             folder=namespace.out or Path("results"),
             successes=namespace.successes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.flags.rasa import add_rasa_flags, rasa_settings
+from turncheck.commands.flags.engine import add_engine_flags, models_of, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
     add_augmentation,
@@ -75,7 +75,7 @@ def add_test_core(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     add_test_core_flags(parser)
     add_story_flags(parser)
-    add_rasa_flags(parser)
+    add_engine_flags(parser)
     add_core_output_flags(parser)
     add_verbosity(parser)
     parser.set_defaults(handler=test_core)
@@ -133,11 +133,11 @@ def train_core(namespace: argparse.Namespace) -> int:
 
     configs: list[Path] = namespace.config or []
     if len(configs) <= 1:
-        return run_train(_train_options(namespace, configs[0] if configs else None), ("core",), screen_of(namespace))
+        return run_train(train_options(namespace), ("core",), screen_of(namespace))
     from turncheck.commands.compare_policies import DEFAULT_PERCENTAGES, run_train_comparison  # noqa: PLC0415
 
     return run_train_comparison(
-        _train_options(namespace, None),
+        train_options(namespace),
         configs,
         screen_of(namespace),
         runs=namespace.runs,
@@ -149,35 +149,31 @@ def test_core(namespace: argparse.Namespace) -> int:
     """Run ``test core``."""
     from turncheck.commands.core import run_test_core  # noqa: PLC0415 - not for --help
 
-    options, output, screen = test_core_options(namespace), core_output(namespace), screen_of(namespace)
-    if not namespace.evaluate_model_directory and len(options.models) <= 1:
+    options = test_core_options(namespace, end_to_end=namespace.e2e)
+    output, screen = core_output(namespace), screen_of(namespace)
+    models: list[Path] = namespace.model or []
+    if not namespace.evaluate_model_directory and len(models) <= 1:
         return run_test_core(options, output, screen)
     from turncheck.commands.compare_policies import run_test_model_directory, run_test_models  # noqa: PLC0415
 
     if namespace.evaluate_model_directory:
         return run_test_model_directory(options, output, screen)
-    return run_test_models(options, options.models, output, screen)
+    return run_test_models(options, models, output, screen)
 
 
-def test_core_options(namespace: argparse.Namespace) -> CoreTestOptions:
+def test_core_options(namespace: argparse.Namespace, *, end_to_end: bool) -> CoreTestOptions:
     """Return what ``test core`` measures."""
     from turncheck.commands.core import CoreTestOptions  # noqa: PLC0415 - not for --help
 
     return CoreTestOptions(
-        project=namespace.project,
+        settings=settings_of(namespace, workers=getattr(namespace, "workers", 0)),
+        models=models_of(namespace),
         stories=namespace.stories or (),
         url=namespace.url,
-        models=namespace.model or (),
-        domain=namespace.domain,
-        config=namespace.config,
         endpoints=namespace.endpoints,
         max_stories=namespace.max_stories,
-        end_to_end=namespace.e2e,
+        end_to_end=end_to_end,
         fail_on_prediction_errors=namespace.fail_on_prediction_errors,
-        seed=namespace.seed,
-        vectors=namespace.vectors,
-        allow_custom_code=namespace.allow_custom_code,
-        rasa=rasa_settings(namespace),
     )
 
 
@@ -195,16 +191,13 @@ def core_output(namespace: argparse.Namespace) -> CoreOutput:
     )
 
 
-def _train_options(namespace: argparse.Namespace, config: Path | None) -> TrainOptions:
+def train_options(namespace: argparse.Namespace) -> TrainOptions:
+    """Return what ``train`` trains, and where its model goes."""
     from turncheck.commands.train import TrainOptions  # noqa: PLC0415 - not for --help
 
     return TrainOptions(
-        project=namespace.project,
-        domain=namespace.domain,
-        config=config,
-        data=namespace.stories or (),
+        settings=settings_of(namespace),
         out=namespace.out,
         fixed_name=namespace.fixed_model_name,
-        augmentation=namespace.augmentation,
-        seed=namespace.seed,
+        augmentation=getattr(namespace, "augmentation", 50),
     )

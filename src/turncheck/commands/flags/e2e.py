@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from turncheck.commands.flags.assistant import add_assistant, assistant_of
-from turncheck.commands.flags.rasa import add_rasa_flags, rasa_settings
+from turncheck.commands.flags.engine import add_engine_flags
 from turncheck.commands.flags.shared import (
     add_channel,
     add_json,
@@ -44,7 +44,7 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         metavar="WHERE",
         help="where the model named by --model is kept: a folder, https://…, s3://bucket/prefix, or aws",
     )
-    add_rasa_flags(parser)
+    add_engine_flags(parser)
     run = parser.add_argument_group("how cases are run")
     run.add_argument("--fail-fast", action="store_true", help="stop after the first case that fails")
     run.add_argument(
@@ -89,12 +89,11 @@ def _test_e2e(namespace: argparse.Namespace) -> int:
         turn_timeout=namespace.timeout,
         channel=namespace.channel,
     )
-    rasa = rasa_settings(namespace, workers=at_once)
     results = namespace.e2e_results
     if results is _DEFAULT_RESULTS:
         results = namespace.project / "tests" / "e2e_results.yml"
-    options = E2EOptions(tuple(namespace.paths), run, results, namespace.json, rasa)
-    return run_test_e2e(options, assistant_of(namespace), os.environ, screen, sys.stdout)
+    options = E2EOptions(tuple(namespace.paths), run, results, namespace.json)
+    return run_test_e2e(options, assistant_of(namespace, workers=at_once), os.environ, screen, sys.stdout)
 
 
 def _seconds(written: str) -> float:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.flags.rasa import add_rasa_flags, rasa_settings
+from turncheck.commands.flags.engine import add_engine_flags, models_of, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
     add_config,
@@ -36,7 +36,7 @@ def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> None:
         description="Judge NLU data with a trained engine, by cross-validation, or compare pipelines.",
     )
     add_nlu_flags(parser)
-    add_rasa_flags(parser)
+    add_engine_flags(parser)
     add_output_flags(parser)
     add_verbosity(parser)
     parser.set_defaults(handler=test_nlu)
@@ -136,30 +136,16 @@ def test_nlu(namespace: argparse.Namespace) -> int:
 
 def nlu_options(namespace: argparse.Namespace) -> tuple[NluTestOptions, NluOutput]:
     """Return what ``test nlu`` measures with one configuration, and what it writes."""
-    from turncheck.commands.nlu import DEFAULT_FOLDER, config_files  # noqa: PLC0415 - not for --help
+    from turncheck.commands.nlu import DEFAULT_FOLDER, NluTestOptions, config_files  # noqa: PLC0415 - not for --help
 
-    configs = config_files(namespace.config or [])
-    return _options(namespace, configs[0] if configs else None), _output(namespace, DEFAULT_FOLDER)
-
-
-def _options(namespace: argparse.Namespace, config: Path | None) -> NluTestOptions:
-    from turncheck.commands.nlu import NluTestOptions  # noqa: PLC0415 - not for --help
-
-    return NluTestOptions(
-        project=namespace.project,
-        nlu=namespace.nlu,
-        config=config,
-        domain=namespace.domain,
-        model=namespace.model,
+    namespace.config = config_files(namespace.config or [])
+    options = NluTestOptions(
+        settings=settings_of(namespace, workers=namespace.workers),
+        models=models_of(namespace),
         cross_validation=namespace.cross_validation,
-        folds=namespace.folds,
-        seed=namespace.seed,
-        workers=namespace.workers,
         pretrained=namespace.pretrained,
-        vectors=namespace.vectors,
-        allow_custom_code=namespace.allow_custom_code,
-        rasa=rasa_settings(namespace, workers=namespace.workers),
     )
+    return options, _output(namespace, DEFAULT_FOLDER)
 
 
 def _output(namespace: argparse.Namespace, folder: str) -> NluOutput:

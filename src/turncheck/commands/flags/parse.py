@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from turncheck.commands.flags.engine import models_of, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
     add_config,
@@ -48,16 +49,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 def _parse(namespace: argparse.Namespace) -> int:
     from turncheck.commands.parse import ParseOptions, run_parse  # noqa: PLC0415 - not for --help
 
-    options = ParseOptions(
-        project=namespace.project,
-        model=namespace.model,
-        config=namespace.config,
-        nlu=namespace.nlu,
-        domain=namespace.domain,
-        seed=namespace.seed,
-        vectors=namespace.vectors,
-        allow_custom_code=namespace.allow_custom_code,
-    )
+    options = ParseOptions(settings_of(namespace), models_of(namespace))
     screen = screen_of(namespace)
     return run_parse(options, namespace.texts or _lines(), namespace.format, sys.stdout, screen)
 

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from turncheck.engines.base import Capabilities, Parse, PredictedIntent
+from turncheck.engines.base import Parse, PredictedIntent
 from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation
 
 if TYPE_CHECKING:
@@ -28,14 +28,6 @@ class EmbeddedEngine:
     info: EngineInfo
     assistant: Assistant | None
     nlu: NluEngine | None
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What it can do: what it was trained for."""
-        return Capabilities(
-            no_nlu=NO_NLU if self.nlu is None else None,
-            no_conversation=NO_CORE if self.assistant is None else None,
-        )
 
     @property
     def has_flows(self) -> bool:

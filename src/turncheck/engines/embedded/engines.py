@@ -2,33 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from turncheck import __version__
-from turncheck.engines.base import Capabilities
-from turncheck.engines.not_possible import NOTHING_TO_LEARN, skipped_for_loss
+from turncheck.engines.base import DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engines
+from turncheck.engines.embedded.models import fitting_model, load_model, named_model
+from turncheck.process.temporary import temporary_folder
 from turncheck.project.story_sentences import with_story_sentences
-from turncheck.report.model import EngineInfo, Skipped
-from turncheck.validation.losses import DIALOGUE_PARTS, NLU_PARTS, PARTS, losses
+from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import ActionServer, NluEngine, NluTrainer
+    from turncheck.engines.base import ActionServer, Models, Part
     from turncheck.engines.embedded.engine import EmbeddedEngine
+    from turncheck.engines.embedded.models import LoadedModel
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.engines.embedded.policies.ensemble import Ensemble
-    from turncheck.messages.finding import Finding
+    from turncheck.process.screen import Screen
     from turncheck.project.model import Project
     from turncheck.report.model import Evaluation
+    from turncheck.settings.options import Settings
+
+NLG_NOTE: Final = "The endpoint 'nlg' is not called: the domain's responses are used."
+
+
+@contextmanager
+def opened(
+    settings: Settings,
+    project: Project,
+    environment: Mapping[str, str],
+    hosts: tuple[str, ...] | None,
+    models: Models | None,
+) -> Iterator[EmbeddedEngines]:
+    """Yield the engine; see :func:`turncheck.engines.choice.chosen_engines`."""
+    if settings.vectors:
+        from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors  # noqa: PLC0415 - imports NumPy
+
+        SentenceVectors.installed()  # what is missing is said before anything is measured
+    yield EmbeddedEngines(
+        project, settings.seed, hosts, settings.allow_custom_code, settings.vectors, models, environment
+    )
 
 
 @dataclass(eq=False)
-class EmbeddedEngines:
+class EmbeddedEngines(Engines):
     """The embedded engine of one project. scikit-learn is imported when something is really learnt.
 
-    ``hosts`` is what ``config.yml`` may name beside loopback (a Duckling server); ``None``: any.
+    ``hosts`` is what ``config.yml`` may name beside loopback (a Duckling server); ``None``: any. ``models``: where a
+    trained model may come from; ``None``: it is trained in any case. ``environment`` is what a storage of models needs.
     """
 
     project: Project
@@ -36,35 +63,78 @@ class EmbeddedEngines:
     hosts: tuple[str, ...] | None = None
     allow_custom_code: bool = False
     vectors: bool = False
-    capabilities = Capabilities()
-    at_once = 1
+    models: Models | None = None
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    _model: LoadedModel | None = field(default=None, init=False)
 
-    def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
+    @property
+    def capabilities(self) -> Capabilities:
+        """It runs no flows, and learns dialogues from stories and rules; a model that is there has learnt."""
+        calm = self.project.calm and f"{self.project.calm}: the embedded engine does not run CALM assistants"
+        learns = self.models is not None or self.project.stories or self.project.rules
+        none = None if self.models is not None else calm
+        return Capabilities(
+            no_nlu=none,
+            no_dialogue=none or (None if learns else NOTHING_TO_LEARN),
+            no_conversation=none,
+            trained_by_config=True,
+            hears_as_given=True,
+        )
+
+    def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:
         """It trains on the project's files: those that an evaluation needs must be there and whole."""
         if self.project.calm is not None:
-            reason = f"{self.project.calm}: the embedded engine does not run CALM assistants"
-            return Skipped(evaluation=evaluation, reason=reason)
+            return frozenset()  # it is not trained at all
         needed = NLU_PARTS if evaluation == "nlu" else DIALOGUE_PARTS | {"pipeline"}
-        if not (evaluation == "nlu" and in_folds):
-            needed |= {"sentences"}
-        if lost := next(((part, self._losses[part]) for part in PARTS if part in needed & self._losses.keys()), None):
-            return skipped_for_loss(evaluation, *lost)
-        if evaluation == "core" and not self.project.stories and not self.project.rules:
-            return Skipped(evaluation=evaluation, reason=NOTHING_TO_LEARN)
-        return None
+        return needed if evaluation == "nlu" and in_folds else needed | {"sentences"}
+
+    def make_ready(self, parts: Sequence[Part], screen: Screen, ensure: Callable[[], None]) -> None:
+        """Take the model that was named, else the newest that fits the project's files; else train, and say so.
+
+        Raises:
+            UserError: the named model is not there, cannot be read, or lacks the first part; or as ``ensure``.
+        """
+        self._model = self._found(parts, screen)
+        if self._model is not None:
+            self._model.require(parts[0])
+            return
+        screen.note("No model fits the project's files: training in memory.")
+        ensure()
+        with screen.step("train", "Training"):
+            for part in parts:
+                _ = self.nlu if part == "nlu" else self.ensemble
+
+    def _found(self, parts: Sequence[Part], screen: Screen) -> LoadedModel | None:
+        if self.models is None:
+            return None
+        named = self.models.named
+        if self.models.storage is not None:
+            from turncheck.engines.embedded.remote_models import fetch_model  # noqa: PLC0415 - see the class
+
+            name = None if named is None else named.as_posix()
+            with temporary_folder("model") as folder, screen.step("fetch", "Fetching the model"):
+                return load_model(fetch_model(self.models.storage, name, self.environment, Path(folder)))
+        if named is not None:
+            return load_model(named_model(named))
+        needed = [part for part in parts if part != "nlu" or parts == ("nlu",) or self.project.nlu.examples]
+        fitting = fitting_model(
+            self.models.folder,
+            self.project,
+            needed,
+            allow_custom_code=self.allow_custom_code,
+            vectors=self.vectors,
+        )
+        if fitting is not None:
+            screen.detail(f"Using the model {fitting.path}")
+        return fitting
+
+    def before_folds(self, folds: int, *, whole: bool = False) -> str | None:  # noqa: ARG002 - as the base has it
+        """Its trainings are short; a model that is named takes no part in them."""
+        is_named = self.models is not None and self.models.named is not None
+        return "--cross-validation trains engines of its own: --model is not used." if is_named else None
 
     @cached_property
-    def _losses(self) -> Mapping[str, Finding]:
-        return losses(self.project)
-
-    def ensure_same_model(self, finished: object) -> None:
-        """It has no other: nobody else trains it."""
-
-    def before_folds(self, folds: int, *, whole: bool = False) -> None:
-        """Its trainings are short."""
-
-    @cached_property
-    def nlu_trainer(self) -> NluTrainer:
+    def nlu_trainer(self) -> EmbeddedNluTrainer:
         """What trains the engines of folds."""
         from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess  # noqa: PLC0415 - see the class
         from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - see the class
@@ -78,13 +148,38 @@ class EmbeddedEngines:
         )
 
     @cached_property
-    def nlu(self) -> NluEngine | None:
+    def nlu(self) -> EmbeddedNluEngine | None:
         """Language understanding, trained on the whole project; ``None`` where it has no sentences."""
+        if self._model is not None:
+            return self._model.nlu() if self._model.has_nlu else None
         return self.nlu_trainer.fit(with_story_sentences(self.project)) if self.project.nlu.examples else None
+
+    @property
+    def trained_sentences(self) -> Collection[str] | None:
+        """The sentences that were trained on: the model's, where there is one."""
+        return None if self.nlu is None else frozenset(self.nlu.sentences.texts)
+
+    def tokenizer(self) -> Callable[[Sequence[str]], list[tuple[tuple[int, int], ...]]] | None:
+        """Return the tokenizer of the model, else the project's own: neither needs any training.
+
+        Raises:
+            UserError: the project's is not there.
+        """
+        if self._model is not None:
+            return self._model.tokenize if self._model.has_nlu else None
+        if not self.project.nlu.examples:
+            return None
+        from turncheck.engines.embedded.nlu.plan import make_plan  # noqa: PLC0415 - where stories annotate entities
+        from turncheck.engines.embedded.nlu.tokenizer_choice import make_tokenizer  # noqa: PLC0415
+
+        tokenizer = make_tokenizer(make_plan(self.project.config).tokenizer, self.project.root)
+        return lambda texts: [tokenizer.tokenize(text).spans for text in texts]
 
     @cached_property
     def ensemble(self) -> Ensemble:
         """The policies, trained."""
+        if self._model is not None:
+            return self._model.ensemble()
         from turncheck.engines.embedded.policies.trainer import train_ensemble  # noqa: PLC0415 - see the class
 
         return train_ensemble(self.project)
@@ -98,21 +193,19 @@ class EmbeddedEngines:
         assistant = Assistant(self.ensemble.domain, self.ensemble, self.nlu, server, self.seed)
         return EmbeddedEngine(self.info(), assistant, self.nlu).for_threads()
 
-    def info(self, *, measured: EngineInfo | None = None) -> EngineInfo:
-        """Return name, version, and what stood in for what in the parts that were used.
+    hearing_assistant = assistant
 
-        Args:
-            measured: that of the folds' engines, where language understanding was measured by cross-validation.
-        """
-        from turncheck.engines.embedded.trainer import NLG_NOTE  # noqa: PLC0415 - see the class
-
+    def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:
+        """Return name, version, and what stood in for what in the parts that were used."""
         nlu = measured or (self.nlu.info if "nlu" in self.__dict__ and self.nlu else None)
         ensemble = self.ensemble if "ensemble" in self.__dict__ else None
+        nlg = [NLG_NOTE] if conversations and "nlg" in self.project.endpoints else []
         return EngineInfo(
             name="embedded",
             version=__version__,
             substitutions=(*(nlu.substitutions if nlu else ()), *(ensemble.substitutions if ensemble else ())),
-            notes=_unique((*(nlu.notes if nlu else ()), *([NLG_NOTE] if "nlg" in self.project.endpoints else []))),
+            notes=_unique((*(nlu.notes if nlu else ()), *nlg)),
+            model=None if self._model is None else self._model.path.name,
         )
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from turncheck.engines.base import Part
     from turncheck.engines.embedded.model_archive import Model
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.policies.ensemble import Ensemble
@@ -78,7 +79,7 @@ class LoadedModel:
         """
         from turncheck.engines.embedded.policies.archive import read_ensemble  # noqa: PLC0415 - where it is needed
 
-        self._require("core", "policies")
+        self.require("core")
         return read_ensemble(self.model.reader)
 
     def nlu(self) -> EmbeddedNluEngine:
@@ -89,18 +90,24 @@ class LoadedModel:
         """
         from turncheck.engines.embedded.nlu.persistence import read_nlu  # noqa: PLC0415 - heavy
 
-        self._require("nlu", "language understanding")
+        self.require("nlu")
         return read_nlu(self.model.reader)
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[tuple[int, int], ...]]:
         """Return the borders of each text's words; of the model's NLU its tokenizer alone is read."""
         from turncheck.engines.embedded.nlu.persistence import read_tokenizer  # noqa: PLC0415 - where it is needed
 
-        self._require("nlu", "language understanding")
+        self.require("nlu")
         tokenizer = read_tokenizer(self.model.reader)
         return [tokenizer.tokenize(text).spans for text in texts]
 
-    def _require(self, part: str, name: str) -> None:
+    def require(self, part: Part) -> None:
+        """Make sure that it has a part.
+
+        Raises:
+            UserError: it has not.
+        """
+        name = "policies" if part == "core" else "language understanding"
         if part not in self.model.parts:
             raise UserError(
                 f"the model {self.path} holds no {name}, only: {', '.join(self.model.parts)}",

@@ -13,10 +13,10 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.action_server.endpoint import ActionEndpoint, checked_address
 from turncheck.engines.action_server.process import DEFAULT_URL
 from turncheck.engines.action_server.server import HttpActionServer
-from turncheck.engines.base import Capabilities, CutShortError, EngineError
+from turncheck.engines.base import NOTHING_TO_LEARN, Capabilities, CutShortError, EngineError, Engines
 from turncheck.engines.embedded.models import named_model
 from turncheck.engines.embedded.nlu.catalogue import known_component
-from turncheck.engines.not_possible import NOTHING_TO_LEARN, skipped_for_loss
+from turncheck.engines.embedded.remote_models import fetch_model
 from turncheck.engines.rasa_server.client import CONCURRENCY, Access, CutError, RasaClient
 from turncheck.engines.rasa_server.conversation import RasaConversations
 from turncheck.engines.rasa_server.engine import NAME, RasaNlu, RasaPolicies, describe
@@ -25,16 +25,16 @@ from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import expand, for_child
 from turncheck.process.screen import duration
+from turncheck.process.temporary import temporary_folder
 from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
-from turncheck.report.model import EngineInfo, Skipped
-from turncheck.validation.losses import first_loss
+from turncheck.report.model import EngineInfo
 from turncheck.web.addresses import is_http, is_loopback, without_login
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from turncheck.engines.base import ActionServer
+    from turncheck.engines.base import ActionServer, Models
     from turncheck.engines.rasa_server.answers import Served
     from turncheck.messages.location import Location
     from turncheck.project.model import Component, Project
@@ -50,7 +50,7 @@ _KEPT_ENDPOINTS: Final = ("action_endpoint", "nlg")
 
 
 @dataclass(eq=False)
-class RasaEngines:
+class RasaEngines(Engines):
     """A Rasa server as the engine of one project. Connected, trained and started when it is first needed."""
 
     project: Project
@@ -63,8 +63,18 @@ class RasaEngines:
 
     @property
     def capabilities(self) -> Capabilities:
-        """A server that runs already is taken as it is."""
-        return Capabilities(no_training=CANNOT_BE_TRAINED if isinstance(self.server, RasaClient) else None)
+        """A server that runs already is taken as it is; flows are not judged by stories."""
+        no_dialogue = None
+        if self.project.calm is not None:
+            no_dialogue = f"{self.project.calm}: flows are not judged by test stories"
+        elif isinstance(self.server, RasaProcess) and self.server.trains:
+            no_dialogue = None if self.project.stories or self.project.rules else NOTHING_TO_LEARN
+        return Capabilities(
+            no_dialogue=no_dialogue,
+            no_training=CANNOT_BE_TRAINED if isinstance(self.server, RasaClient) else None,
+            no_channel="--channel is for the embedded engine: a Rasa server is talked to by its channel 'rest'",
+            slow_training=True,
+        )
 
     @cached_property
     def domain(self) -> DialogueDomain:
@@ -75,7 +85,7 @@ class RasaEngines:
     def nlu_trainer(self) -> RasaNluTrainer:
         """What trains the engines of folds, all for one server."""
         if not isinstance(self.server, RasaProcess):
-            raise UserError(CANNOT_BE_TRAINED)
+            raise UserError(CANNOT_BE_TRAINED, remedy="Leave --cross-validation out, or use --rasa-command.")
         return RasaNluTrainer(self.server, _extractors(self.project))
 
     @property
@@ -100,21 +110,14 @@ class RasaEngines:
             actions=self.project.domain.actions.keys(),
         )
 
-    def info(self, *, measured: EngineInfo | None = None) -> EngineInfo:
+    def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:  # noqa: ARG002
         """Return version and model, as far as the server could be asked."""
         return self._info or measured or EngineInfo(name=NAME, version=UNKNOWN_VERSION, notes=self.notes)
 
-    def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:  # noqa: ARG002 - as others
-        """Stories and cases are read by the project's domain; what is trained needs something to learn from."""
-        lost = first_loss(self.project, {"domain"}) if evaluation != "nlu" else None
-        if lost is not None and lost[1].code != "domain-not-found":
-            return skipped_for_loss(evaluation, *lost)
-        reason = None
-        if evaluation == "core" and self.project.calm is not None:
-            reason = f"{self.project.calm}: flows are not judged by test stories"
-        elif evaluation == "core" and isinstance(self.server, RasaProcess) and self.server.trains:
-            reason = None if self.project.stories or self.project.rules else NOTHING_TO_LEARN
-        return None if reason is None else Skipped(evaluation=evaluation, reason=reason)
+    def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:  # noqa: ARG002 - as others
+        """Stories and cases are read by the project's domain, where it has one."""
+        has_domain = not any(finding.code == "domain-not-found" for finding in self.project.findings)
+        return frozenset({"domain"} if evaluation != "nlu" and has_domain else ())
 
     def before_folds(self, folds: int, *, whole: bool = False) -> str:
         """Each fold is a training of real Rasa: say how long that may take."""
@@ -183,8 +186,12 @@ class RasaNluTrainer:
 
 
 @contextmanager
-def running_rasa(
-    settings: Settings, project: Project, environment: Mapping[str, str], hosts: tuple[str, ...] | None
+def opened(
+    settings: Settings,
+    project: Project,
+    environment: Mapping[str, str],
+    hosts: tuple[str, ...] | None,
+    models: Models | None = None,
 ) -> Iterator[RasaEngines]:
     """Yield the engine that the settings describe; see :func:`turncheck.engines.choice.chosen_engines`.
 
@@ -192,14 +199,16 @@ def running_rasa(
         UserError: neither an address nor a command, or both, or what does not go with it.
     """
     at_once = settings.workers or CONCURRENCY
-    if settings.vectors:
-        raise UserError("--vectors is for the engine 'embedded'", remedy="Leave it out: Rasa has features of its own.")
     if (settings.rasa_url is None) == (settings.rasa_command is None):
         raise UserError(
             "the engine 'rasa' needs a server: its address, or the command that starts it (and not both)",
             remedy="Give --rasa-url URL, or --rasa-command rasa.",
         )
     if settings.rasa_url is not None:
+        if models is not None and models.storage is not None:
+            raise UserError(
+                "--remote-storage does not go with --rasa-url: a server that runs already has its model loaded"
+            )
         yield RasaEngines(project, RasaClient(_access(settings, environment), at_once=at_once), at_once)
         return
     for name in ("rasa_token", "rasa_jwt"):
@@ -207,11 +216,24 @@ def running_rasa(
             raise UserError(f"--{name.replace('_', '-')} goes with --rasa-url: a server started here needs none")
     endpoints, notes = _endpoints(settings, project, environment, hosts)
     child = for_child(environment, settings.env)
-    with serving_stubs(_stub_server(endpoints.get("action_endpoint", {}), project, environment, hosts)) as stubs:
+    with (
+        _model(settings, models, environment) as model,
+        serving_stubs(_stub_server(endpoints.get("action_endpoint", {}), project, environment, hosts)) as stubs,
+    ):
         endpoints["action_endpoint"] = {**endpoints.get("action_endpoint", {}), "url": stubs.url}
-        files = _files(settings, project, endpoints)
+        files = _files(settings, project, endpoints, model)
         with rasa_process(settings.rasa_command or "", files, child, at_once=at_once) as process:
             yield RasaEngines(project, process, at_once, notes, stubs)
+
+
+@contextmanager
+def _model(settings: Settings, models: Models | None, environment: Mapping[str, str]) -> Iterator[str | None]:
+    """Yield the model that a Rasa of ours is to serve, fetched where it is kept elsewhere."""
+    if models is None or models.storage is None:
+        yield settings.model
+        return
+    with temporary_folder("model") as folder:
+        yield str(fetch_model(models.storage, settings.model, environment, Path(folder)))
 
 
 def _stub_server(
@@ -256,7 +278,9 @@ def _access(settings: Settings, environment: Mapping[str, str]) -> Access:
     )
 
 
-def _files(settings: Settings, project: Project, endpoints: Mapping[str, Mapping[str, object]]) -> RasaFiles:
+def _files(
+    settings: Settings, project: Project, endpoints: Mapping[str, Mapping[str, object]], model: str | None
+) -> RasaFiles:
     root = project.root.resolve()
     domain = root / DEFAULT_DOMAIN
     return RasaFiles(
@@ -269,7 +293,7 @@ def _files(settings: Settings, project: Project, endpoints: Mapping[str, Mapping
         if domain.exists()
         else root / DEFAULT_DOMAIN_FOLDER,
         data=[Path(path).resolve() for path in settings.data] or [root / DEFAULT_DATA],
-        model=named_model(Path(settings.model)).resolve() if settings.model else None,
+        model=named_model(Path(model)).resolve() if model else None,
         endpoints=endpoints,
     )
 

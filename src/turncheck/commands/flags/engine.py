@@ -1,0 +1,66 @@
+"""The flags that say which engine a command asks, and the settings that a command's flags are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.commands.flags.run import add_setting
+from turncheck.messages.errors import UserError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from turncheck.engines.base import Models
+    from turncheck.settings.options import Settings
+
+FLAGS: Final = ("engine", "rasa-url", "rasa-token", "rasa-jwt", "rasa-command")
+_PATHS: Final = ("config", "domain", "model", "nlu")
+_SEVERAL: Final = ("data", "stories")
+_AS_THEY_ARE: Final = ("seed", "folds", "vectors", "allow_custom_code", "action_endpoint", "action_server")
+
+
+def add_engine_flags(parser: argparse.ArgumentParser) -> None:
+    """Add them as a group of their own."""
+    from turncheck.settings.options import options  # noqa: PLC0415 - not for the commands beside this one
+
+    group = parser.add_argument_group("the team's own assistant")
+    for name in FLAGS:
+        add_setting(group, name, options()[name])
+
+
+def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
+    """Return what a command's flags say in the words of the settings of ``run``.
+
+    Raises:
+        UserError: a flag that is not understood, or that is for another engine.
+    """
+    from turncheck.engines.choice import refuse_settings_of_others  # noqa: PLC0415 - not for --help
+    from turncheck.settings.options import combine, default_of, from_flags, options  # noqa: PLC0415
+
+    given = from_flags({name: getattr(namespace, name.replace("-", "_"), None) for name in FLAGS})
+    engine = combine(given).engine
+    refuse_settings_of_others(combine(given))
+    compares = engine == default_of("engine")
+    if not compares and getattr(namespace, "evaluate_model_directory", False):
+        raise UserError(f"--evaluate-model-directory compares models of the embedded engine, not of '{engine}'")
+    more: dict[str, Any] = {"project": str(namespace.project), "workers": workers}
+    for name in _PATHS:
+        values = getattr(namespace, name, None) or []
+        values = values if isinstance(values, list) else [values]
+        if len(values) > 1 and not compares:
+            raise UserError(f"the engine '{engine}' takes one --{name}", remedy="Test them one after the other.")
+        if len(values) == 1 and options()[name].engine in {None, engine}:
+            more[name] = str(values[0])
+    more |= {name: tuple(map(str, getattr(namespace, name, None) or ())) for name in _SEVERAL}
+    more |= {name: getattr(namespace, name) for name in _AS_THEY_ARE if hasattr(namespace, name)}
+    return combine(given, more)
+
+
+def models_of(namespace: argparse.Namespace) -> Models:
+    """Return where a command may take a trained model from."""
+    from turncheck.engines.base import Models  # noqa: PLC0415 - not for --help
+    from turncheck.engines.embedded.models import DEFAULT_MODELS  # noqa: PLC0415
+
+    named = namespace.model[0] if isinstance(namespace.model, list) and namespace.model else namespace.model
+    return Models(Path(namespace.project) / DEFAULT_MODELS, named or None, getattr(namespace, "remote_storage", None))

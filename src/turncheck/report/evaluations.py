@@ -1,0 +1,7 @@
+"""The evaluations there are, by their names."""
+
+from typing import Final, Literal
+
+Evaluation = Literal["validate", "nlu", "core", "e2e", "batch"]
+EVALUATIONS: Final[tuple[Evaluation, ...]] = ("validate", "nlu", "core", "e2e")
+"""Those that run, in their order."""

@@ -1,0 +1,57 @@
+"""A report, assembled: the one place where it gets the tool's name and version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck import __version__
+from turncheck.report.model import GateSettings, Report, Source, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from turncheck.report.model import (
+        Core,
+        EndToEnd,
+        EngineInfo,
+        KindCoverage,
+        Nlu,
+        ProjectInfo,
+        Skipped,
+        Validation,
+    )
+
+
+def report_of(
+    project: ProjectInfo,
+    seed: int,
+    *,
+    source: Source | None = None,
+    engine: EngineInfo | None = None,
+    validation: Validation | None = None,
+    nlu: Nlu | None = None,
+    core: Core | None = None,
+    e2e: EndToEnd | None = None,
+    coverage: Mapping[str, KindCoverage] | None = None,
+    settings: GateSettings | None = None,
+    skipped: Iterable[Skipped] = (),
+    stopped: str | None = None,
+    timings: Mapping[str, float] | None = None,
+) -> Report:
+    """Return the report of a project: its evaluations, those that were skipped, and what ended it before its end."""
+    return Report(
+        tool=Tool(name="turncheck", version=__version__),
+        project=project,
+        source=source or Source(),
+        seed=seed,
+        engine=engine,
+        validation=validation,
+        nlu=nlu,
+        core=core,
+        e2e=e2e,
+        coverage=dict(coverage or {}),
+        settings=settings or GateSettings(),
+        skipped=tuple(skipped),
+        stopped=stopped,
+        timings=dict(timings or {}),
+    )

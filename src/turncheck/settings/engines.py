@@ -1,0 +1,23 @@
+"""The engines there are, one line each: what it takes to add one is its package, its line here, and its settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredEngine:
+    """Where an engine is: a module with the function ``opened``, imported when the engine is asked for.
+
+    ``from_files``: it needs nothing but a project's files, so that it measures any commit of them.
+    """
+
+    module: str
+    from_files: bool = True
+
+
+ENGINES: Final[dict[str, RegisteredEngine]] = {
+    "embedded": RegisteredEngine("turncheck.engines.embedded.engines"),
+    "rasa": RegisteredEngine("turncheck.engines.rasa_server.engines", from_files=False),
+}
