@@ -8,7 +8,7 @@ import pytest
 from nlu_fakes import ScriptedEngine, WordTrainer, example_of, fallen_back, project_of
 
 from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, SelectedResponse
-from turncheck.evaluation.nlu import evaluate_held_out, evaluate_nlu, why_not_testable
+from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable
 from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config, Example, NluData
 from turncheck.report.model import Nlu
@@ -23,7 +23,7 @@ def greetings_and_orders(count: int = 12) -> list[tuple[str, str]]:
 
 
 def test_cross_validation_judges_every_sentence_once_by_an_engine_that_did_not_see_it() -> None:
-    nlu = evaluate_nlu(project_of(greetings_and_orders()), WordTrainer(), folds=4)
+    nlu = cross_validate(project_of(greetings_and_orders()), WordTrainer(), folds=4).section
     assert (nlu.mode, nlu.folds, nlu.examples) == ("cross-validation", 4, 24)
     assert [prediction.text for prediction in nlu.predictions][:2] == ["hello dear friend 0", "hello dear friend 1"]
     assert nlu.on_training_sentences == 0
@@ -59,18 +59,20 @@ def test_a_message_that_says_its_intent_itself_has_no_tokens_to_score() -> None:
 
 def test_the_result_does_not_depend_on_the_number_of_workers() -> None:
     project = project_of(greetings_and_orders())
-    one = evaluate_nlu(project, WordTrainer(), folds=3, workers=1)
-    assert one == evaluate_nlu(project, WordTrainer(), folds=3, workers=2)
+    one = cross_validate(project, WordTrainer(), folds=3, workers=1).section
+    assert one == cross_validate(project, WordTrainer(), folds=3, workers=2).section
 
 
 def test_progress_counts_the_engines() -> None:
     seen: list[tuple[int, int]] = []
-    evaluate_nlu(project_of(greetings_and_orders()), WordTrainer(), folds=3, progress=lambda *at: seen.append(at))
+    cross_validate(project_of(greetings_and_orders()), WordTrainer(), folds=3, progress=lambda *at: seen.append(at))
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_an_intent_with_too_few_examples_trains_but_is_never_judged() -> None:
-    nlu = evaluate_nlu(project_of([*greetings_and_orders(), ("rare", "quite another thing")]), WordTrainer(), folds=4)
+    nlu = cross_validate(
+        project_of([*greetings_and_orders(), ("rare", "quite another thing")]), WordTrainer(), folds=4
+    ).section
     assert [(entry.intent, entry.examples) for entry in nlu.unjudged] == [("rare", 1)]
     assert nlu.examples == 24
     assert len(nlu.training) == 25
@@ -79,7 +81,7 @@ def test_an_intent_with_too_few_examples_trains_but_is_never_judged() -> None:
 def test_wrong_sentences_have_neighbours_among_the_sentences_their_engine_was_trained_on() -> None:
     odd = ("order", "hello dear friend and waiter")
     project = project_of([*greetings_and_orders(), odd])
-    nlu = evaluate_nlu(project, WordTrainer(), folds=4)
+    nlu = cross_validate(project, WordTrainer(), folds=4).section
     wrong = [prediction for prediction in nlu.predictions if not prediction.correct]
     assert [prediction.text for prediction in wrong] == [odd[1]]
     near = [nlu.training[neighbour.training] for neighbour in wrong[0].neighbours]
@@ -91,7 +93,7 @@ def test_wrong_sentences_have_neighbours_among_the_sentences_their_engine_was_tr
 def test_held_out_sentences_that_were_trained_on_are_counted() -> None:
     project = project_of(greetings_and_orders())
     test_data = NluData((example_of("greet", "hello dear friend 0"), example_of("order", "bring me something")))
-    nlu = evaluate_nlu(project, WordTrainer(), test_data=test_data)
+    nlu = evaluate_held_out(project, WordTrainer().fit(project), test_data).section
     assert (nlu.mode, nlu.folds, nlu.on_training_sentences) == ("held-out", None, 1)
     assert nlu.insights.mislabelled == ()
 
@@ -206,7 +208,7 @@ def test_insights_name_what_stands_out() -> None:
 def test_nothing_to_judge_has_a_reason(examples: list[tuple[str, str]], reason: str) -> None:
     assert why_not_testable(project_of(examples), None, folds=5) == reason
     with pytest.raises(ValueError, match="no"):
-        evaluate_nlu(project_of(examples), WordTrainer(), folds=5)
+        cross_validate(project_of(examples), WordTrainer(), folds=5)
 
 
 def test_an_empty_test_set_has_a_reason() -> None:

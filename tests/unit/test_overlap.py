@@ -9,7 +9,7 @@ from msgspec import structs
 from nlu_fakes import WordTrainer, example_of, project_of
 from test_evaluate_nlu import greetings_and_orders
 
-from turncheck.evaluation.nlu import cross_validate, evaluate_nlu
+from turncheck.evaluation.nlu import cross_validate
 from turncheck.evaluation.overlap import overlap_of_folds, overlap_with
 from turncheck.evaluation.splits import Folds
 from turncheck.render.overlap_text import overlap_remarks
@@ -80,6 +80,6 @@ def test_held_out_sentences_are_parted_by_the_intent_they_were_trained_on_with()
 def test_which_way_the_figures_are_off_is_said_in_words_that_are_true_there(
     mode: Any, copies: int, others: int, said: list[str]
 ) -> None:
-    section = evaluate_nlu(project_of(greetings_and_orders()), WordTrainer(), folds=4)
+    section = cross_validate(project_of(greetings_and_orders()), WordTrainer(), folds=4).section
     section = structs.replace(section, mode=mode, examples=3, on_training_sentences=copies, under_other_intents=others)
     assert list(overlap_remarks(section)) == said

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.dialogue.story_steps import GENERATED_PREFIX, STORY_START, Checkpoint, StoryStep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
 _CYCLE_PREFIX: Final = f"{GENERATED_PREFIX}CYCL_"
 
@@ -124,11 +124,3 @@ def unused_checkpoints(steps: Iterable[StoryStep], continued: Mapping[str, str])
     starts = {STORY_START} | {start.name for step in steps for start in step.start}
     ends = {STORY_START} | {continued.get(end.name, end.name) for step in steps for end in step.end}
     return starts ^ ends
-
-
-def unconnected(steps: Sequence[StoryStep]) -> tuple[list[tuple[str, StoryStep]], list[tuple[str, StoryStep]]]:
-    """Return the named checkpoints that begin a step and that nothing leads to, and those that lead nowhere."""
-    unused = {name for name in unused_checkpoints(steps, {}) if not name.startswith(GENERATED_PREFIX)}
-    starts = [(start.name, step) for step in steps for start in step.start if start.name in unused]
-    ends = [(end.name, step) for step in steps for end in step.end if end.name in unused]
-    return starts, ends

@@ -37,7 +37,7 @@ def run_folds(
     workers: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[FoldRun]:
-    """Run all folds that judge something, in order; ``workers`` is as in :func:`evaluate_nlu`.
+    """Run all folds that judge something, in order; ``workers`` is as in ``evaluation.nlu.cross_validate``.
 
     Raises:
         CutShortError: the engine failed, or somebody interrupted it; ``finished`` are the folds that were done,

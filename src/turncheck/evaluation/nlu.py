@@ -59,40 +59,6 @@ def why_not_testable(project: Project, test_data: NluData | None, *, folds: int)
     return f"{none}: --folds {most} would work" if most > 1 else f"{none}: each has one, which cannot be judged"
 
 
-def evaluate_nlu(
-    project: Project,
-    trainer: NluTrainer,
-    *,
-    test_data: NluData | None = None,
-    folds: int = 5,
-    seed: int = 42,
-    workers: int = 1,
-    pretrained: bool = False,
-    progress: Callable[[int, int], None] | None = None,
-) -> Nlu:
-    """Measure how well an engine trained on the project understands.
-
-    Args:
-        project: trained on; without ``test_data`` also judged, by cross-validation.
-        trainer: makes the engines.
-        test_data: held-out sentences to judge instead.
-        folds: of the cross-validation, 2 or more.
-        seed: of the folds.
-        workers: processes for the folds, 0 for one per processor. The result does not depend on it.
-        pretrained: score the entities of pretrained extractors (spaCy, Duckling) too, which Rasa leaves out.
-        progress: is told how many of how many engines are done.
-
-    Raises:
-        ValueError: there is nothing to judge (:func:`why_not_testable` says so beforehand).
-    """
-    if test_data is not None:
-        engine = trainer.fit(project)
-        return evaluate_held_out(project, engine, test_data, pretrained=pretrained).section
-    return cross_validate(
-        project, trainer, folds=folds, seed=seed, workers=workers, pretrained=pretrained, progress=progress
-    ).section
-
-
 def evaluate_held_out(
     project: Project,
     engine: NluEngine,
@@ -107,7 +73,7 @@ def evaluate_held_out(
         project: what it was trained on.
         engine: what is judged.
         test_data: the sentences.
-        pretrained: as in :func:`evaluate_nlu`.
+        pretrained: score the entities of pretrained extractors (spaCy, Duckling) too, which Rasa leaves out.
         trained: the sentences it was trained on, where that may have been another state of the project; the project's
             examples that are not among them are no training sentences then.
 
@@ -162,6 +128,15 @@ def cross_validate(
     progress: Callable[[int, int], None] | None = None,
 ) -> NluMeasurement:
     """Judge each of the project's own sentences by an engine that was trained without its fold.
+
+    Args:
+        project: trained on and judged.
+        trainer: makes the engines.
+        folds: 2 or more.
+        seed: of the folds.
+        workers: processes for the folds, 0 for one per processor. The result does not depend on it.
+        pretrained: as in :func:`evaluate_held_out`.
+        progress: is given how many of how many engines are done.
 
     Raises:
         ValueError: there is nothing to judge.

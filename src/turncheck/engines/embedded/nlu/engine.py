@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from turncheck.engines.base import Parse, PredictedIntent
+from turncheck.engines.base import Parse
 from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch
 from turncheck.engines.embedded.nlu.message_handler import read_direct_message
 from turncheck.engines.embedded.nlu.model_parse import as_model_parse
@@ -64,12 +64,3 @@ class EmbeddedNluEngine:
     def neighbours(self, texts: Sequence[str], k: int = 3) -> list[tuple[Neighbour, ...]]:
         """For each text the ``k`` training sentences nearest to it, by the cosine of their n-gram features."""
         return self.sentences.nearest(texts, k)
-
-
-def without_fallback(parse: Parse) -> Parse:
-    """Undo the fallback, as ``rasa test nlu`` does: what stands second in the ranking was the prediction."""
-    if parse.intent.name != "nlu_fallback" or len(parse.ranking) < 2:
-        return parse
-    return replace(
-        parse, intent=PredictedIntent(parse.ranking[1].name, parse.ranking[1].confidence), ranking=parse.ranking[1:]
-    )
