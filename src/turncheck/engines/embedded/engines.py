@@ -97,12 +97,17 @@ class EmbeddedEngines(Engines):
         self._model = self._found(parts, screen)
         if self._model is not None:
             self._model.require(parts[0])
+            self._make(parts)
             return
         screen.note("No model fits the project's files: training in memory.")
         ensure()
         with screen.step("train", "Training"):
-            for part in parts:
-                _ = self.nlu if part == "nlu" else self.ensemble
+            self._make(parts)
+
+    def _make(self, parts: Sequence[Part]) -> None:
+        """Load or train them now: what stands in for what is known by the parts that are there."""
+        for part in parts:
+            _ = self.nlu if part == "nlu" else self.ensemble
 
     def _found(self, parts: Sequence[Part], screen: Screen) -> LoadedModel | None:
         if self.models is None:
