@@ -19,7 +19,7 @@ FILES = {
     "config.yml": """
 recipe: default.v1
 language: en
-pipeline: [{name: WhitespaceTokenizer}, {name: DIETClassifier}]
+pipeline: [{name: WhitespaceTokenizer}, {name: CountVectorsFeaturizer}, {name: DIETClassifier}]
 policies: [{name: RulePolicy}]
 """,
     "domain.yml": """
@@ -45,7 +45,7 @@ stories:
 test_cases:
 - {test_case: polite, steps: [{user: hello}, {utter: utter_hi}]}
 """,
-    "other.yml": "pipeline: [{name: WhitespaceTokenizer}, {name: DIETClassifier, epochs: 5}]\n",
+    "other.yml": "pipeline: [{name: WhitespaceTokenizer}, {name: CountVectorsFeaturizer}, {name: DIETClassifier, epochs: 5}]\n",
 }
 NLU = ("test", "nlu", "--no-plot")
 COMMANDS = {
