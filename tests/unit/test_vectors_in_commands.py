@@ -45,7 +45,9 @@ stories:
 test_cases:
 - {test_case: polite, steps: [{user: hello}, {utter: utter_hi}]}
 """,
-    "other.yml": "pipeline: [{name: WhitespaceTokenizer}, {name: CountVectorsFeaturizer}, {name: DIETClassifier, epochs: 5}]\n",
+    "other.yml": """
+pipeline: [{name: WhitespaceTokenizer}, {name: CountVectorsFeaturizer}, {name: DIETClassifier, epochs: 5}]
+""",
 }
 NLU = ("test", "nlu", "--no-plot")
 COMMANDS = {
