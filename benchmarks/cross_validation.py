@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 
 LIMIT_RATIO = 1.3
 BANKING77 = Path(__file__).parents[2] / "shared" / "corpora" / "banking77" / "train.yml"
-CONFIG = "language: en\npipeline:\n- name: WhitespaceTokenizer\n- name: DIETClassifier\n  entity_recognition: false\n"
+CONFIG = (
+    "language: en\npipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer\n"
+    "- name: DIETClassifier\n  entity_recognition: false\n"
+)
 SEED = 42
 
 

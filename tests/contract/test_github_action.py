@@ -509,7 +509,7 @@ def test_without_the_permission_to_read_runs_one_warning_names_it(job: Job) -> N
 
     job.pull_request()
 
-    said = "GitHub does not tell what earlier runs measured: the token lacks `actions: read`"
+    said = "GitHub does not say what earlier runs measured: the token lacks `actions: read`"
     assert f"{WARNING}baseline: {said}" in job.text
     assert job.text.count("actions: read") == 1
     line = next(line for line in job.github.bodies(7)[0].splitlines() if line.startswith("Compared with"))

@@ -401,7 +401,7 @@ def test_cross_validation_trains_once_a_fold_and_says_so_beforehand(bot: Path) -
     (bot / "tests" / "test_nlu.yml").unlink()
     flags = ("--rasa-command", COMMAND, "--folds", "3")
     done, report = run(bot, *flags, CALLS=str(bot / "calls.jsonl"))
-    assert "Cross-validation with real Rasa trains 3 models, one a fold: up to about" in done.stderr
+    assert "Cross-validation with real Rasa trains 3 models, one per fold: up to about" in done.stderr
     words = [call["arguments"][:2] for call in calls(bot)]
     assert words == [["train", "--config"], ["run", "--enable-api"], *[["train", "nlu"]] * 3]
     assert report.nlu is not None
@@ -418,7 +418,7 @@ def test_cross_validation_alone_trains_nothing_but_the_folds(bot: Path) -> None:
     done = command(bot, *words, *flags, environment=environment)
     assert done.returncode == 0, done.stderr
     assert [call["arguments"][0] for call in calls(bot)].count("train") == 2
-    assert "Cross-validation with real Rasa trains 2 models, one a fold: about 2 times as long" in done.stderr
+    assert "Cross-validation with real Rasa trains 2 models, one per fold: about 2 times as long" in done.stderr
     assert re.search(r"1 of 2 folds done: about (a second|\d+ seconds) to go", done.stderr)
 
 

@@ -60,7 +60,7 @@ def test_vectors_are_those_of_sentence_transformers(vectors: SentenceVectors) ->
 
 
 FILES = {
-    "config.yml": "language: en\npipeline: [{name: WhitespaceTokenizer}, {name: DIETClassifier}]\n",
+    "config.yml": "pipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer\n- name: DIETClassifier\n",
     "domain.yml": "intents: [refund, parcel]\n",
     "data/nlu.yml": """
 nlu:

@@ -107,7 +107,7 @@ def test_what_is_missing_is_said(address: str, s3: dict[str, str], storage: Path
         ("aws", "m", "which bucket"),
         ("http://[::1/", "m", "is no address of a storage"),
         ("http://a..b/", "m", "the model at http://a..b/m cannot be fetched: it is no address"),
-        ("http://127.0.0.1:1/", "m", "the model at http://127.0.0.1:1/m cannot be fetched: nobody answers there"),
+        ("http://127.0.0.1:1/", "m", "the model at http://127.0.0.1:1/m cannot be fetched: nothing answers there"),
     ],
 )
 def test_what_cannot_be_is_an_error(into: Path, where: str, name: str | None, what: str) -> None:

@@ -86,7 +86,7 @@ TOLD: list[tuple[int, str, bytes, str, str]] = [
     (200, *OK, "ran", ""),
     (500, "application/json", b'{"error": "out of order"}', "failed", "answered with status 500: out of order"),
     (200, "text/html", b"{}", "failed", "is not of JSON's type"),
-    (200, "application/json", b'{"responses": [{"text": 5}]}', "failed", "responses[0].text must be a text"),
+    (200, "application/json", b'{"responses": [{"text": 5}]}', "failed", "responses[0].text must be a string"),
     (200, "application/json", b'{"responses": [{"response": "utter_y"}]}', "ran", "'utter_y', which the domain has no"),
 ]
 

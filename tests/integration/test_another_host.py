@@ -212,7 +212,7 @@ def test_what_a_host_refuses_is_said_in_its_name_and_the_results_are_all_there(
 
     assert run() == 1
 
-    said = "Loom does not tell what earlier runs measured: the loom stands still (Oil it.)"
+    said = "Loom does not say what earlier runs measured: the loom stands still (Oil it.)"
     comment = Path("results/comment.md").read_text()
     assert said in comment
     assert "all results" not in comment

@@ -27,7 +27,11 @@ class Capitals:
     "config.yml": """
 recipe: default.v1
 language: en
-pipeline: [{name: WhitespaceTokenizer}, {name: DIETClassifier}, {name: capitals.Capitals}]
+pipeline:
+- name: WhitespaceTokenizer
+- name: CountVectorsFeaturizer
+- name: DIETClassifier
+- name: capitals.Capitals
 policies: [{name: RulePolicy}]
 """,
     "domain.yml": """

@@ -55,7 +55,7 @@ def assert_words(done: subprocess.CompletedProcess[bytes], code: int, *words: st
 
 def test_no_room_for_what_was_learned(bot: Path) -> None:
     done = turncheck("test", "nlu", "--cross-validation", folder=bot, most_bytes=1000)
-    assert_words(done, 2, "could not be stored whole", "TMPDIR")
+    assert_words(done, 2, "could not be stored completely", "TMPDIR")
 
 
 def test_no_room_for_a_model(bot: Path) -> None:

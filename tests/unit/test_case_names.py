@@ -92,7 +92,7 @@ def test_an_unknown_slot_of_a_fixture_is_told_once_where_it_stands(tmp_path: Pat
         ("action_balance: {responses: [{response: utter_gret}]}", "warning The domain has no response 'utter_gret'"),
         (
             "action_balance: {responses: [{response: null, txet: hi}]}",
-            "error 'txet' is no key of a message. Did you mean 'text'?",
+            "error 'txet' is not a key of a message. Did you mean 'text'?",
         ),
         (
             "action_balance: {responses: [{response: utter_greet, nmae: Bo, place: x}]}",

@@ -113,7 +113,7 @@ def test_after_a_loop_that_is_no_form_the_message_is_lost_as_in_rasa(engine: Emb
     conversation = engine.conversation(stubs=stubs, fixtures={"name": "Ann"})
     lost = conversation.say("/undo")
     assert (lost.events, lost.active_loop, lost.slots["name"]) == ((), None, None)
-    assert lost.stopped == "'nobodys_form' is no action of the domain, so the message was lost"
+    assert lost.stopped == "'nobodys_form' is not an action of the domain, so the message was lost"
     assert texts(conversation.say("/tell")) == ["Ann"]
     again = conversation.say("/undo")
     assert (again.events, again.active_loop, again.slots["name"]) == ((), None, "Ann")

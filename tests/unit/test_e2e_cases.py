@@ -206,10 +206,13 @@ def test_a_shared_file_leads_nowhere_else(sharing: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("shared", "fault"),
     [
-        ("fixtures: [{shared: {a: 1}}]\nfixture: 3", "conftest.yml:2 'fixture' is no key of conftest.yml. Allowed: "),
+        (
+            "fixtures: [{shared: {a: 1}}]\nfixture: 3",
+            "conftest.yml:2 'fixture' is not a key of conftest.yml. Allowed: ",
+        ),
         (
             "fixtures: [{shared: {a: 1}}]\nmetadata: []",
-            "conftest.yml:2 'metadata' is no key of conftest.yml. Allowed: ",
+            "conftest.yml:2 'metadata' is not a key of conftest.yml. Allowed: ",
         ),
         ("fixtures: [{shared: {a: 1}}, {other: 1}]", "conftest.yml:1 "),
         ("- fixtures: []", "conftest.yml:1 the file must be a map."),
@@ -245,13 +248,16 @@ def test_hidden_files_of_a_folder_are_not_read_unless_named(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("test_cases:\n- test_case: x\n  step: []", "3 error 'step' is no key of a test case. Allowed: test_case"),
+        ("test_cases:\n- test_case: x\n  step: []", "3 error 'step' is not a key of a test case. Allowed: test_case"),
         ("test_case: []", "1 error 'cases.yml' has no key 'test_cases'."),
         ("test_cases:\n- steps: [{user: a}]", "2 error A test case needs the key 'test_case'."),
         ("test_cases:\n- test_case: x", "2 error A test case needs the key 'steps'."),
-        ("test_cases:\n- test_case: x\n  steps:\n  - usr: a", "4 error 'usr' is no key of a step. Allowed: user, bot"),
+        (
+            "test_cases:\n- test_case: x\n  steps:\n  - usr: a",
+            "4 error 'usr' is not a key of a step. Allowed: user, bot",
+        ),
         ("test_cases:\n- test_case: x\n  fixtures: y\n  steps: [{user: a}, {bot: b}]", "3 error There is no entry 'y'"),
-        ("test_cases:\n- test_case: x\n  steps:\n  - user: a\n  - bot: [b]", "5 error 'bot' must be a text."),
+        ("test_cases:\n- test_case: x\n  steps:\n  - user: a\n  - bot: [b]", "5 error 'bot' must be a string."),
         (
             "test_cases:\n- test_case: x\n  steps:\n  - user: a\n  - slot_was_set:",
             "5 error 'slot_was_set' must be a list of slots",
@@ -283,7 +289,7 @@ ASSERTED = "test_cases:\n- test_case: x\n  steps:\n  - user: a\n    assertions:\
     [
         (
             "bot_uttered: {text_matchs: b}",
-            "'text_matchs' is no key of the assertion 'bot_uttered'. Allowed: utter_name, text_matches, bu",
+            "'text_matchs' is not a key of the assertion 'bot_uttered'. Allowed: utter_name, text_matches, bu",
         ),
         ("bot_uttered: {text_matchs: b}", "Did you mean 'text_matches'?"),
         ("bot_uttered:", "'bot_uttered' must be a map. Allowed: utter_name"),
@@ -294,16 +300,19 @@ ASSERTED = "test_cases:\n- test_case: x\n  steps:\n  - user: a\n    assertions:\
             "'buttons' must be a list of buttons. Allowed: title, payload.",
         ),
         ("bot_uttered: {utter_name: b, buttons: []}", "'buttons' must have an entry."),
-        ("bot_uttered: {buttons: [{titel: b}]}", "'titel' is no key of a button. Allowed: title, payload. Did you"),
-        ("bot_uttered: {text_matches: [b]}", "'text_matches' must be a text."),
+        ("bot_uttered: {buttons: [{titel: b}]}", "'titel' is not a key of a button. Allowed: title, payload. Did you"),
+        ("bot_uttered: {text_matches: [b]}", "'text_matches' must be a string."),
         ("bot_uttered: {text_matches: ''}", "'text_matches' must not be empty."),
-        ('bot_uttered: {text_matches: "You (have"}', "'text_matches' is no regular expression: missing ), unter"),
+        ('bot_uttered: {text_matches: "You (have"}', "'text_matches' is not a regular expression: missing ), unter"),
         ('bot_uttered: {text_matches: "*C"}', r"The text itself is searched for by: \*C"),
         ("bot_uttered: {text_matches: '((a{999}){999}){999}'}", "it repeats more than can be searched for."),
-        ("bot_did_not_utter: {uter_name: b}", "'uter_name' is no key of the assertion 'bot_did_not_utter'."),
-        ("slot_was_set: [{name: tier, valu: 1}]", "'valu' is no key of a slot of an assertion. Allowed: name, value."),
+        ("bot_did_not_utter: {uter_name: b}", "'uter_name' is not a key of the assertion 'bot_did_not_utter'."),
+        (
+            "slot_was_set: [{name: tier, valu: 1}]",
+            "'valu' is not a key of a slot of an assertion. Allowed: name, value.",
+        ),
         ("slot_was_set: [{value: 1}]", "A slot of an assertion needs the key 'name'."),
-        ("slot_was_set: [{tier: gold}]", "'tier' is no key of a slot of an assertion."),
+        ("slot_was_set: [{tier: gold}]", "'tier' is not a key of a slot of an assertion."),
         ("slot_was_set: [tier]", "An entry of 'slot_was_set' must be a map. Allowed: name, value."),
         ("slot_was_set: []", "'slot_was_set' must have an entry."),
         ("slot_was_not_set:", "'slot_was_not_set' must be a list of slots"),
@@ -311,7 +320,7 @@ ASSERTED = "test_cases:\n- test_case: x\n  steps:\n  - user: a\n    assertions:\
         ("action_executed:", "'action_executed' must be a name."),
         (
             "flow_completed: {flow: a}",
-            "'flow' is no key of the assertion 'flow_completed'. Allowed: flow_id, flow_step_id.",
+            "'flow' is not a key of the assertion 'flow_completed'. Allowed: flow_id, flow_step_id.",
         ),
         ("flow_started: {operator: any}", "The assertion 'flow_started' needs the key 'flow_ids'."),
         ("pattern_clarification_contains: a", "'pattern_clarification_contains' must be a list of the flows' names."),
@@ -334,7 +343,7 @@ def test_a_mistake_in_an_assertion_is_named_with_its_line(tmp_path: Path, assert
         ("user: a\n    assertions: []", "'assertions' must have an entry."),
         ("user: a\n    assertion_order_enabled: yes please", "'assertion_order_enabled' must be true or false."),
         ("user: a\n    assertion_order_enabled: 5", "'assertion_order_enabled' must be true or false."),
-        ("user:", "'user' must be a text."),
+        ("user:", "'user' must be a string."),
         ("{}", "A step must not be empty."),
         ("slot_was_not_set: []", "'slot_was_not_set' must have an entry."),
         ("slot_was_set: [null]", "An entry of 'slot_was_set' must be a slot, or a slot and its value."),
@@ -377,10 +386,10 @@ test_cases:
 """
     cases = read(tmp_path, text)
     assert [fault.partition(". ")[0] for fault in faults(cases)] == [
-        "5 error 'usr' is no key of a step",
-        "8 error 'bott' is no key of a step",
+        "5 error 'usr' is not a key of a step",
+        "8 error 'bott' is not a key of a step",
         "7 error There is no entry 'g' under 'fixtures'",
-        "9 error There are two test cases 'b'; the first stands in line 6.",
+        "9 error There are two test cases 'b'; the first is in line 6.",
     ]
 
 
@@ -410,11 +419,11 @@ def test_a_stub_for_a_case_that_is_not_there_is_an_error(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("stub", "fault"),
     [
-        ("{event: []}", "'event' is no key of a stub. Allowed: events, responses."),
+        ("{event: []}", "'event' is not a key of a stub. Allowed: events, responses."),
         ("{events: {}}", "'events' must be a list of events."),
         ("{events: [{name: a}]}", "An event needs the key 'event'."),
-        ("{events: [{event: []}]}", "'event' must be a text. Allowed: slot, followup,"),
-        ("{events: [{event: slto}]}", "'slto' is no kind of event. Allowed: slot, followup,"),
+        ("{events: [{event: []}]}", "'event' must be a string. Allowed: slot, followup,"),
+        ("{events: [{event: slto}]}", "'slto' is not a kind of event. Allowed: slot, followup,"),
         ("{events: [{event: slto}]}", "Did you mean 'slot'?"),
         ("{events: [slot]}", "An entry of 'events' must be a map, such as 'event: slot'. It needs the key 'event'."),
         ("{responses: [hello]}", "An entry of 'responses' must be a map, such as 'text: …' or 'response: …'."),
@@ -431,23 +440,23 @@ def test_a_mistake_in_a_stub_is_named(tmp_path: Path, stub: str, fault: str) -> 
 @pytest.mark.parametrize(
     ("kind", "returned", "fault"),
     [
-        ("responses", "text: 5", "5 error 'text' must be a text, or nothing. In quotes it is one: \"5\"."),
+        ("responses", "text: 5", "5 error 'text' must be a string, or nothing. In quotes it is one: \"5\"."),
         ("responses", "text: hi\n      buttons: 5", "6 error 'buttons' must be a list of buttons, each with a 'title'"),
         ("responses", "text: hi\n      buttons: [5]", "6 error An entry of 'buttons' must be a map. Allowed: title"),
         ("responses", "text: hi\n      buttons: [{titel: A}]", "6 error A button needs the key 'title'."),
-        ("responses", "txet: hi", "5 error 'txet' is no key of a message. Allowed: response, text, buttons,"),
-        ("responses", "image: i.png\n      txet: hi", "6 error 'txet' is no key of a message. Allowed: response, "),
+        ("responses", "txet: hi", "5 error 'txet' is not a key of a message. Allowed: response, text, buttons,"),
+        ("responses", "image: i.png\n      txet: hi", "6 error 'txet' is not a key of a message. Allowed: response, "),
         ("responses", "txet: hi", "Did you mean 'text'?"),
         ("responses", "response: [utter_a]", "5 error 'response' must be a name, or nothing."),
         ("responses", "response: ''", "5 error 'response' must not be empty."),
         ("responses", "elements: 3", "5 error 'elements' must be a list of maps."),
         ("responses", "elements: [3]", "5 error An entry of 'elements' must be a map."),
-        ("events", "event: slot\n      nmae: a\n      value: 1", "6 error 'nmae' is no key of the event 'slot'."),
+        ("events", "event: slot\n      nmae: a\n      value: 1", "6 error 'nmae' is not a key of the event 'slot'."),
         ("events", "event: slot\n      nmae: a\n      value: 1", "Did you mean 'name'?"),
         ("events", "event: slot\n      name: a", "5 error The event 'slot' needs the key 'value'."),
         ("events", "event: slot\n      name: 5\n      value: 1", "6 error 'name' must be a name. In quotes"),
-        ("events", "event: action\n      name: {}", "6 error 'name' must be a text, or nothing."),
-        ("events", "event: active_loop\n      name: [1]", "6 error 'name' must be a text, or nothing."),
+        ("events", "event: action\n      name: {}", "6 error 'name' must be a string, or nothing."),
+        ("events", "event: active_loop\n      name: [1]", "6 error 'name' must be a string, or nothing."),
         ("events", "event: bot\n      data: 7", "6 error 'data' must be a map. Allowed: buttons,"),
         ("events", "event: bot\n      data: {buttons: 5}", "6 error 'buttons' must be a list of buttons"),
         ("events", "event: bot\n      metadata: 5", "6 error 'metadata' must be a map."),
@@ -514,7 +523,7 @@ def test_an_order_without_assertions_is_an_error(tmp_path: Path) -> None:
 def test_two_cases_of_one_name_are_an_error(tmp_path: Path) -> None:
     case = "- test_case: x\n  steps: [{user: a}, {bot: b}]\n"
     assert faults(read(tmp_path, f"test_cases:\n{case}{case}")) == [
-        "4 error There are two test cases 'x'; the first stands in line 2."
+        "4 error There are two test cases 'x'; the first is in line 2."
     ]
 
 

@@ -12,7 +12,7 @@ from turncheck.validation.pipeline import validate
 D, N, S, R = "domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml"
 BYE = "- intent: bye\n  examples:\n"
 RULE = "- rule: x\n  steps:\n"
-TEXT = "Write a text; put quotes around"
+TEXT = "Write a string; put quotes around"
 
 CASES = {
     "a number among listed examples": (
@@ -27,17 +27,17 @@ CASES = {
     ),
     "a list for an intent": (
         (N, "", "- intent: [1]\n  examples: |\n    - hi\n"),
-        "a list is not a text (at /nlu/4/intent)",
+        "a list is not a string (at /nlu/4/intent)",
         TEXT,
     ),
     "a list for an intent of a rule": (
         (R, "", f"{RULE}  - intent: [1]\n"),
-        "a list is not a text (at /rules/2/steps/0/intent)",
+        "a list is not a string (at /rules/2/steps/0/intent)",
         TEXT,
     ),
     "a mapping for an action of a rule": (
         (R, "", f"{RULE}  - action: {{a: 1}}\n"),
-        "a mapping is not a text (at /rules/2/steps/0/action)",
+        "a mapping is not a string (at /rules/2/steps/0/action)",
         TEXT,
     ),
     "a misspelt key of an intent": (
@@ -79,5 +79,5 @@ def test_all_faults_of_the_rule_that_fits_are_named(tmp_path: Path) -> None:
     assert found == [
         "In 'data/nlu.yml' the key 'remark' is not known here (at /nlu/4).",
         "In 'data/nlu.yml' the number 5 is not a mapping of keys (at /nlu/4/examples/0).",
-        "In 'data/nlu.yml' a list is not a text (at /nlu/4/examples/1/text).",
+        "In 'data/nlu.yml' a list is not a string (at /nlu/4/examples/1/text).",
     ]

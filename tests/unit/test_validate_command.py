@@ -46,7 +46,7 @@ def test_text_of_a_faultless_project_says_so(tmp_path: Path) -> None:
 
 
 NOTES = (N, "    - hello there\n", "    - hello there\n" * 6)
-FIRST_NOTE = "  6:7  info[example-duplicate]  The example 'hello there' stands more than once in 'greet'.\n"
+FIRST_NOTE = "  6:7  info[example-duplicate]  The example 'hello there' appears more than once in 'greet'.\n"
 
 
 def test_notes_take_a_line_each_and_many_of_a_kind_are_counted(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 HOSTS: Final[tuple[Callable[[Mapping[str, str], Secret | None], Host | None], ...]] = (GitHub.detect,)
 """Each looks at the variables of a process, and returns the host if they are those of one of its jobs."""
 
-NOWHERE: Final = "This is no workflow run on GitHub"
+NOWHERE: Final = "This is not a workflow run on GitHub"
 
 
 def find_host(environment: Mapping[str, str], token: Secret | None = None) -> Host:

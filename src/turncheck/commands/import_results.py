@@ -229,7 +229,7 @@ class _Files:
         try:
             return name, content.decode("utf-8")
         except UnicodeDecodeError:
-            raise UserError(f"{path} is no UTF-8 text") from None
+            raise UserError(f"{path} is not UTF-8 text") from None
 
     def _entries(self, name: str, shape: type[Struct] | None) -> list[Any] | None:
         found = self.text(name)

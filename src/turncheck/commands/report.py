@@ -189,7 +189,7 @@ def _baseline_beside(path: Path) -> Baseline:
     try:
         used = msgspec.json.decode(compared.read_bytes(), type=Comparison).baseline
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UserError(f"{compared} is no comparison of turncheck: {error}") from None
+        raise UserError(f"{compared} is not a comparison of turncheck: {error}") from None
     if used.status != "present":
         if used.status == "unreadable":
             return Unreadable(used.reason)

@@ -80,7 +80,7 @@ def talk(conversation: Conversation, shell: ShellOptions, ends: Terminal) -> int
 
 
 def read_fixtures(written: Sequence[str], slots: Iterable[str]) -> dict[str, Any]:
-    """Read ``slot=value``: a value that is no JSON is text.
+    """Read ``slot=value``: a value that is not JSON is text.
 
     Raises:
         UserError: no ``=``, or a slot that the domain does not have.

@@ -204,7 +204,7 @@ def _mode(report: Report) -> str:
 
 
 def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
-    """Rules and choices of tests that differ; an older report does not tell all of them."""
+    """Rules and choices of tests that differ; an older report does not say all of them."""
     changes = []
     for field in head.settings.__struct_fields__:
         one, other = getattr(base.settings, field), getattr(head.settings, field)

@@ -76,7 +76,7 @@ class JsonObject:
         """Return the text that has to stand under the key."""
         value = self.required(key)
         if not isinstance(value, str):
-            raise _wrong(value, self.below(key), "a text")
+            raise _wrong(value, self.below(key), "a string")
         return value
 
     def text_or_none(self, key: str) -> str | None:
@@ -132,7 +132,7 @@ def kind_of(value: Any) -> str:
         case int() | float():
             return "a number"
         case str():
-            return "a text"
+            return "a string"
         case list() | tuple():
             return "a list"
         case _:

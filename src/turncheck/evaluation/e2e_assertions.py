@@ -22,7 +22,7 @@ NEEDS_FLOWS: Final = ("flow_started", "flow_completed", "flow_cancelled", "patte
 UNTOLD: Final = "pattern_clarification_contains"
 NEEDS_JUDGE: Final = ("generative_response_is_relevant", "generative_response_is_grounded")
 NO_FLOWS: Final = "it needs an assistant with flows, which this engine does not run"
-NOT_TOLD: Final = "what a clarification offers is not told by the server's tracker"
+NOT_TOLD: Final = "what a clarification offers is not in the server's tracker"
 NO_JUDGE: Final = "it needs a language model as judge, and none is asked here"
 
 

@@ -80,12 +80,12 @@ def read_json(content: str, name: str) -> Json:
     """Decode a file, strictly: no NaN, no half of a surrogate pair.
 
     Raises:
-        UserError: it is no JSON.
+        UserError: it is not JSON.
     """
     try:
         return msgspec.json.decode(content)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{name} is no JSON: {error}") from None
+        raise UserError(f"{name} is not JSON: {error}") from None
 
 
 def ensure_entries(found: Json, shape: type[msgspec.Struct] | None, name: str) -> None:
@@ -95,7 +95,7 @@ def ensure_entries(found: Json, shape: type[msgspec.Struct] | None, name: str) -
         UserError: it is none, or an entry has another shape.
     """
     if not isinstance(found, list):
-        raise UserError(f"{name} is no list, as `rasa test` writes it")
+        raise UserError(f"{name} is not a list, as `rasa test` writes it")
     _ensure(found, list[shape] if shape else list[dict[str, Any]], name)  # type: ignore[valid-type]  # made here
 
 
@@ -106,7 +106,7 @@ def ensure_report(found: Json, name: str) -> None:
         UserError: it is none, or a figure is no number.
     """
     if not isinstance(found, Mapping):
-        raise UserError(f"{name} is no report, as `rasa test` writes it")
+        raise UserError(f"{name} is not a report, as `rasa test` writes it")
     _ensure(found, dict[str, _Figures | float | None], name)
     if name.endswith("story_report.json"):
         _ensure(found, _StoryFigures, name)

@@ -175,7 +175,7 @@ def _stories(file: tuple[str, str] | None) -> list[_Story]:
         return []
     entries = root.items.get("stories") if isinstance(root, YamlMapping) else None
     if not isinstance(entries, YamlSequence):
-        raise UserError(f"{name} is no file of `rasa test core`: it has no list of stories")
+        raise UserError(f"{name} is not a file of `rasa test core`: it has no list of stories")
     comments = _comments(text)
     return [_story(name, entry, comments) for entry in entries.items]
 

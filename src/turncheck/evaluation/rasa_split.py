@@ -153,7 +153,7 @@ def _labels(examples: Iterable[Example], *, by_response: bool) -> list[str]:
 def _warnings(examples: Sequence[Example], messages: Sequence[_Message], fraction: float) -> list[str]:
     intents = Counter(example.base_intent for example in examples if example.base_intent)
     warnings = [
-        f"Intent '{intent}' has only {count} example; an intent needs {_FEWEST_EXAMPLES} to stand on both sides."
+        f"Intent '{intent}' has only {count} example; an intent needs {_FEWEST_EXAMPLES} to be on both sides."
         for intent, count in intents.items()
         if count < _FEWEST_EXAMPLES
     ]

@@ -16,7 +16,7 @@ _SECONDS = 1.5
 
 
 def _started(pid: int) -> bytes:
-    """When a process was started (proc(5)), nothing where the system does not tell or it is gone."""
+    """When a process was started (proc(5)), nothing where the system does not say or it is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19]
     except (OSError, IndexError):

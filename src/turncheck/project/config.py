@@ -93,7 +93,7 @@ def _text(findings: list[Finding], root: YamlMapping, key: str) -> str | None:
         return None
     if isinstance(node, YamlScalar) and isinstance(node.value, str):
         return node.value
-    findings.append(_schema(node, f"'{key}' must be a text"))
+    findings.append(_schema(node, f"'{key}' must be a string"))
     return None
 
 

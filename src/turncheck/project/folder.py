@@ -102,7 +102,7 @@ class ProjectFolder:
     def note_unread(self, file: Path) -> None:
         """Note that a file is of no format that is read."""
         name = self.name(file)
-        message = f"'{name}' is not read: it is no YAML (.yml or .yaml), and no NLU data in Rasa's JSON."
+        message = f"'{name}' is not read: it is neither YAML (.yml or .yaml) nor NLU data in Rasa's JSON."
         hint = "Convert it to Rasa's YAML format, or remove it."
         self._note("format-not-read", _whole(name), message, hint, severity="warning")
 

@@ -112,7 +112,7 @@ class RunReader:
             if claimed is not None:
                 if not self.host.is_between(commit, claimed, branch):
                     return Unreadable(
-                        f"the run compared with commit {claimed[:8]}, which is no base of this pull request: "
+                        f"the run compared with commit {claimed[:8]}, which is not a base of this pull request: "
                         f"it is not on '{branch}' since the pull request left it"
                     )
                 commit = claimed

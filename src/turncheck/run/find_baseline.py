@@ -340,7 +340,7 @@ class BaselineSearch:
             return None
 
     def _warn(self, what: str, error: HostError) -> None:
-        told = f"{self.host.name} does not tell {what}: {error.why}"
+        told = f"{self.host.name} does not say {what}: {error.why}"
         if told not in self._warnings:
             self._warnings.append(told)
 

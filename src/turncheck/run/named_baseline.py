@@ -62,7 +62,7 @@ def _from_address(address: str, network: Network) -> Baseline:
     except AnswerTooLargeError as error:
         return Unreadable(f"it {error}")
     except requests.Timeout:
-        return Unreadable(f"the address gave no whole answer within {_SECONDS:g} seconds")
+        return Unreadable(f"the address gave no complete answer within {_SECONDS:g} seconds")
     except (requests.RequestException, HTTPError) as error:
         return Unreadable(f"the address cannot be fetched ({type(error).__name__})")
     if status in {404, 410}:

@@ -160,7 +160,7 @@ def tell_or_refuse(project: Project, refused: Iterable[Finding], warnings: Itera
     lines = [f"\n{_line(project, finding)}" for finding in refused]
     if lines:
         raise TrainingRefusedError(
-            f"the project cannot be trained:{''.join(lines)}", remedy="`turncheck data validate` tells more."
+            f"the project cannot be trained:{''.join(lines)}", remedy="`turncheck data validate` shows more."
         )
 
 

@@ -89,7 +89,7 @@ def _unknown_actions_of_rules(facts: Facts) -> Iterator[Finding]:
             and step.action not in facts.actions
             and step.action not in EVENT_NAMES
         ):
-            message = f"The rule '{block.name}' names '{step.action}', which is no action of the domain."
+            message = f"The rule '{block.name}' names '{step.action}', which is not an action of the domain."
             yield found("action-not-in-domain", message, step.location)
 
 

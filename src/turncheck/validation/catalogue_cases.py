@@ -21,7 +21,7 @@ CASE_CHECKS: Final = (
     _check(
         "e2e-syntax",
         "An end-to-end test case cannot be read",
-        "An unknown key, a wrong type, a fixture or a case that is not there, a name that stands twice, an event of a"
+        "An unknown key, a wrong type, a fixture or a case that is not there, a name that appears twice, an event of a"
         " stub that no action server could send. Correct it.",
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - bott: Hello!",
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - bot: Hello!",
@@ -29,7 +29,7 @@ CASE_CHECKS: Final = (
     _check(
         "e2e-doubtful",
         "Something in an end-to-end test case has no effect",
-        "Nothing is expected of a message, a fixture is used by no case, steps stand beside assertions, which win, a value"
+        "Nothing is expected of a message, a fixture is used by no case, steps are beside assertions, which win, a value"
         " of a stub has no placeholder in the response. Complete it, or remove it.",
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - user: good bye\n  - utter: utter_goodbye",
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - utter: utter_greet\n  - user: good bye\n"

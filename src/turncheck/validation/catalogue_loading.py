@@ -56,7 +56,7 @@ READING = (
     error_check(
         "yaml-duplicate-key",
         "load",
-        "A key stands twice in one mapping",
+        "A key appears twice in one mapping",
         "YAML would keep just one of the two. Merge their contents, or remove one.",
         then="stops",
         step="duplicates",
@@ -188,7 +188,7 @@ NLU_LOADING = (
         "annotation-invalid",
         "load",
         "The dictionary behind an annotated text has wrong or missing keys",
-        "`entity` is required; `entity`, `role` and `group` are texts, `value` is a text or a number.",
+        "`entity` is required; `entity`, `role` and `group` are strings, `value` is a string or a number.",
         then="stops",
     ),
 )
@@ -198,7 +198,7 @@ STORY_LOADING = (
         "retrieval-intent-full-name",
         "load",
         "A story names a key of a retrieval intent",
-        "Stories know the intent alone: write `faq` for `faq/opening_hours`. Full names belong into test stories.",
+        "Stories know the intent alone: write `faq` for `faq/opening_hours`. Full names belong in test stories.",
         with_stories=True,
     ),
     warning_check(
@@ -263,7 +263,7 @@ STORY_LOADING = (
     error_check(
         "step-list-empty",
         "load",
-        "There is nothing behind a key of a step that takes a list or a text",
+        "There is nothing behind a key of a step that takes a list or a string",
         "Rasa 3.6 ends with a traceback here. Write the list or the text, or remove the key.",
         then="stops",
         with_stories=True,

@@ -98,7 +98,7 @@ CROSS_REFERENCES = (
     warning_check(
         "example-in-several-intents",
         "nlu",
-        "The same sentence stands under different intents",
+        "The same sentence appears under different intents",
         "No classifier can tell them apart. Keep it in one.",
         "on-warnings",
     ),

@@ -28,7 +28,7 @@ EXAMPLES = (
     _check(
         "keyword-not-regex",
         "error",
-        "A sentence is no keyword, since it is not a regular expression",
+        "A sentence is not a keyword, since it is not a regular expression",
         "`KeywordIntentClassifier` takes each training sentence for the body of a regular expression, and training ends"
         " with an error at this one. Write the sentence without the character, or a backslash before it, or use another"
         " classifier.",
@@ -40,7 +40,7 @@ EXAMPLES = (
         "training-refused",
         "error",
         "The assistant cannot be trained, or its tests cannot be run",
-        "What is told happened in `run`, when a part of the assistant was trained or a test was to begin; `data validate`"
+        "What is reported happened in `run`, when a part of the assistant was trained or a test was to begin; `data validate`"
         " trains nothing. What needs that part is not judged, and the run fails.",
         "pipeline:\n- name: WhitespaceTokenizer\n- name: LogisticRegressionClassifier",
         "pipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer\n- name: LogisticRegressionClassifier",
@@ -94,7 +94,7 @@ EXAMPLES = (
     _check(
         "example-duplicate",
         "info",
-        "The same example stands twice in one intent",
+        "The same example appears twice in one intent",
         "Rasa keeps one. Remove the other.",
         "- hello\n- hello",
         "- hello\n- hi there",
@@ -102,13 +102,13 @@ EXAMPLES = (
     _check(
         "example-nearly-in-several-intents",
         "warning",
-        "Nearly the same sentence stands under two intents",
+        "Nearly the same sentence appears under two intents",
         "Apart from case, punctuation, accents, order or a word they are the same; a classifier can hardly tell them apart."
         " Keep one, or make the difference between the intents visible.",
         "- intent: affirm\n  examples: |\n    - yes, please!\n- intent: order\n  examples: |\n    - Yes please",
         "- intent: affirm\n  examples: |\n    - yes, please!\n- intent: order\n  examples: |\n    - I want to order",
         details="Two sentences count as nearly the same from nine tenths of equal characters on (the ratio of Python's"
-        " `difflib`, of the words as they stand or in the order of the alphabet; one word of ten may differ, and of five"
+        " `difflib`, of the words as they are or in the order of the alphabet; one word of ten may differ, and of five"
         " only letters), unless they differ in words like `not` or `off` alone. Emoji make no difference: Rasa's"
         " WhitespaceTokenizer drops them.",
     ),
@@ -153,7 +153,7 @@ EXAMPLES = (
         "value-not-annotated",
         "warning",
         "A value that is annotated elsewhere is left bare here",
-        "The extractor learns from this sentence that it is no entity. Annotate it, or leave it bare everywhere. Words that"
+        "The extractor learns from this sentence that it is not an entity. Annotate it, or leave it bare everywhere. Words that"
         " are bare far more often than annotated are left out, and so are intents with ten examples or more and none that"
         " holds the entity: there the word means something else.",
         "- a [large](size) pizza\n- make it large",
@@ -180,7 +180,7 @@ EXAMPLES = (
     _check(
         "synonym-chain",
         "warning",
-        "A synonym points at a text that is itself a synonym",
+        "A synonym points at a value that is itself a synonym",
         "Only one step is taken: the value is the middle one. Point both at the last value.",
         "- synonym: big\n  examples: |\n    - huge\n- synonym: large\n  examples: |\n    - big",
         "- synonym: large\n  examples: |\n    - huge\n    - big",
@@ -188,8 +188,8 @@ EXAMPLES = (
     _check(
         "lookup-entry-unseen",
         "info",
-        "Entries of a lookup table stand in no example",
-        "What stands in no example is never seen while training. Use some of the entries in annotated examples.",
+        "Entries of a lookup table occur in no example",
+        "What occurs in no example is never seen while training. Use some of the entries in annotated examples.",
         "- lookup: city\n  examples: |\n    - Reykjavik",
         "- lookup: city\n  examples: |\n    - Reykjavik\n- intent: inform\n  examples: |\n    - I live in [Reykjavik](city)",
         needs=("nlu",),
@@ -214,7 +214,7 @@ EXAMPLES = (
         "response-name-invalid",
         "warning",
         "The name of a response has odd characters or does not begin with `utter_`",
-        "Only `utter_…` names are taken for responses in stories. Use letters, digits, underscores, and a slash in"
+        "Only `utter_…` names are treated as responses in stories. Use letters, digits, underscores, and a slash in"
         " retrieval responses.",
         'utter good-bye!:\n- text: "Bye!"',
         'utter_good_night:\n- text: "Bye!"',
@@ -292,7 +292,7 @@ TESTS = (
         "test-story-in-training",
         "warning",
         "A test story is a copy of a training story",
-        "It is passed by heart and proves nothing. Vary it.",
+        "It passes from memory and proves nothing. Vary it.",
         "# data/stories.yml\n- story: greet\n  steps: [{intent: greet}, {action: utter_greet}]\n"
         "# tests/test_stories.yml\n- story: greet in a test\n  steps: [{intent: greet}, {action: utter_greet}]",
         "# data/stories.yml\n- story: greet\n  steps: [{intent: greet}, {action: utter_greet}]\n"

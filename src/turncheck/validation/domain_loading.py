@@ -82,14 +82,16 @@ def _names_of_other_types(root: YamlMapping) -> Iterator[Finding]:
                 continue
             for key, written in mapping.keys.items():
                 if not isinstance(key, str) or rasas_reading(written) in {"date", "number"}:
-                    yield found("name-not-text", f"The name '{key}' below '{section}' is not a text.", written.location)
+                    yield found(
+                        "name-not-text", f"The name '{key}' below '{section}' is not a string.", written.location
+                    )
     texts = root.items.get("e2e_actions")
     if isinstance(texts, YamlSequence):
         for item in texts.items:
             if not isinstance(item.data, str):
-                yield found("name-not-text", "An entry of 'e2e_actions' is not a text.", item.location)
+                yield found("name-not-text", "An entry of 'e2e_actions' is not a string.", item.location)
     elif texts is not None and not _is_nothing(texts):
-        yield found("name-not-text", "The 'e2e_actions' are no list of texts.", root.key_location("e2e_actions"))
+        yield found("name-not-text", "The 'e2e_actions' are not a list of strings.", root.key_location("e2e_actions"))
 
 
 def _slots(root: YamlMapping, project: Path) -> Iterator[Finding]:
@@ -107,7 +109,7 @@ def _slots(root: YamlMapping, project: Path) -> Iterator[Finding]:
 
 def _mapping(slot: str, node: YamlNode) -> Iterator[Finding]:
     if not isinstance(node, YamlMapping):
-        yield found("mapping-malformed", f"A mapping of the slot '{slot}' is no mapping of keys.", node.location)
+        yield found("mapping-malformed", f"A mapping of the slot '{slot}' is not a mapping of keys.", node.location)
         return
     written = _value(node.items.get("type"))
     kind = "None" if written is None else str(written)
@@ -191,7 +193,7 @@ def _forms(root: YamlMapping) -> Iterator[Finding]:
                     place,
                 )
         elif not _is_nothing(node):
-            yield found("form-malformed", f"The content of the form '{name}' is no mapping of keys.", place)
+            yield found("form-malformed", f"The content of the form '{name}' is not a mapping of keys.", place)
 
 
 def _entities(root: YamlMapping) -> Iterator[Finding]:
@@ -200,7 +202,7 @@ def _entities(root: YamlMapping) -> Iterator[Finding]:
             yield found("entity-trailing-colon", f"There is nothing behind the colon of the entity '{name}'.", place)
         for key in ("roles", "groups"):
             if isinstance(node, YamlMapping) and key in node.items and not _is_iterable(node.items[key]):
-                yield found("entity-malformed", f"The '{key}' of the entity '{name}' are no list.", place)
+                yield found("entity-malformed", f"The '{key}' of the entity '{name}' are not a list.", place)
 
 
 def _intents(root: YamlMapping) -> Iterator[Finding]:
@@ -220,9 +222,9 @@ def _intents(root: YamlMapping) -> Iterator[Finding]:
         if _is_empty(node):
             yield found("intent-trailing-colon", f"There is nothing behind the colon of the intent '{name}'.", place)
         elif not isinstance(node, YamlMapping):
-            yield found("intent-malformed", f"The properties of the intent '{name}' are no mapping of keys.", place)
+            yield found("intent-malformed", f"The properties of the intent '{name}' are not a mapping of keys.", place)
         elif key := next((key for key in ("use_entities", "ignore_entities") if _is_no_list_of_names(node, key)), None):
-            yield found("intent-malformed", f"The '{key}' of the intent '{name}' are no list of entities.", place)
+            yield found("intent-malformed", f"The '{key}' of the intent '{name}' are not a list of entities.", place)
         elif isinstance(node.items.get("use_entities"), YamlSequence):
             used = _with_roles(_texts(node.items["use_entities"]), roles)
             ignored = _with_roles(

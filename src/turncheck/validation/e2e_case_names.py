@@ -134,7 +134,7 @@ def _idle_values(message: Returned, domain: DialogueDomain) -> Iterator[Finding]
         if key not in MESSAGE_KEYS and key not in shown:
             hint = suggestion(key, (*MESSAGE_KEYS, *shown))
             if response is None:
-                yield Finding("e2e-syntax", "error", f"'{key}' is no key of a message.", message.at(key), hint)
+                yield Finding("e2e-syntax", "error", f"'{key}' is not a key of a message.", message.at(key), hint)
             else:
                 told = f"'{key}' is neither a key of messages nor a placeholder of '{response.name}'."
                 yield Finding("e2e-doubtful", "warning", told, message.at(key), hint)

@@ -45,7 +45,7 @@ def check_repeated_in_intent(facts: Facts) -> Iterator[Finding]:
     for example in again:
         yield found(
             "example-duplicate",
-            f"The example '{shown(example.text)}' stands more than once in '{example.intent}'.",
+            f"The example '{shown(example.text)}' appears more than once in '{example.intent}'.",
             example.location,
         )
 

@@ -111,7 +111,7 @@ def _version(root: YamlMapping) -> Iterator[Finding]:
     elif node is not None and isinstance(written, str):
         version = parse_version(written)
         if version is None:
-            yield found("version-invalid", f"'{written}' in '{path}' is no version.", node.location)
+            yield found("version-invalid", f"'{written}' in '{path}' is not a version.", node.location)
         elif version < SUPPORTED or (version == SUPPORTED and _BEFORE_RELEASE.search(written)):
             message = f"The version {written} of '{path}' is lower than 3.1; it is read as 3.1."
             yield found("version-too-low", message, node.location)
@@ -131,7 +131,7 @@ def importer_faults(root: YamlMapping) -> Iterator[Finding]:
     if node is None:
         return
     if not isinstance(node, YamlSequence):
-        yield found("schema-violation", "The 'importers' of the configuration are no list.", node.location)
+        yield found("schema-violation", "The 'importers' of the configuration are not a list.", node.location)
         return
     for item in node.items:
         if not isinstance(item.at("name"), YamlScalar) or not isinstance(item.data["name"], str):

@@ -89,7 +89,7 @@ def _shared(one: Names, other: Names) -> Iterator[Finding]:
                 elsewhere = other[section][name]
                 yield found(
                     "domain-merge-duplicate",
-                    f"'{name}' stands in the {section} of more than one file ({elsewhere}).",
+                    f"'{name}' is in the {section} of more than one file ({elsewhere}).",
                     names[name],
                 )
 

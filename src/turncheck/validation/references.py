@@ -121,7 +121,7 @@ def check_repeated_examples(facts: Facts) -> Iterator[Finding]:
             places.setdefault(text, []).append(sentence.location)
     for text, (first, *others) in places.items():
         names = ", ".join(sorted(intents[text]))
-        message = f"The example '{text}' stands under several intents: {names}."
+        message = f"The example '{text}' appears under several intents: {names}."
         yield found("example-in-several-intents", message, first, others=others)
 
 

@@ -140,10 +140,10 @@ def _scalar_faults(node: YamlNode, rule: Scalar, path: str) -> Iterator[Fault]:
         yield Fault(f"{value} is less than {rule.least:g}", path, node.location, advice=advice)
 
 
-_TEXT, _BOOL, _NUMBER, _LIST, _MAPPING = "a text", "true or false", "a number", "a list", "a mapping of keys"
+_TEXT, _BOOL, _NUMBER, _LIST, _MAPPING = "a string", "true or false", "a number", "a list", "a mapping of keys"
 _TYPES: Final = {"str": _TEXT, "bool": _BOOL, "number": _NUMBER}
 _ADVICE: Final = {
-    _TEXT: "Write a text; put quotes around numbers, dates and words such as yes, no and true that are meant as text.",
+    _TEXT: "Write a string; quote numbers, dates and words such as yes, no and true that are meant as text.",
     _BOOL: "Write true or false, without quotes.",
     _NUMBER: "Write a number.",
     _LIST: "Write a list, each entry behind '- '.",

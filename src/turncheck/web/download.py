@@ -35,7 +35,7 @@ def download(url: str, network: Network) -> bytes:
     except AnswerTooLargeError as error:
         raise UserError(f"the file at --url {error}") from None
     except requests.Timeout:
-        raise UserError(f"the address of --url gave no whole answer within {SECONDS:g} seconds") from None
+        raise UserError(f"the address of --url gave no complete answer within {SECONDS:g} seconds") from None
     except (requests.RequestException, HTTPError, OSError) as error:
         raise UserError(f"the address of --url cannot be reached: {type(error).__name__}") from None
     if status != 200:

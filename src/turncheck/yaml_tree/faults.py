@@ -65,7 +65,7 @@ def describe_syntax_error(source: YamlSource, error: yaml.YAMLError) -> Finding:
     if "\t" in source.text[offset : offset + 1] or "tab" in problem:
         return fault_at(
             "yaml-syntax",
-            f"This is not YAML: a tab stands where YAML wants spaces{where}.",
+            f"This is not YAML: there is a tab where YAML wants spaces{where}.",
             source,
             offset,
             "Indent with spaces instead of tabs.",

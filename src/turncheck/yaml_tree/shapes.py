@@ -44,7 +44,7 @@ class Text:
     one_of: tuple[str, ...] = ()
     is_typed: bool = False
     or_nothing: bool = False
-    what: str = "a text"
+    what: str = "a string"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class _Reader:
             message = f"{_capital(shape.name)} needs the key '{shape.tag}'."
             self.faults.append(Fault(message, node.location, _allowed(kinds)))
         else:
-            message = f"'{name}' is no kind of {shape.tag}." if name else f"'{shape.tag}' must be a text."
+            message = f"'{name}' is not a kind of {shape.tag}." if name else f"'{shape.tag}' must be a string."
             self.faults.append(Fault(message, tag.location, f"{_allowed(kinds)}{_guess(name, kinds)}"))
         return None
 
@@ -210,7 +210,7 @@ class _Reader:
             self.faults.append(Fault(f"{label} must not be empty.", node.location))
         if shape.is_pattern and (problem := pattern_problem(text)) is not None:
             as_pattern = re.escape(text).replace("\\ ", " ")
-            message = f"{label} is no regular expression: {problem}."
+            message = f"{label} is not a regular expression: {problem}."
             self.faults.append(Fault(message, node.location, f"The text itself is searched for by: {as_pattern}"))
         return text
 
@@ -234,7 +234,7 @@ class _Reader:
             for name in items:
                 if name not in shape.keys:
                     hint = f"{_allowed(allowed)}{_guess(str(name), allowed)}"
-                    self.faults.append(Fault(f"'{name}' is no key of {shape.what}.", node.key_location(name), hint))
+                    self.faults.append(Fault(f"'{name}' is not a key of {shape.what}.", node.key_location(name), hint))
         for name, key in shape.keys.items():
             if key.required and name not in items:
                 message = f"{_capital(shape.what)} needs the key '{name}'."

@@ -292,7 +292,7 @@ class _TreeBuilder:
             raise self._fault(
                 offset_of(event.start_mark),
                 f"the tag {event.tag!r} does not fit this value",
-                "Remove the tag; quotes make a text of a value.",
+                "Remove the tag; quotes make a string of a value.",
             )
         return float(value) if tag == "float" and isinstance(value, int) else value
 
@@ -326,7 +326,7 @@ class _TreeBuilder:
             raise self._fault(mark, f"the alias *{name} names no anchor", f"Put &{name} at the value that is meant.")
         anchored = self._anchors[name]
         if anchored is None:
-            raise self._fault(mark, f"the alias *{name} stands inside of what it names", "Write the value out.")
+            raise self._fault(mark, f"the alias *{name} is inside of what it names", "Write the value out.")
         self._attach(anchored.node, anchored.weight, anchored.height)
 
     def _attach(self, node: YamlNode, weight: int, height: int, *, is_merge: bool = False) -> None:
@@ -356,18 +356,18 @@ class _TreeBuilder:
         elif not isinstance(key, YamlScalar):
             raise self._fault(
                 key.start,
-                "a key must be a text or a number, but here it is a list or a mapping",
+                "a key must be a string or a number, but here it is a list or a mapping",
                 "A text that begins with '{' or '[' needs quotes.",
             )
         elif key.value in mapping.items:
             if len(self.findings) >= MAX_DUPLICATES:
-                raise self._limit(key.start, f"more than {MAX_DUPLICATES} keys stand twice")
+                raise self._limit(key.start, f"more than {MAX_DUPLICATES} keys appear twice")
             first = frame.keys[list(mapping.items).index(key.value)].location.line
             self.findings.append(
                 Finding(
                     "yaml-duplicate-key",
                     "error",
-                    f"The key {str(key.value)!r} stands a second time in this mapping; the first is in line {first}.",
+                    f"The key {str(key.value)!r} appears a second time in this mapping; the first is in line {first}.",
                     key.location,
                     "Merge the two entries into one, or remove one of them.",
                 )
@@ -380,7 +380,7 @@ class _TreeBuilder:
         nodes = value.items if isinstance(value, YamlSequence) else [value]
         mappings = [node for node in nodes if isinstance(node, YamlMapping)]
         if len(mappings) < len(nodes):
-            raise self._fault(value.start, "'<<' merges mappings, but here stands something else", "Name a mapping.")
+            raise self._fault(value.start, "'<<' merges mappings, but here is something else", "Name a mapping.")
         return mappings
 
     def _fault(self, offset: int, what: str, hint: str) -> YamlFaultError:

@@ -101,7 +101,7 @@ def read_reports(file: IO[bytes]) -> Iterator[StoredReport]:
                 report = _decode(_unpacked(archive, entry, budget))
                 yield _with_baseline(report, _unpacked(archive, beside, budget) if beside else None)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
-        raise BadArchiveError(f"it is no zip file that could be read ({type(error).__name__})") from None
+        raise BadArchiveError(f"it is not a zip file that could be read ({type(error).__name__})") from None
 
 
 def _check_end(file: IO[bytes]) -> None:
@@ -111,7 +111,7 @@ def _check_end(file: IO[bytes]) -> None:
     tail = file.read()
     at = tail.rfind(_END)
     if at < 0 or len(tail) - at < _END_BYTES:
-        raise BadArchiveError("it is no zip file")
+        raise BadArchiveError("it is not a zip file")
     if _END_64 in tail[max(0, at - 20) : at]:
         raise BadArchiveError("it is a zip file of a kind for more than four gigabytes")
     if int.from_bytes(tail[at + 12 : at + 16], "little") > _DIRECTORY_BYTES:

@@ -204,7 +204,7 @@ class GitHubClient:
         try:
             document = msgspec.json.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise GitHubError(f"GitHub's answer to {request.called} is no JSON") from None
+            raise GitHubError(f"GitHub's answer to {request.called} is not JSON") from None
         if following is not None and origin_of(following) != origin_of(self.api_url):
             raise GitHubError(f"GitHub's answer to {request.called} continues on another host")
         return document, following

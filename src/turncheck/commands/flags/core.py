@@ -51,7 +51,7 @@ def add_train_core_flags(parser: argparse.ArgumentParser) -> None:
     add_config(read, several="several give models to compare")
     learn = parser.add_argument_group("how it is trained")
     add_augmentation(learn)
-    add_seed(learn, "what is drawn by lot")
+    add_seed(learn, "the random choices")
     compare = parser.add_argument_group("comparing configurations")
     compare.add_argument("--runs", type=repetitions, default=3, metavar="N", help="repetitions (default: 3)")
     compare.add_argument(

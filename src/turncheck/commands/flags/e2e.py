@@ -51,7 +51,7 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         "--slot-order",
         choices=("any", "strict"),
         default="any",
-        help="whether several slot_was_set steps of a turn must stand in the order of the slots (default: any)",
+        help="whether several slot_was_set steps of a turn must be in the order of the slots (default: any)",
     )
     run.add_argument(
         "--repeat", type=repetitions, default=1, metavar="N", help="run each case N times, to find flaky ones"

@@ -70,7 +70,7 @@ def _add_import(kinds: argparse._SubParsersAction[Any]) -> None:
         type=existing_folder,
         default=Path(),
         metavar="DIR",
-        help="the assistant's folder: its test files say where a sentence stands (default: .)",
+        help="the assistant's folder: its test files say where a sentence is (default: .)",
     )
     for flag, short, what in (("--nlu", "-u", "sentences"), ("--stories", "-s", "stories")):
         parser.add_argument(

@@ -291,7 +291,7 @@ def _document(kind: str, body: bytes) -> Any:
     try:
         text = body.decode(charset)
     except (LookupError, ValueError) as error:  # a codec may be for other things than texts
-        raise ValueError(f"is no text in {charset}") from error
+        raise ValueError(f"is not text in {charset}") from error
     try:
         return _parsed(text)
     except ValueError as error:

@@ -239,7 +239,7 @@ class EmbeddedConversation:
                 return
             decision = self._next()
             if decision.action not in self._context.domain.actions:
-                raise _MessageLostError(f"'{decision.action}' is no action of the domain, so the message was lost")
+                raise _MessageLostError(f"'{decision.action}' is not an action of the domain, so the message was lost")
             if decision.is_end_to_end:
                 self._extract_slots()
             self._run(decision)

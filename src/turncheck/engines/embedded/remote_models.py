@@ -38,12 +38,12 @@ def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], 
     try:
         scheme = urlsplit(storage).scheme
     except ValueError:  # a bracket that is never closed
-        raise UserError(f"'{without_login(storage)}' is no address of a storage of models", remedy=_KINDS) from None
+        raise UserError(f"'{without_login(storage)}' is not an address of a model storage", remedy=_KINDS) from None
     if scheme not in {"http", "https", "s3"} and storage != "aws":
         folder = Path(storage)
         if not folder.is_dir():
             raise UserError(
-                f"'{without_login(storage)}' is no storage of models",
+                f"'{without_login(storage)}' is not a model storage",
                 remedy=_KINDS,
             )
         return named_model(folder / name if name else folder)
@@ -106,8 +106,8 @@ def _why(error: Exception) -> str:
     if isinstance(error, requests.Timeout):
         return "there was no answer in time"
     if isinstance(error, requests.ConnectionError):
-        return "nobody answers there" if was_refused(error) else "the connection was cut"
-    return f"it is no address, or no whole answer ({type(error).__name__})"
+        return "nothing answers there" if was_refused(error) else "the connection was cut"
+    return f"it is not an address, or the answer is incomplete ({type(error).__name__})"
 
 
 def _fetch_s3(storage: str, name: str, environment: Mapping[str, str], target: Path) -> None:

@@ -329,7 +329,7 @@ class RasaClient:
         if self._was_there:
             return CutError(
                 f"the Rasa server at {self.name} answered before, and now refuses the connection or cuts it",
-                remedy="Does it still run? Its log may tell what happened.",
+                remedy="Does it still run? Its log may show what happened.",
             )
         return self._failure(path, f"cannot be reached ({_kind(error)})", CutError)
 

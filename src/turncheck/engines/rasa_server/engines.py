@@ -124,7 +124,7 @@ class RasaEngines(Engines):
         if whole:  # it is trained first, since its time is known then
             self._client()
         seconds = self.server.training_seconds if isinstance(self.server, RasaProcess) else None
-        many = f"Cross-validation with real Rasa trains {folds} models, one a fold"
+        many = f"Cross-validation with real Rasa trains {folds} models, one per fold"
         if seconds is None:
             long = f"about {folds} times as long as `rasa train nlu`, more exactly when the first is done"
             return f"{many}: {long}. Test sentences (--nlu) would need none."

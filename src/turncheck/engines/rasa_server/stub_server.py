@@ -62,7 +62,7 @@ class StubServer:
         """Answer a call of Rasa's."""
         call = json.loads(body)
         if not isinstance(call, dict):
-            return _failed(400, "the call is no JSON object")
+            return _failed(400, "the call is not a JSON object")
         sender, name = str(call.get("sender_id")), str(call.get("next_action"))
         try:
             if sender not in self._stubs:
@@ -125,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             reply = self.stubs.answer(body, urlsplit(self.path).query, dict(self.headers))
         except ValueError:
-            reply = _failed(400, "the call is no JSON")
+            reply = _failed(400, "the call is not JSON")
         self.send_response(reply.status)
         if reply.kind:
             self.send_header("Content-Type", reply.kind)

@@ -97,7 +97,7 @@ class FileReader:
             if case.name in seen:
                 first = seen[case.name].location
                 self._fault(
-                    f"There are two test cases '{case.name}'; the first stands in line {first.line}.", case.location
+                    f"There are two test cases '{case.name}'; the first is in line {first.line}.", case.location
                 )
             seen.setdefault(case.name, case)
 
@@ -125,7 +125,7 @@ class FileReader:
         for entry in _items(node):
             name = _only_key(entry)
             if name in found:
-                self._fault(f"'{name}' stands twice under '{key}'.", entry.location)
+                self._fault(f"'{name}' appears twice under '{key}'.", entry.location)
             elif name is not None and isinstance(entry, YamlMapping):
                 found[name] = _merged(next(iter(entry.items.values())))
         return found

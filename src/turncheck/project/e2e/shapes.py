@@ -31,7 +31,7 @@ _SLOT_ASSERTION: Final = ListOf(
         "a slot of an assertion",
         {
             "name": Key(_NAME, "The slot.", required=True),
-            "value": Key(Anything(), "Its value; left away: any."),
+            "value": Key(Anything(), "Its value; omitted: any."),
         },
     ),
     or_one=True,
@@ -81,8 +81,8 @@ ASSERTIONS: Final[dict[str, Key]] = {
     "slot_was_set": Key(_SLOT_ASSERTION, "Slots that were set in this turn."),
     "slot_was_not_set": Key(_SLOT_ASSERTION, "Slots that were not set in this turn, or not to this value."),
     "action_executed": Key(_NAME, "An action that ran."),
-    "bot_uttered": Key(_message("bot_uttered"), "One message meets all that stands here."),
-    "bot_did_not_utter": Key(_message("bot_did_not_utter"), "No message meets all that stands here."),
+    "bot_uttered": Key(_message("bot_uttered"), "One message meets all that is listed here."),
+    "bot_did_not_utter": Key(_message("bot_did_not_utter"), "No message meets all that is listed here."),
     "generative_response_is_relevant": Key(
         _judged_by_a_model("generative_response_is_relevant"), "A model finds the message relevant to what was said."
     ),

@@ -11,7 +11,7 @@ from typing import Final
 from turncheck.yaml_tree.shapes import Anything, Either, Key, Kinds, ListOf, MapOf, Number, Record, Text, Truth
 
 _TEXT: Final = Text(is_typed=True)
-_TEXT_OR_NOTHING: Final = Text(is_typed=True, or_nothing=True, what="a text, or nothing")
+_TEXT_OR_NOTHING: Final = Text(is_typed=True, or_nothing=True, what="a string, or nothing")
 _NAME: Final = Text(is_typed=True, may_be_empty=False, what="a name")
 _NAME_OR_NOTHING: Final = Text(is_typed=True, may_be_empty=False, or_nothing=True, what="a name, or nothing")
 _MAP: Final = MapOf(Anything(), or_nothing=True)
@@ -39,7 +39,7 @@ _DATA: Final = {
 _MESSAGE: Final = {
     "text": Key(_TEXT_OR_NOTHING, "Its text."),
     **_DATA,
-    "template": Key(Anything(), "Written by rasa-sdk; nobody reads it."),
+    "template": Key(Anything(), "Written by rasa-sdk; it is not read."),
 }
 _RESPONSE: Final = Key(_NAME_OR_NOTHING, "A response of the domain; further keys fill its placeholders.", required=True)
 _NAMED: Final = {"response": _RESPONSE, **_MESSAGE}

@@ -146,7 +146,7 @@ def text_of(schema: SchemaFindings, node: YamlNode | None, what: str) -> str | N
     if isinstance(node, YamlScalar) and isinstance(node.value, str | None):
         return node.value
     if node is not None:
-        schema.note(node, f"{what} must be a text")
+        schema.note(node, f"{what} must be a string")
     return None
 
 

@@ -52,7 +52,7 @@ def _why_not_json(source: Source) -> Finding | None:
         if isinstance(top, dict) and TOP_KEY in top:
             return None
     except json.JSONDecodeError as error:
-        place, why = Location(source.path, error.lineno, error.colno), f"it is no JSON: {error.msg}"
+        place, why = Location(source.path, error.lineno, error.colno), f"it is not JSON: {error.msg}"
     except (ValueError, RecursionError):
         why = "its numbers are too long or its lists too deep"
     return Finding("format-not-read", "warning", f"'{source.path}' is not read: {why}.", place, _REMEDY)
@@ -126,7 +126,7 @@ def _named(
         if isinstance(name, str) and all(isinstance(text, str) for text in texts):
             yield item, name, texts
         else:
-            findings.append(_violation(item, f"'{name_key}' and '{value_key}' of '{key}' must be texts"))
+            findings.append(_violation(item, f"'{name_key}' and '{value_key}' of '{key}' must be strings"))
 
 
 def _example(
@@ -137,7 +137,7 @@ def _example(
         findings.append(_violation(node, "an example must have a 'text'"))
         return None
     if not isinstance(intent, str | None):
-        findings.append(_violation(node, "the 'intent' of an example must be a text"))
+        findings.append(_violation(node, "the 'intent' of an example must be a string"))
         return None
     entities = []
     for item in _items(node, "entities", findings):
@@ -156,7 +156,7 @@ def _entity(node: YamlMapping, sentence: YamlScalar, findings: list[Finding]) ->
         findings.append(_violation(node, "an entity must have the numbers 'start' and 'end' and the text 'entity'"))
         return None
     if not isinstance(role, str | None) or not isinstance(group, str | None):
-        findings.append(_violation(node, "the 'role' and 'group' of an entity must be texts"))
+        findings.append(_violation(node, "the 'role' and 'group' of an entity must be strings"))
         return None
     if not 0 <= start < end <= len(text):
         what = f"The entity '{name}' at {start} to {end} lies outside of its sentence of {len(text)} characters."

@@ -101,7 +101,7 @@ def _read_file(collected: _Collected, root: YamlMapping) -> None:
 def _read_intent(collected: _Collected, block: YamlMapping) -> None:
     name = block.items["intent"]
     if not isinstance(name, YamlScalar) or not isinstance(name.value, str | None):
-        _note_schema(collected, name, "the name of an intent must be a text")
+        _note_schema(collected, name, "the name of an intent must be a string")
         return
     if not name.value:
         hint = "Give the intent a name, or remove the block."
@@ -210,7 +210,7 @@ def _named_lines(collected: _Collected, block: YamlMapping, kind: str) -> Iterat
     """Yield the block's name, a line and its place, for each line of a synonym, regex or lookup block."""
     node = block.items[kind]
     if not isinstance(node, YamlScalar) or not isinstance(node.value, str | None):
-        _note_schema(collected, node, f"the name of a {kind} must be a text")
+        _note_schema(collected, node, f"the name of a {kind} must be a string")
         return
     path = node.source.path
     if not node.value:

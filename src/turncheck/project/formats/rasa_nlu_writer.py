@@ -156,7 +156,7 @@ def _keyed(head: str, value: Any) -> list[str]:
 
 
 def _named_blocks(data: NluData) -> dict[str, dict[str, list[str]]]:
-    """A synonym's name must be a text, or Rasa cannot read it again; an annotation's value may be a number."""
+    """A synonym's name must be a string, or Rasa cannot read it again; an annotation's value may be a number."""
     return {
         "synonym": _grouped((str(one.value), one.synonym) for one in data.synonyms),
         "regex": _grouped((one.name, one.pattern) for one in data.regexes),

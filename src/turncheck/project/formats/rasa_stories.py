@@ -218,7 +218,7 @@ def _listed_entities(findings: _Findings, node: YamlNode | None) -> list[StoryEn
         elif isinstance(item, YamlScalar) and isinstance(item.value, str):
             entities.append(StoryEntity(item.value, ""))
         else:
-            findings.schema(item, "an entity of a user step must be a text or a mapping")
+            findings.schema(item, "an entity of a user step must be a string or a mapping")
     return entities
 
 
@@ -244,7 +244,7 @@ def _slots(findings: _Findings, node: YamlMapping) -> list[SlotWasSetStep]:
         elif isinstance(item, YamlScalar) and isinstance(item.value, str):
             steps.append(SlotWasSetStep(item.value, None, item.location, named_only=True))
         else:
-            findings.schema(item, "an entry of 'slot_was_set' must be a text or a mapping")
+            findings.schema(item, "an entry of 'slot_was_set' must be a string or a mapping")
     return steps
 
 
@@ -321,7 +321,7 @@ def _value(node: YamlNode | None) -> Any:
 def _text(findings: _Findings, node: YamlNode, what: str) -> str | None:
     if isinstance(node, YamlScalar) and isinstance(node.value, str | None):
         return node.value
-    findings.schema(node, f"{what} must be a text")
+    findings.schema(node, f"{what} must be a string")
     return str(node.value) if isinstance(node, YamlScalar) else None
 
 

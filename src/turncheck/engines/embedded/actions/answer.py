@@ -88,7 +88,7 @@ def _event(shape: JsonObject) -> Event:
     if isinstance(event, ReminderScheduled) and event.date_time is None:
         raise ShapeError(f"{shape.place} needs the key 'date_time'")
     if isinstance(event, UserUttered) and "name" in event.intent and event.intent_name is None:
-        raise ShapeError(f"{shape.place}.parse_data.intent.name must be a text, not null")
+        raise ShapeError(f"{shape.place}.parse_data.intent.name must be a string, not null")
     if isinstance(event, BotUttered):
         check_message(event, shape.place)
     return event

@@ -41,7 +41,7 @@ def cannot_be_sent(event: BotUttered) -> str | None:
     message = _message(event)
     text, elements = message["text"], message.get("elements")
     if text and not isinstance(text, str) and not (message.get("quick_replies") or message.get("buttons")):
-        return "its text must be a text"
+        return "its text must be a string"
     if elements and not (isinstance(elements, list) and all(isinstance(element, dict) for element in elements)):
         return "its elements must be a list of objects"
     return None

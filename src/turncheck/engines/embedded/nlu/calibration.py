@@ -71,7 +71,7 @@ class BestAnswer:
     """How probable it is that the answer with the highest score is right: logistic in that score and in its lead.
 
     For labels that are combinations. There a softmax knows only the combinations seen in training; by how much the best
-    of them is ahead does not tell that the true one was never seen, its score itself does.
+    of them is ahead does not say that the true one was never seen, its score itself does.
     """
 
     intercept: float

@@ -103,9 +103,9 @@ def train_taggers(
 def _opened(content: bytes) -> SequenceTagger:
     try:
         return SequenceTagger.of(content)
-    except ValueError:  # CRFsuite does not tell what it could not write
+    except ValueError:  # CRFsuite does not say what it could not write
         raise UserError(
-            "the CRF that was trained could not be stored whole",
+            "the CRF that was trained could not be stored completely",
             remedy="Is there room in memory and in the temporary folder (TMPDIR), and may a file be as large?",
         ) from None
 

@@ -168,7 +168,7 @@ def _load(name: str, root: Path) -> Any:
         sys.path.remove(folder)
         _MODULES.update((new, folder) for new in sys.modules.keys() - before if _stands_in(folder, new))
     if not inspect.isclass(kind) or not hasattr(kind, "process"):
-        raise ImportError(f"{name} is no class with a method 'process'")
+        raise ImportError(f"{name} is not a class with a method 'process'")
     return kind
 
 
