@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
-    from turncheck.comparison.model import SettingChange
+    from turncheck.comparison.changes import SettingChange
     from turncheck.report.model import Report
 
 Way = Literal["artifact", "git", "tarball", "ancestor", "run", "file", "url"]

@@ -266,3 +266,14 @@ class Collision(Part, frozen=True, kw_only=True):
     """The training sentences of this change that explain it."""
     like: tuple[Alike, ...] = ()
     """What those look like."""
+
+
+class SettingChange(Part, frozen=True, kw_only=True):
+    """A gate setting that differs from the baseline's."""
+
+    name: str
+    """The setting."""
+    base: str
+    """Its value in the baseline."""
+    value: str
+    """Its value now."""

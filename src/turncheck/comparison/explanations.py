@@ -3,6 +3,7 @@ which changed things no test reaches. All from the two reports alone."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from turncheck.comparison.model import Alike, CaseChange, ChangedItem, Collision, TrainingChange
-from turncheck.comparison.relabelled import words_of
 from turncheck.report.model import COVERAGE_KINDS
 
 if TYPE_CHECKING:
@@ -256,3 +256,8 @@ def changed_items(base: Report, head: Report) -> tuple[ChangedItem, ...]:
                         )
                     )
     return tuple(items)
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a sentence, without case and punctuation."""
+    return frozenset(re.findall(r"\w+", text[:1000].lower()))

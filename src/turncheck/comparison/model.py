@@ -17,6 +17,7 @@ from turncheck.comparison.changes import (
     FindingChange,
     MisunderstoodSentence,
     Named,
+    SettingChange,
     TrainingChange,
     and_copies,
     number_of,
@@ -194,17 +195,6 @@ class ChangedItem(Part, frozen=True, kw_only=True):
     """Whether it is new, or its content changed."""
     covered: bool
     """Whether a test reaches it."""
-
-
-class SettingChange(Part, frozen=True, kw_only=True):
-    """A gate setting that differs from the baseline's."""
-
-    name: str
-    """The setting."""
-    base: str
-    """Its value in the baseline."""
-    value: str
-    """Its value now."""
 
 
 class OneSided(Part, frozen=True, kw_only=True):

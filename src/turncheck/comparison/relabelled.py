@@ -5,11 +5,12 @@ Two intents that share sentences confuse each other, whether or not a held-out s
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
+
+from turncheck.comparison.explanations import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,8 +54,3 @@ def relabelled(difference: TrainingDifference, training: Sequence[TrainingSenten
         if share >= _NEARLY:
             copied.append(replace(change, change="copied", was=training[other].intent, similarity=round(share, 4)))
     return (*moved, *sorted(copied, key=lambda change: -change.similarity))
-
-
-def words_of(text: str) -> frozenset[str]:
-    """Return the words of a sentence, without case and punctuation."""
-    return frozenset(re.findall(r"\w+", text[:1000].lower()))
