@@ -45,7 +45,7 @@ class Rooted:
 
 
 def places(report: Report) -> Iterator[Location]:
-    """Yield the places that a report names: of the assistant as a whole, of its tests, of the findings."""
+    """Yield the places that a report names: of the assistant as a whole, its tests, its data, the findings."""
     if report.project.file is not None:
         yield Location(report.project.file, 1)
     for story in report.core.stories if report.core else ():
@@ -54,10 +54,15 @@ def places(report: Report) -> Iterator[Location]:
         yield case.location
     for example in report.nlu.predictions if report.nlu else ():
         yield example.location
+    for sentence in report.nlu.training if report.nlu else ():
+        yield sentence.location
+    for kind in report.coverage.values():
+        yield from (item.location for item in kind.items)
     for suite in report.batch.suites if report.batch else ():
         yield from (case.location for case in suite.cases)
     for finding in report.validation.findings if report.validation else ():
         yield finding.location
+        yield from finding.others
         yield from finding.others
     for entry in report.skipped:
         if entry.location is not None:
