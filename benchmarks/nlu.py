@@ -76,10 +76,10 @@ def project_of(examples: Sequence[Example], pipeline: Pipeline) -> Project:
 
 
 def measure_engine(corpus: Path, pipeline: Pipeline, vectors: bool = False) -> Row:
-    import sklearn.svm  # noqa: PLC0415, F401 - its import is not part of the measured training
+    import sklearn.svm  # noqa: F401 - its import is not part of the measured training
 
-    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - as below
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - in the child process only
+    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # as below
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # in the child process only
 
     test = read_examples(corpus / "test.yml")
     project = project_of(read_examples(corpus / "train.yml"), pipeline)
@@ -109,7 +109,7 @@ def measure_engine(corpus: Path, pipeline: Pipeline, vectors: bool = False) -> R
 
 
 def measure_recipe(corpus: Path) -> Row:
-    import sklearn.svm  # noqa: PLC0415, F401 - as above
+    import sklearn.svm  # noqa: F401 - as above
 
     train, test = read_examples(corpus / "train.yml"), read_examples(corpus / "test.yml")
     begin = time.process_time()
@@ -129,14 +129,14 @@ def measure_recipe(corpus: Path) -> Row:
 
 
 def fit_recipe(texts: Sequence[str], labels: Sequence[str]) -> tuple[Any, Any, float]:
-    import warnings  # noqa: PLC0415 - beside what it is for
+    import warnings  # beside what it is for
 
-    import numpy as np  # noqa: PLC0415 - in the child process only
-    from scipy.optimize import minimize_scalar  # noqa: PLC0415
-    from scipy.special import log_softmax  # noqa: PLC0415
-    from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415
-    from sklearn.pipeline import make_union  # noqa: PLC0415
-    from sklearn.svm import LinearSVC  # noqa: PLC0415
+    import numpy as np  # in the child process only
+    from scipy.optimize import minimize_scalar
+    from scipy.special import log_softmax
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_union
+    from sklearn.svm import LinearSVC
 
     warnings.simplefilter("ignore")
     vectorizer = make_union(
@@ -162,7 +162,7 @@ def fit_recipe(texts: Sequence[str], labels: Sequence[str]) -> tuple[Any, Any, f
 
 
 def predict_recipe(model: tuple[Any, Any, float], texts: Sequence[str]) -> list[tuple[str, float]]:
-    from scipy.special import softmax  # noqa: PLC0415 - in the child process only
+    from scipy.special import softmax  # in the child process only
 
     vectorizer, svm, factor = model
     probabilities = softmax(svm.decision_function(vectorizer.transform(texts)) * factor, axis=1)
@@ -214,9 +214,9 @@ def megabytes() -> float:
 
 def measure_folds(corpus: Path, engine: str) -> float:
     """CPU seconds of five-fold cross-validation: train on four fifths, understand one, five times."""
-    import sklearn.svm  # noqa: PLC0415, F401 - as above
+    import sklearn.svm  # noqa: F401 - as above
 
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - in the child process only
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # in the child process only
 
     examples = read_examples(corpus / "train.yml")
     trainer = EmbeddedNluTrainer(seed=0)
@@ -233,9 +233,9 @@ def measure_folds(corpus: Path, engine: str) -> float:
 
 def measure_scale(corpus: Path, count: int) -> tuple[float, float]:
     """CPU seconds of training and largest memory with so many distinct sentences, made from the corpus's own."""
-    import sklearn.svm  # noqa: PLC0415, F401 - as above
+    import sklearn.svm  # noqa: F401 - as above
 
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - in the child process only
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # in the child process only
 
     project = project_of(grown(read_examples(corpus / "train.yml"), count), STAND_IN)
     begin = time.process_time()
@@ -300,8 +300,8 @@ def corpus_table(corpora: Path, *, with_rasas: bool) -> bool:
 
 
 def vectors_are_installed() -> bool:
-    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors  # noqa: PLC0415 - beside what it is for
-    from turncheck.messages.errors import UserError  # noqa: PLC0415
+    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors  # beside what it is for
+    from turncheck.messages.errors import UserError
 
     try:
         SentenceVectors.installed()

@@ -48,8 +48,8 @@ def judged(
     train: Sequence[Example], test: Sequence[Example], pipeline: Pipeline, vectors: bool
 ) -> Iterator[tuple[bool, float]]:
     """Whether each answer is right, and its confidence."""
-    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - as below
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - in the child process only
+    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # as below
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # in the child process only
 
     trainer = EmbeddedNluTrainer(seed=0, vectors=chosen_vectors(vectors))
     parses = trainer.fit(project_of(train, pipeline)).parse([one.text for one in test])

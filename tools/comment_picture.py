@@ -23,7 +23,7 @@ PAGE = """<!doctype html><meta charset=utf-8>
 
 def draw(style: Path, picture: Path, size: str = "928,1566") -> None:
     """Render the golden comment to HTML as GitHub does, and take a picture of its beginning."""
-    from github_markdown import to_html  # noqa: PLC0415 - of the tests, found by the path above
+    from github_markdown import to_html  # of the tests, found by the path above
 
     body = to_html((ROOT / "tests" / "unit" / "golden" / "comment.md").read_text("utf-8"))
     with tempfile.TemporaryDirectory() as folder:

@@ -19,7 +19,7 @@ def main() -> int:
             stream.reconfigure(errors="backslashreplace")
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING, *gc.get_threshold()[1:])
     try:
-        from turncheck.cli import run_command_line  # noqa: PLC0415 - keeps `turncheck --version` quick
+        from turncheck.cli import run_command_line  # keeps `turncheck --version` quick
 
         return run_command_line(sys.argv[1:])
     except KeyboardInterrupt:  # before the command began

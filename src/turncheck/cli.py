@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def build_parser(command: str | None = None) -> Parser:
     """Return the parser of this command, or of all; each sets ``handler``: from the namespace to an exit code."""
-    from turncheck.commands import flags as commands  # noqa: PLC0415 - `turncheck --version` needs none of them
+    from turncheck.commands import flags as commands  # `turncheck --version` needs none of them
 
     parser = Parser(
         prog="turncheck",
@@ -68,14 +68,14 @@ def _end_with(error: Exception) -> int:
     if (trouble := trouble_of_system(error)) is not None:
         _say(f"error: {trouble}")
         return EXIT_NOT_DONE
-    from turncheck.process.fault import fault_report  # noqa: PLC0415 - only here
+    from turncheck.process.fault import fault_report
 
     sys.stderr.write(fault_report(error))
     return EXIT_NOT_DONE
 
 
 def _say(text: str) -> None:
-    from turncheck.process.secret import redact  # noqa: PLC0415 - only where something went wrong
+    from turncheck.process.secret import redact  # only where something went wrong
 
     sys.stderr.write(redact(f"turncheck: {text}\n"))
 
@@ -94,7 +94,7 @@ def _project(namespace: argparse.Namespace) -> str:
 def _dispatch(parser: Parser, arguments: Sequence[str], namespace: argparse.Namespace) -> int:
     parser.parse_args(arguments, namespace)
     if namespace.print_completion:
-        import shtab  # noqa: PLC0415 - only for this
+        import shtab
 
         sys.stdout.write(shtab.complete(parser, shell=namespace.print_completion) + "\n")
         return EXIT_OK
@@ -110,6 +110,6 @@ def _dispatch(parser: Parser, arguments: Sequence[str], namespace: argparse.Name
 
 def _show_fault_of_thread(arguments: threading.ExceptHookArgs) -> None:
     if arguments.exc_value is not None and not isinstance(arguments.exc_value, SystemExit):
-        from turncheck.process.fault import fault_report  # noqa: PLC0415 - only here
+        from turncheck.process.fault import fault_report
 
         sys.stderr.write(fault_report(arguments.exc_value))

@@ -119,7 +119,7 @@ class FakeRasa:
         response = f"utter_{parse['intent']['name']}"
         if response == "utter_act":
             call = {"sender_id": body["sender"], "next_action": body["message"].split()[1], "tracker": {}}
-            import requests  # noqa: PLC0415 - the program is started many times, and rarely calls
+            import requests  # the program is started many times, and rarely calls
 
             requests.post(self.action_endpoint, json=call, timeout=30)
         user = {"event": "user", "text": body["message"], "parse_data": parse, "message_id": str(time.time())}

@@ -357,7 +357,7 @@ def test_an_answer_in_another_encoding_than_it_says_is_told(headers: tuple[tuple
 
 
 def test_compressed_answers_are_read() -> None:
-    import gzip  # noqa: PLC0415 - for this test alone
+    import gzip  # for this test alone
 
     raw = Raw(gzip.compress(b'{"version": "3.6.21"}'), 200, (("Content-Encoding", "gzip"),))
     with serving(FakeRasa(fault=lambda *_: raw)) as rasa:

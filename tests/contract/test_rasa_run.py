@@ -466,10 +466,10 @@ def test_an_interrupted_run_leaves_no_server_behind_and_says_what_it_is(bot: Pat
 
 
 def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bot: Path) -> None:
-    from turncheck.engines.rasa_server.engines import opened  # noqa: PLC0415
-    from turncheck.engines.rasa_server.process import RasaProcess  # noqa: PLC0415 - for this one test
-    from turncheck.project.reader import read_project  # noqa: PLC0415
-    from turncheck.settings.options import Settings  # noqa: PLC0415
+    from turncheck.engines.rasa_server.engines import opened
+    from turncheck.engines.rasa_server.process import RasaProcess  # for this one test
+    from turncheck.project.reader import read_project
+    from turncheck.settings.options import Settings
 
     settings = Settings(project=str(bot), engine="rasa", rasa_command="rasa")
     with opened(settings, read_project(bot), {}, ()) as engines:

@@ -364,7 +364,7 @@ def test_cases_none_of_which_ran_are_no_success() -> None:
 
 
 def test_intents_that_were_dropped_fail_what_is_required() -> None:
-    from turncheck.report.model import UnjudgedIntent  # noqa: PLC0415 - for this one
+    from turncheck.report.model import UnjudgedIntent  # for this one
 
     sentences = [example("hi", "greet"), example("bye", "goodbye")]
     judged = replace(nlu(sentences), unjudged=(UnjudgedIntent(intent="rare", examples=2),))

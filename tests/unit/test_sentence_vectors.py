@@ -41,7 +41,7 @@ def installed(vectors: SentenceVectors, monkeypatch: pytest.MonkeyPatch) -> Sent
 
 
 def by_loops(folder: Path, tokens: Sequence[int]) -> list[float]:
-    from safetensors.numpy import load_file  # noqa: PLC0415 - of an extra
+    from safetensors.numpy import load_file  # of an extra
 
     tensors = {name: tensor.tolist() for name, tensor in load_file(folder / "model.safetensors").items()}
 

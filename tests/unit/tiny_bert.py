@@ -15,8 +15,8 @@ EPSILON = 1e-3
 
 def write_tiny_bert(folder: Path, *, seed: int = 0) -> Path:
     """Write its files into ``folder`` and return it."""
-    from safetensors.numpy import save_file  # noqa: PLC0415 - of an extra
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors  # noqa: PLC0415
+    from safetensors.numpy import save_file  # of an extra
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     folder.mkdir(parents=True)
     vocabulary = {word: number for number, word in enumerate(("[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS))}

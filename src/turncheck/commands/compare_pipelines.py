@@ -104,7 +104,7 @@ def run_compare_nlu(
         raise UserError(f"--runs is {runs}, and must be 1 or more")
     if not percentages or any(not 0 <= percentage < 100 for percentage in percentages):
         raise UserError("--percentages must be whole numbers from 0 to 99")
-    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - imports NumPy
+    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # imports NumPy
 
     settings = replace(options.settings, config=str(configs[0]))
     project = read_assistant(settings)
@@ -255,7 +255,7 @@ def _outcomes(tasks: Sequence[Task], *, workers: int, cluster: str | None) -> It
         for task in tasks:
             yield task, fit_and_judge(task)
         return
-    from joblib import Parallel, delayed  # noqa: PLC0415 - only where processes are started
+    from joblib import Parallel, delayed  # only where processes are started
 
     with _dask(cluster) if cluster else nullcontext():
         pool = Parallel(n_jobs=-1 if cluster else workers or -1, return_as="generator_unordered")
@@ -269,10 +269,10 @@ def _numbered(task: Task) -> tuple[Task, Outcome]:
 @contextmanager
 def _dask(address: str) -> Iterator[None]:
     try:
-        from distributed import Client  # noqa: PLC0415 - the optional extra
+        from distributed import Client  # the optional extra
     except ImportError:
         raise UserError("--cluster needs the extra 'dask'", remedy="pip install 'turncheck[dask]'") from None
-    from joblib import parallel_config  # noqa: PLC0415 - only where processes are started
+    from joblib import parallel_config  # only where processes are started
 
     try:
         client = Client(address, timeout="10s")  # type: ignore[no-untyped-call]  # it has no types
@@ -287,9 +287,9 @@ def _dask(address: str) -> Iterator[None]:
 
 def fit_and_judge(task: Task) -> Outcome:
     """Train one pipeline, judge the run's test sentences, render its report."""
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - imports scikit-learn
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # imports scikit-learn
 
     trainer = EmbeddedNluTrainer(task.seed, task.allow_custom_code, vectors=task.vectors)
     with threadpool_limits(limits=1):
@@ -301,7 +301,7 @@ def fit_and_judge(task: Task) -> Outcome:
     section = measured.section
     files = nlu_files(section, successes=task.output.successes, errors=task.output.errors)
     if task.output.plots:
-        from turncheck.render.plots import nlu_plots  # noqa: PLC0415 - imports matplotlib
+        from turncheck.render.plots import nlu_plots  # imports matplotlib
 
         name = f"{task.project.name}, {task.pipeline}, {task.percentage} % left out"
         files += nlu_plots(report_of(ProjectInfo(name=name), task.seed, nlu=section))
@@ -315,7 +315,7 @@ def _model(engine: EmbeddedNluEngine, task: Task) -> tuple[Rendered, ...]:
     """Return the model file; none where the project's own code takes part, which a model cannot hold."""
     if task.allow_custom_code and has_custom_components(task.project):
         return ()
-    from turncheck.engines.embedded.nlu.persistence import write_nlu  # noqa: PLC0415 - heavy
+    from turncheck.engines.embedded.nlu.persistence import write_nlu
 
     writer = MemberWriter()
     write_nlu(writer, engine)

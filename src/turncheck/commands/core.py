@@ -165,7 +165,7 @@ def _number(stories: Sequence[Story], limit: int | None) -> int:
 def write_core_files(report: Report, output: CoreOutput, screen: Screen) -> None:
     """Write the report where one is wanted, the files of ``rasa test core``, and the pictures where nobody waits."""
     if output.json is not None:
-        from turncheck.report.codec import encode  # noqa: PLC0415 - where a report is wanted
+        from turncheck.report.codec import encode  # where a report is wanted
 
         write_file(output.json, encode(report))
     core = report.core
@@ -175,7 +175,7 @@ def write_core_files(report: Report, output: CoreOutput, screen: Screen) -> None
     write_all(output.folder, files)
     if output.plots and report.stopped != INTERRUPTED:
         with screen.step("plots", "Drawing"):
-            from turncheck.render.story_plots import story_plots  # noqa: PLC0415 - where it is wanted
+            from turncheck.render.story_plots import story_plots
 
             write_all(output.folder, story_plots(report))
     screen.note(f"Results are in {output.folder}")
@@ -193,7 +193,7 @@ def read_test_stories(options: CoreTestOptions) -> list[Story]:
         UserError: a path is missing, a file cannot be read, or there are none.
     """
     if options.url is not None:
-        from turncheck.process.temporary import temporary_folder  # noqa: PLC0415 - only for --url
+        from turncheck.process.temporary import temporary_folder  # only for --url
 
         with temporary_folder("stories") as folder:
             path = Path(folder) / "test_stories_from_url.yml"

@@ -254,7 +254,7 @@ def write_test_files(report: Report, output: NluOutput, screen: Screen) -> None:
 
 
 def _draw(report: Report, output: NluOutput) -> None:
-    from turncheck.render.plots import nlu_plots  # noqa: PLC0415 - imports matplotlib
+    from turncheck.render.plots import nlu_plots  # imports matplotlib
 
     for plot in nlu_plots(report):
         if output.plots:

@@ -189,7 +189,7 @@ def _talk_interactively(conversation: Conversation, lines: Iterable[str], output
 
 def typed_lines() -> Iterator[str]:
     """Yield what somebody types behind the prompt, until the end of the input; lines can be edited."""
-    import readline  # noqa: F401, PLC0415 - its import alone makes `input` editable
+    import readline  # noqa: F401 - its import alone makes `input` editable
 
     while True:
         try:

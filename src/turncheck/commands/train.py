@@ -145,8 +145,8 @@ def _note_missing_rules(project: Project, options: TrainOptions, screen: Screen)
 
 
 def _add_core(project: Project, writer: MemberWriter, options: TrainOptions) -> Sequence[Substitution]:
-    from turncheck.engines.embedded.policies.archive import write_ensemble  # noqa: PLC0415 - where it is needed
-    from turncheck.engines.embedded.policies.trainer import train_ensemble  # noqa: PLC0415
+    from turncheck.engines.embedded.policies.archive import write_ensemble
+    from turncheck.engines.embedded.policies.trainer import train_ensemble
 
     ensemble = train_ensemble(project, augmentation=options.augmentation)
     write_ensemble(writer, ensemble, project.config)
@@ -154,9 +154,9 @@ def _add_core(project: Project, writer: MemberWriter, options: TrainOptions) -> 
 
 
 def _add_nlu(project: Project, writer: MemberWriter, options: TrainOptions) -> Sequence[Substitution]:
-    from turncheck.engines.embedded.nlu.persistence import write_nlu  # noqa: PLC0415 - heavy
-    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415
+    from turncheck.engines.embedded.nlu.persistence import write_nlu
+    from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 
     engine = EmbeddedNluTrainer(options.settings.seed, vectors=chosen_vectors(options.settings.vectors)).fit(project)
     write_nlu(writer, engine)

@@ -165,13 +165,13 @@ def _tests(project: Project) -> tuple[ProjectTests, Sequence[Finding]]:
 
 
 def _cases(project: Project, paths: Sequence[Path]) -> tuple[Sequence[E2ECase], Sequence[Finding]]:
-    from turncheck.project.e2e.cases import read_cases  # noqa: PLC0415 - only where there are such cases
+    from turncheck.project.e2e.cases import read_cases  # only where there are such cases
 
     read = read_cases(project.root, paths)
     if project.domain.is_empty or "domain" in missing_parts(project):
         return read.cases, read.findings
-    from turncheck.dialogue.domain import DialogueDomain  # noqa: PLC0415 - as above
-    from turncheck.validation.e2e_case_names import check_cases  # noqa: PLC0415 - as above
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.validation.e2e_case_names import check_cases
 
     return read.cases, (*read.findings, *check_cases(read, DialogueDomain.of(project), project.flows))
 
@@ -191,7 +191,7 @@ def _ignored(folder: Path) -> tuple[tuple[str, Location], ...]:
     """The codes that the project's ``turncheck.yml`` leaves out, with their places."""
     if not (folder / "turncheck.yml").exists():
         return ()
-    from turncheck.settings.file import read_settings_file  # noqa: PLC0415 - only where there is such a file
+    from turncheck.settings.file import read_settings_file  # only where there is such a file
 
     return read_settings_file(folder).ignored
 
@@ -212,7 +212,7 @@ def _history(given: str | int | None) -> str | int | None:
 
 
 def _text(checked: Checked, notes: Notes, folder: str, *, coloured: bool) -> str:
-    from turncheck.render.findings import findings_text  # noqa: PLC0415 - see above
+    from turncheck.render.findings import findings_text
 
     validated = checked.validated
     lines = source_lines(checked.project)
@@ -222,7 +222,7 @@ def _text(checked: Checked, notes: Notes, folder: str, *, coloured: bool) -> str
 def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"], folder: Path) -> str:
     if output_format == "sarif":
         return _sarif(checked, folder)
-    from turncheck.render.findings import findings_commands, findings_json  # noqa: PLC0415 - see above
+    from turncheck.render.findings import findings_commands, findings_json
 
     findings, counts = checked.validated.findings, checked.validated.counts
     if output_format == "json":
@@ -231,7 +231,7 @@ def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"
 
 
 def _sarif(checked: Checked, folder: Path) -> str:
-    from turncheck.render.sarif import findings_sarif  # noqa: PLC0415 - see above
+    from turncheck.render.sarif import findings_sarif
 
     content = findings_sarif(
         checked.validated.findings,
@@ -246,7 +246,7 @@ def _sarif(checked: Checked, folder: Path) -> str:
 
 def line_hash_below(root: Path) -> Callable[[Location], str | None]:
     """Return a function that gives GitHub's hash of the line of a place; of a place without a line, the first's."""
-    from turncheck.render.line_hashes import line_hashes  # noqa: PLC0415 - see above
+    from turncheck.render.line_hashes import line_hashes
 
     folder = ProjectFolder(root)
 
@@ -265,7 +265,7 @@ def line_hash_below(root: Path) -> Callable[[Location], str | None]:
 
 def rule_texts() -> Mapping[str, RuleText]:
     """What the manual says about each code, as the SARIF renderer wants it."""
-    from turncheck.render.sarif import RuleText  # noqa: PLC0415 - see above
+    from turncheck.render.sarif import RuleText
 
     return {
         code: RuleText(check.title, f"{check.title}. {check.text} {check.details}".strip(), check.severity)

@@ -219,7 +219,7 @@ class _Cutter:
             sorted({start.name for piece in self.open for start in piece.start}),
             sorted(_told(event) for event in alternatives),
         ]
-        import hashlib  # noqa: PLC0415 - OpenSSL takes its time to load, and few stories have alternatives
+        import hashlib  # OpenSSL takes its time to load, and few stories have alternatives
 
         digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
         return f"{GENERATED_PREFIX}OR_{digest[:16]}"

@@ -294,7 +294,7 @@ class _Walk:
     def _sample(self, trackers: list[StoryTracker], number: int) -> list[StoryTracker]:
         """Shuffle in place, as Rasa does, and take the first ones."""
         if self.random is None:
-            from random import Random  # noqa: PLC0415 - only where stories are glued together
+            from random import Random  # only where stories are glued together
 
             self.random = Random(_SEED)
         self.random.shuffle(trackers)

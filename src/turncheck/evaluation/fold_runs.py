@@ -58,7 +58,7 @@ def run_folds(
                 progress(len(runs), len(folds))
         return runs
 
-    from joblib import Parallel, delayed  # noqa: PLC0415 - only where processes are started
+    from joblib import Parallel, delayed  # only where processes are started
 
     light = _for_workers(project)
     pool = Parallel(n_jobs=workers, return_as="generator")
@@ -73,7 +73,7 @@ def run_folds(
 
 
 def _run_fold(project: Project, trainer: NluTrainer, plan: Folds, fold: int) -> FoldRun:
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn, which not every engine needs
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn, which not every engine needs
 
     examples = project.nlu.examples
     trained, judged = plan.trained(fold), plan.judged(fold)
@@ -93,6 +93,6 @@ def _for_workers(project: Project) -> Project:
 
 
 def _processors() -> int:
-    import joblib  # noqa: PLC0415 - knows about containers and affinity
+    import joblib  # knows about containers and affinity
 
     return int(joblib.cpu_count())

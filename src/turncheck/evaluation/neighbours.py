@@ -30,7 +30,7 @@ def find_neighbours(
     """
     if not wrong or not examples:
         return {}
-    from turncheck.engines.embedded.nlu.neighbours import TrainingSentences  # noqa: PLC0415 - imports numpy
+    from turncheck.engines.embedded.nlu.neighbours import TrainingSentences  # imports numpy
 
     place: dict[str, list[int]] = {}
     for index, example in enumerate(examples):

@@ -157,7 +157,7 @@ def _learning_curve(plans: Sequence[RunPlan], scores: Sequence[Score]) -> Learni
     points = [(log2(sizes[score.run, score.percentage]), score.f1) for score in scores if not score.failed]
     if len({x for x, _ in points}) < 2 or len(points) < 3:
         return None
-    from scipy.stats import t  # noqa: PLC0415 - only comparisons need it
+    from scipy.stats import t  # only comparisons need it
 
     mean_x = fsum(x for x, _ in points) / len(points)
     mean_y = fsum(y for _, y in points) / len(points)

@@ -211,7 +211,7 @@ def _understood(trackers: Sequence[StoryTracker], ensemble: Policies, nlu: NluEn
     texts = dict.fromkeys(e.text for t in trackers for e in t.events if isinstance(e, UserUttered) and e.text)
     if nlu is not None:
         return dict(zip(texts, nlu.parse(list(texts)), strict=True))
-    from turncheck.engines.embedded.nlu.message_handler import read_direct_message  # noqa: PLC0415 - rarely needed
+    from turncheck.engines.embedded.nlu.message_handler import read_direct_message
 
     nothing = PredictedIntent(None, 0.0)
     domain = ensemble.domain.domain

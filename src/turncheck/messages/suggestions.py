@@ -184,7 +184,7 @@ def _is_swapped(one: str, other: str) -> bool:
 
 def _ratio(one: str, other: str) -> float:
     """The share of common characters in order; what both begin and end with is common."""
-    from difflib import SequenceMatcher  # noqa: PLC0415 - only where a name is unknown
+    from difflib import SequenceMatcher  # only where a name is unknown
 
     begin = _common_beginning(one, other)
     end = _common_beginning(one[begin:][::-1], other[begin:][::-1])

@@ -32,7 +32,7 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
     Raises:
         UserError: there is nowhere to make one.
     """
-    import tempfile  # noqa: PLC0415 - only where something is kept for a while
+    import tempfile  # only where something is kept for a while
 
     try:
         while True:
@@ -97,7 +97,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def _partial_file(path: Path) -> tuple[Path, BinaryIO]:
-    import tempfile  # noqa: PLC0415 - only where something is written
+    import tempfile  # only where something is written
 
     while True:
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:_LONGEST_NAME]}.", suffix=_PARTIAL)

@@ -32,7 +32,7 @@ Not compiled here: that takes milliseconds, and is for texts beyond ASCII alone.
 @lru_cache(maxsize=1)
 def _unicode_separators() -> Any:
     """``\\w`` of the third-party ``regex`` counts combining marks as word characters, ``re`` does not; Rasa uses it."""
-    import regex  # noqa: PLC0415 - only for texts beyond ASCII
+    import regex  # only for texts beyond ASCII
 
     return regex.compile(_SEPARATORS)
 

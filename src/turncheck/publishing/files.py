@@ -66,8 +66,8 @@ def write_results(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
 
 def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
     """Draw the pictures of a report, all that `rasa test` draws, below the folder of Rasa's files."""
-    from turncheck.render.plots import nlu_plots  # noqa: PLC0415 - matplotlib takes its time
-    from turncheck.render.story_plots import story_plots  # noqa: PLC0415 - as above
+    from turncheck.render.plots import nlu_plots  # matplotlib takes its time
+    from turncheck.render.story_plots import story_plots
 
     with screen.step("plots", "Drawing the plots"):
         return write_all(folder / RASA_FOLDER, chain(nlu_plots(outcome.report), story_plots(outcome.report)))

@@ -28,7 +28,7 @@ def figure_class() -> type[Figure]:
     backend = os.environ.pop(_BACKEND, None)
     try:
         with _in_its_own_folder():
-            from matplotlib.figure import Figure  # noqa: PLC0415 - imported on drawing alone
+            from matplotlib.figure import Figure  # imported on drawing alone
     finally:
         if backend is not None:
             os.environ[_BACKEND] = backend

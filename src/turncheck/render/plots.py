@@ -149,10 +149,10 @@ def _how(nlu: Nlu) -> str:
 
 def _matrix_figure(title: str, matrix: Matrix, how: str, state: str) -> Figure:
     """Rows are what was expected. A cell is the darker the larger its share of the row."""
-    import numpy as np  # noqa: PLC0415 - imported on drawing alone
+    import numpy as np  # imported on drawing alone
 
     figure_of = figure_class()
-    from matplotlib.colors import to_rgb  # noqa: PLC0415 - not before matplotlib has its settings
+    from matplotlib.colors import to_rgb  # not before matplotlib has its settings
 
     count = len(matrix.labels)
     place = {label: index for index, label in enumerate(matrix.labels)}
@@ -221,7 +221,7 @@ def _png(figure: Any) -> bytes:
 
 def _saved(figure: Any, kind: str, metadata: dict[str, None]) -> bytes:
     """Save without date or version in the file: the same figures give the same bytes."""
-    from matplotlib.text import Text  # noqa: PLC0415 - imported on drawing alone
+    from matplotlib.text import Text  # imported on drawing alone
 
     for text in figure.findobj(Text):
         text.set_parse_math(False)  # a label such as "$price$" is no formula

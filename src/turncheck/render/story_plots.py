@@ -81,7 +81,7 @@ def action_cells(core: Core) -> Cells:
 
 
 def _drawn(cells: Cells, title: Sequence[str]) -> Image:
-    from PIL import Image, ImageDraw  # noqa: PLC0415 - imported on drawing alone
+    from PIL import Image, ImageDraw  # imported on drawing alone
 
     font = _font()
     labels = sorted({label for pair in cells for label in pair})
@@ -131,7 +131,7 @@ def _mixed(colour: str, strength: float) -> tuple[int, ...]:
 
 def _upright(name: str, font: FreeTypeFont) -> Image:
     """Return a label that is read from below."""
-    from PIL import Image, ImageDraw  # noqa: PLC0415 - imported on drawing alone
+    from PIL import Image, ImageDraw  # imported on drawing alone
 
     label = Image.new("RGB", (math.ceil(font.getlength(name)), _LINE), "white")
     ImageDraw.Draw(label).text((0, _LINE // 2), name, font=font, fill="black", anchor="lm")
@@ -141,7 +141,7 @@ def _upright(name: str, font: FreeTypeFont) -> Image:
 @cache
 def _font() -> FreeTypeFont:
     """Return DejaVu Sans, which comes with matplotlib; matplotlib itself is not imported."""
-    from PIL import ImageFont  # noqa: PLC0415 - imported on drawing alone
+    from PIL import ImageFont  # imported on drawing alone
 
     found = find_spec("matplotlib")
     if found is None or not found.submodule_search_locations:

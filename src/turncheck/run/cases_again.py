@@ -59,8 +59,8 @@ class EngineJudgesAgain:
             return {}
 
     def _passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
-        from turncheck.evaluation.e2e import CaseRun, run_case  # noqa: PLC0415 - as above
-        from turncheck.run.assistant import running_server  # noqa: PLC0415 - the engine's imports are slow
+        from turncheck.evaluation.e2e import CaseRun, run_case
+        from turncheck.run.assistant import running_server  # the engine's imports are slow
 
         found = {}
         inputs = self.inputs

@@ -194,7 +194,7 @@ class _Run:
 
     def nlu(self) -> NluMeasurement | None:
         """Language understanding: held-out where there are test sentences, else by cross-validation."""
-        from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable  # noqa: PLC0415 - slow
+        from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable
 
         project, tests, folds = self.project, self.tests.nlu, self.settings.folds
         why_not = self._why_not("nlu", in_folds=tests is None)
@@ -231,7 +231,7 @@ class _Run:
 
     def core(self) -> Core | None:
         """Dialogue: the test stories, step by step."""
-        from turncheck.evaluation.stories import evaluate_stories  # noqa: PLC0415 - see `nlu`
+        from turncheck.evaluation.stories import evaluate_stories
 
         stories, engines = self.tests.stories, self.engines
         told = [story for story in stories if story.kind == "story"]
@@ -268,10 +268,10 @@ class _Run:
 
     def e2e(self) -> EndToEnd | None:
         """The end-to-end test cases, custom actions by the action server that the settings or the project name."""
-        from turncheck.dialogue.domain import DialogueDomain  # noqa: PLC0415
-        from turncheck.evaluation.e2e import CaseRun, evaluate_cases  # noqa: PLC0415
-        from turncheck.run.assistant import running_server  # noqa: PLC0415 - see `nlu`
-        from turncheck.validation.e2e_case_names import check_cases  # noqa: PLC0415
+        from turncheck.dialogue.domain import DialogueDomain
+        from turncheck.evaluation.e2e import CaseRun, evaluate_cases
+        from turncheck.run.assistant import running_server
+        from turncheck.validation.e2e_case_names import check_cases
 
         why_not = self._not_now("e2e")
         if why_not is None and not self.tests.e2e:
@@ -327,9 +327,9 @@ class _Run:
 
     def validation(self) -> Validation | None:
         """The data: what Rasa checks, and what it passes in silence."""
-        from turncheck.validation.pipeline import validate  # noqa: PLC0415 - see `nlu`
-        from turncheck.validation.project_tests import ProjectTests  # noqa: PLC0415 - see `nlu`
-        from turncheck.validation.suppressions import suppress  # noqa: PLC0415 - see `nlu`
+        from turncheck.validation.pipeline import validate
+        from turncheck.validation.project_tests import ProjectTests
+        from turncheck.validation.suppressions import suppress
 
         if not self._is_asked("validate"):
             self._skip(self._not_asked("validate"))
@@ -425,14 +425,14 @@ class _Run:
 
 def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str, KindCoverage]:
     """What of the project its tests reach: stories and sentences as written, end-to-end cases as they ran."""
-    from turncheck.evaluation.coverage import (  # noqa: PLC0415 - see `nlu`
+    from turncheck.evaluation.coverage import (
         Reached,
         coverage,
         reached_by_conversations,
         reached_by_examples,
         reached_by_stories,
     )
-    from turncheck.project.python_code import code_of_actions  # noqa: PLC0415 - see `nlu`
+    from turncheck.project.python_code import code_of_actions
 
     reached = reached_by_stories(tests.stories)
     if tests.nlu:

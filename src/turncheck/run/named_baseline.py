@@ -50,10 +50,10 @@ def _from_file(path: Path) -> Baseline:
 
 
 def _from_address(address: str, network: Network) -> Baseline:
-    import requests  # noqa: PLC0415 - only where something is fetched
-    from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as above
+    import requests  # only where something is fetched
+    from urllib3.exceptions import HTTPError
 
-    from turncheck.web.exchange import AnswerTooLargeError, RedirectRefusedError, fetch  # noqa: PLC0415 - as above
+    from turncheck.web.exchange import AnswerTooLargeError, RedirectRefusedError, fetch
 
     try:
         status, content = fetch(address, network, seconds=_SECONDS, limit=MAX_BYTES)

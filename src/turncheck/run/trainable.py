@@ -116,7 +116,7 @@ def ensure_policies_accepted(project: Project, screen: Screen) -> None:
     Raises:
         TrainingRefusedError: Rasa would train nothing.
     """
-    from turncheck.validation.before_training import check_policy_training  # noqa: PLC0415 - where it is needed
+    from turncheck.validation.before_training import check_policy_training
 
     checked = check_policy_training(project)
     tell_or_refuse(project, checked.refused, checked.warnings, screen)
@@ -128,7 +128,7 @@ def ensure_nlu_accepted(project: Project, screen: Screen) -> None:
     Raises:
         TrainingRefusedError: Rasa would train nothing.
     """
-    from turncheck.validation.before_training import check_nlu_training  # noqa: PLC0415 - where it is needed
+    from turncheck.validation.before_training import check_nlu_training
 
     checked = check_nlu_training(project)
     tell_or_refuse(project, checked.refused, checked.warnings, screen)
@@ -140,7 +140,7 @@ def ensure_valid(project: Project, screen: Screen, *, max_history: int | None, f
     Raises:
         TrainingRefusedError: validation fails.
     """
-    from turncheck.validation.pipeline import validate  # noqa: PLC0415 - where it is needed
+    from turncheck.validation.pipeline import validate
 
     validated = validate(project, max_history=max_history, drop_in=True)
     failing = {"always", "on-warnings"} if fail_on_warnings else {"always"}
@@ -165,6 +165,6 @@ def tell_or_refuse(project: Project, refused: Iterable[Finding], warnings: Itera
 
 
 def _line(project: Project, finding: Finding, level: str = "") -> str:
-    from turncheck.render.sinks.terminal import place, text  # noqa: PLC0415 - most projects have none
+    from turncheck.render.sinks.terminal import place, text  # most projects have none
 
     return f"{place(finding.location, str(project.root))}: {text(f'{level}{finding.message} [{finding.code}]', _WIDTH)}"

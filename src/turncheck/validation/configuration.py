@@ -105,7 +105,7 @@ def check_token_patterns(facts: Facts) -> Iterator[Finding]:
     for number, component in enumerate(project.config.pipeline or ()):
         pattern = component.parameters.get("token_pattern")
         if isinstance(pattern, str):
-            from turncheck.validation.regexes import check_pattern  # noqa: PLC0415 - takes its time to load
+            from turncheck.validation.regexes import check_pattern
 
             place = places.of_entry(pattern, component.location, "pipeline", number, "token_pattern")
             yield from check_pattern(pattern, f"the component '{component.name}'", place)

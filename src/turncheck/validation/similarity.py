@@ -145,7 +145,7 @@ def _are_alike(one: tuple[str, ...], other: tuple[str, ...], threshold: float) -
 
 
 def _ratio(one: str, other: str, threshold: float) -> float:
-    from difflib import SequenceMatcher  # noqa: PLC0415 - only where sentences are near each other
+    from difflib import SequenceMatcher  # only where sentences are near each other
 
     if abs(len(one) - len(other)) > (1 - threshold) * (len(one) + len(other)) or len(one) > _LONGEST:
         return 0.0  # too different in length, or so long that comparing it is work for nothing

@@ -82,7 +82,7 @@ def _is_empty(facts: Facts) -> bool:
 def _check_regexes(facts: Facts) -> Iterable[Finding]:
     if not facts.project.nlu.regexes:
         return ()
-    from turncheck.validation.regexes import check_regexes  # noqa: PLC0415 - what reads patterns takes time to load
+    from turncheck.validation.regexes import check_regexes  # what reads patterns takes time to load
 
     return check_regexes(facts)
 
@@ -91,7 +91,7 @@ def _check_keywords(facts: Facts) -> Iterable[Finding]:
     pipeline = facts.project.config.pipeline or ()
     if not any(component.name.endswith("KeywordIntentClassifier") for component in pipeline):
         return ()
-    from turncheck.validation.regexes import check_keywords  # noqa: PLC0415 - see above
+    from turncheck.validation.regexes import check_keywords
 
     return check_keywords(facts)
 

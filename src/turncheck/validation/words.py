@@ -24,7 +24,7 @@ def normalised(text: str) -> tuple[str, ...]:
 def plain_words(text: str) -> tuple[str, ...]:
     """The words without case, punctuation and accents: ``naïve`` is ``naive``."""
     if not text.isascii():
-        import unicodedata  # noqa: PLC0415 - only for texts beyond ASCII
+        import unicodedata  # only for texts beyond ASCII
 
         text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return tuple(_PLAIN_WORD.findall(text.casefold()))

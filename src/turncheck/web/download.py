@@ -21,10 +21,10 @@ def download(url: str, network: Network) -> bytes:
     Raises:
         UserError: it is not an https address, cannot be reached, takes too long or holds too much.
     """
-    import requests  # noqa: PLC0415 - only for --url
-    from urllib3.exceptions import HTTPError  # noqa: PLC0415
+    import requests  # only for --url
+    from urllib3.exceptions import HTTPError
 
-    from turncheck.web.exchange import AnswerTooLargeError, RedirectRefusedError, fetch  # noqa: PLC0415
+    from turncheck.web.exchange import AnswerTooLargeError, RedirectRefusedError, fetch
 
     if not is_https(url):
         raise UserError("the address of --url is not an https address", remedy="Give one that begins with https://.")

@@ -103,7 +103,7 @@ def exchange(
         RedirectRefusedError: it leads to where the call does not go.
         requests.RequestException: there is no answer, or not in time.
     """
-    from turncheck.web.timed import within  # noqa: PLC0415 - imports requests
+    from turncheck.web.timed import within  # imports requests
 
     with within(seconds):
         answer = _sent(one, call, call.method, call.url, (connect, seconds))
@@ -202,7 +202,7 @@ def fetch(url: str, network: Network, *, seconds: float, limit: int) -> tuple[in
         AnswerTooLargeError: there is more than ``limit`` bytes.
         requests.RequestException: there is no whole answer within ``seconds``.
     """
-    from turncheck.web.timed import session  # noqa: PLC0415 - imports requests
+    from turncheck.web.timed import session  # imports requests
 
     with session(network) as one, exchange(one, Call("GET", url), seconds, follow=to_https) as answer:
         return answer.status_code, read_body(answer, limit)

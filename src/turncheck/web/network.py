@@ -41,7 +41,7 @@ class Network:
         address = urlsplit(url)
         if address.scheme != "https" or not self.proxy:
             return {}
-        from urllib.request import (  # type: ignore[attr-defined]  # the stubs lack it  # noqa: PLC0415 - slow to import
+        from urllib.request import (  # type: ignore[attr-defined]  # the stubs lack it
             proxy_bypass_environment,
         )
 

@@ -179,7 +179,7 @@ class Deadline:
 
 def was_refused(error: requests.ConnectionError) -> bool:
     """Whether no connection came about: nobody listens there, or there is no such host."""
-    from urllib3.exceptions import NewConnectionError, ProxyError  # noqa: PLC0415 - rarely asked
+    from urllib3.exceptions import NewConnectionError, ProxyError  # rarely asked
 
     cause = error.args[0] if error.args else None
     reason = getattr(cause, "reason", cause)

@@ -25,7 +25,7 @@ class EndlessSearchError(Exception):
 
 def pattern_problem(pattern: str) -> str | None:
     """Return why a pattern cannot be searched for, or ``None``."""
-    import regex  # noqa: PLC0415 - only where there are patterns
+    import regex  # only where there are patterns
 
     try:
         with warnings.catch_warnings():
@@ -47,7 +47,7 @@ def is_found(pattern: str, text: str) -> bool:
     """
     if pattern in text:
         return True
-    import regex  # noqa: PLC0415 - only where there are patterns
+    import regex  # only where there are patterns
 
     try:
         return regex.search(pattern, text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True) is not None

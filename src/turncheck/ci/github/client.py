@@ -110,7 +110,7 @@ class GitHubClient:
         patience: Patience | None = None,
         network: Network | None = None,
     ) -> None:
-        from turncheck.web.timed import session  # noqa: PLC0415 - only where something is asked
+        from turncheck.web.timed import session  # only where something is asked
 
         self.api_url = api_url
         self.token = token
@@ -211,8 +211,8 @@ class GitHubClient:
 
     def _send(self, request: _Request, read: Callable[[requests.Response], _Kind]) -> _Kind:
         """Send it until there is an answer to go on with, and read that."""
-        import requests  # noqa: PLC0415 - see __init__
-        from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as above
+        import requests
+        from urllib3.exceptions import HTTPError
 
         trouble = ""
         for attempt in range(_ATTEMPTS):

@@ -201,10 +201,10 @@ class ResultsService:
 
     def _send(self, call: Call, called: str, *, lost: bool) -> _Answer:
         """Send; try again where the service is busy, and, with ``lost``, where the connection broke."""
-        import requests  # noqa: PLC0415 - only where something is sent
-        from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as above
+        import requests  # only where something is sent
+        from urllib3.exceptions import HTTPError
 
-        from turncheck.web.timed import session  # noqa: PLC0415 - as above
+        from turncheck.web.timed import session
 
         if self._session is None:
             self._session = session(self.network)

@@ -18,30 +18,30 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None
     """
     wanted = (command,) if command in COMMANDS else COMMANDS
     if "run" in wanted or "action" in wanted:
-        from turncheck.commands.flags import run  # noqa: PLC0415 - each family is imported where it is wanted
+        from turncheck.commands.flags import run  # each family is imported where it is wanted
 
         run.add_parsers(subparsers)
     if "data" in wanted:
-        from turncheck.commands.flags import data  # noqa: PLC0415
+        from turncheck.commands.flags import data
 
         data.add_parsers(subparsers)
     if "train" in wanted:
-        from turncheck.commands.flags import both  # noqa: PLC0415
+        from turncheck.commands.flags import both
 
         both.add_train(subparsers)
     if "test" in wanted:
-        from turncheck.commands.flags import both  # noqa: PLC0415
+        from turncheck.commands.flags import both
 
         both.add_test(subparsers)
     if "parse" in wanted:
-        from turncheck.commands.flags import parse  # noqa: PLC0415
+        from turncheck.commands.flags import parse
 
         parse.add_parsers(subparsers)
     if "shell" in wanted:
-        from turncheck.commands.flags import shell  # noqa: PLC0415
+        from turncheck.commands.flags import shell
 
         shell.add_shell(subparsers)
     if "report" in wanted:
-        from turncheck.commands.flags import report  # noqa: PLC0415
+        from turncheck.commands.flags import report
 
         report.add_parsers(subparsers)

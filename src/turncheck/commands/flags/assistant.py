@@ -38,7 +38,7 @@ def add_assistant(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 
 def assistant_of(namespace: argparse.Namespace, *, workers: int = 0) -> AssistantOptions:
     """Return what the flags of :func:`add_assistant` say."""
-    from turncheck.run.assistant import AssistantOptions  # noqa: PLC0415 - the job's imports are not for --help
+    from turncheck.run.assistant import AssistantOptions  # the job's imports are not for --help
 
     return AssistantOptions(
         settings_of(namespace, workers=workers), models_of(namespace), namespace.endpoints, namespace.channel

@@ -69,7 +69,7 @@ def _add_validation_flags(parser: argparse.ArgumentParser) -> None:
 
 def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``test`` with its kinds below it."""
-    from turncheck.commands.flags import e2e, nlu  # noqa: PLC0415 - `train` needs neither
+    from turncheck.commands.flags import e2e, nlu  # `train` needs neither
 
     parser = subparsers.add_parser(
         "test",
@@ -89,7 +89,7 @@ def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def _train_both(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.train import Validation, run_train  # noqa: PLC0415 - not for --help
+    from turncheck.commands.train import Validation, run_train  # not for --help
 
     options = core.train_options(namespace)
     if not namespace.skip_validation:
@@ -99,21 +99,21 @@ def _train_both(namespace: argparse.Namespace) -> int:
 
 
 def _train_nlu(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.train import run_train  # noqa: PLC0415 - not for --help
+    from turncheck.commands.train import run_train  # not for --help
 
     return run_train(core.train_options(namespace), ("nlu",), screen_of(namespace))
 
 
 def _test_both(namespace: argparse.Namespace) -> int:
     """Judge the stories end to end, then the NLU data; what the project has not is left out, and said."""
-    from turncheck.commands.both import run_test_both  # noqa: PLC0415 - not for --help
-    from turncheck.commands.core import CoreOutput, run_test_core  # noqa: PLC0415
-    from turncheck.commands.flags import nlu  # noqa: PLC0415 - see `add_test`
-    from turncheck.commands.nlu import config_files  # noqa: PLC0415
-    from turncheck.messages.errors import UserError  # noqa: PLC0415
-    from turncheck.project.reader import read_project  # noqa: PLC0415
-    from turncheck.project.testfiles import find_test_stories  # noqa: PLC0415
-    from turncheck.run.trainable import ensure_assistant, ensure_readable  # noqa: PLC0415
+    from turncheck.commands.both import run_test_both  # not for --help
+    from turncheck.commands.core import CoreOutput, run_test_core
+    from turncheck.commands.flags import nlu
+    from turncheck.commands.nlu import config_files
+    from turncheck.messages.errors import UserError
+    from turncheck.project.reader import read_project
+    from turncheck.project.testfiles import find_test_stories
+    from turncheck.run.trainable import ensure_assistant, ensure_readable
 
     screen = screen_of(namespace)
     namespace.workers = capped_workers(namespace.workers, screen)

@@ -129,12 +129,12 @@ def add_core_output_flags(parser: argparse.ArgumentParser) -> None:
 
 def train_core(namespace: argparse.Namespace) -> int:
     """Run ``train core``."""
-    from turncheck.commands.train import run_train  # noqa: PLC0415 - not for --help
+    from turncheck.commands.train import run_train  # not for --help
 
     configs: list[Path] = namespace.config or []
     if len(configs) <= 1:
         return run_train(train_options(namespace), ("core",), screen_of(namespace))
-    from turncheck.commands.compare_policies import DEFAULT_PERCENTAGES, run_train_comparison  # noqa: PLC0415
+    from turncheck.commands.compare_policies import DEFAULT_PERCENTAGES, run_train_comparison
 
     return run_train_comparison(
         train_options(namespace),
@@ -147,14 +147,14 @@ def train_core(namespace: argparse.Namespace) -> int:
 
 def test_core(namespace: argparse.Namespace) -> int:
     """Run ``test core``."""
-    from turncheck.commands.core import run_test_core  # noqa: PLC0415 - not for --help
+    from turncheck.commands.core import run_test_core  # not for --help
 
     options = test_core_options(namespace, end_to_end=namespace.e2e)
     output, screen = core_output(namespace), screen_of(namespace)
     models: list[Path] = namespace.model or []
     if not namespace.evaluate_model_directory and len(models) <= 1:
         return run_test_core(options, output, screen)
-    from turncheck.commands.compare_policies import run_test_model_directory, run_test_models  # noqa: PLC0415
+    from turncheck.commands.compare_policies import run_test_model_directory, run_test_models
 
     if namespace.evaluate_model_directory:
         return run_test_model_directory(options, output, screen)
@@ -163,7 +163,7 @@ def test_core(namespace: argparse.Namespace) -> int:
 
 def test_core_options(namespace: argparse.Namespace, *, end_to_end: bool) -> CoreTestOptions:
     """Return what ``test core`` measures."""
-    from turncheck.commands.core import CoreTestOptions  # noqa: PLC0415 - not for --help
+    from turncheck.commands.core import CoreTestOptions  # not for --help
 
     return CoreTestOptions(
         settings=settings_of(namespace, workers=getattr(namespace, "workers", 0)),
@@ -179,7 +179,7 @@ def test_core_options(namespace: argparse.Namespace, *, end_to_end: bool) -> Cor
 
 def core_output(namespace: argparse.Namespace) -> CoreOutput:
     """Return what ``test core`` writes."""
-    from turncheck.commands.core import CoreOutput  # noqa: PLC0415 - not for --help
+    from turncheck.commands.core import CoreOutput  # not for --help
 
     return CoreOutput(
         folder=namespace.out,
@@ -193,7 +193,7 @@ def core_output(namespace: argparse.Namespace) -> CoreOutput:
 
 def train_options(namespace: argparse.Namespace) -> TrainOptions:
     """Return what ``train`` trains, and where its model goes."""
-    from turncheck.commands.train import TrainOptions  # noqa: PLC0415 - not for --help
+    from turncheck.commands.train import TrainOptions  # not for --help
 
     return TrainOptions(
         settings=settings_of(namespace),

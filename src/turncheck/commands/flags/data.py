@@ -45,7 +45,7 @@ def _add_validate(kinds: argparse._SubParsersAction[Any]) -> None:
 
 
 def _validate(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.validate import Request, run_data_validate  # noqa: PLC0415 - not for --help
+    from turncheck.commands.validate import Request, run_data_validate  # not for --help
 
     request = Request(
         project=namespace.project,

@@ -22,7 +22,7 @@ _AS_THEY_ARE: Final = ("seed", "folds", "vectors", "allow_custom_code", "action_
 
 def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     """Add them as a group of their own."""
-    from turncheck.settings.options import options  # noqa: PLC0415 - not for the commands beside this one
+    from turncheck.settings.options import options  # not for the commands beside this one
 
     group = parser.add_argument_group("the team's own assistant")
     for name in FLAGS:
@@ -35,8 +35,8 @@ def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
     Raises:
         UserError: a flag that is not understood, or that is for another engine.
     """
-    from turncheck.engines.choice import refuse_settings_of_others  # noqa: PLC0415 - not for --help
-    from turncheck.settings.options import combine, default_of, from_flags, options  # noqa: PLC0415
+    from turncheck.engines.choice import refuse_settings_of_others  # not for --help
+    from turncheck.settings.options import combine, default_of, from_flags, options
 
     given = from_flags({name: getattr(namespace, name.replace("-", "_"), None) for name in FLAGS})
     engine = combine(given).engine
@@ -59,8 +59,8 @@ def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
 
 def models_of(namespace: argparse.Namespace) -> Models:
     """Return where a command may take a trained model from."""
-    from turncheck.engines.base import Models  # noqa: PLC0415 - not for --help
-    from turncheck.engines.embedded.models import DEFAULT_MODELS  # noqa: PLC0415
+    from turncheck.engines.base import Models  # not for --help
+    from turncheck.engines.embedded.models import DEFAULT_MODELS
 
     named = namespace.model[0] if isinstance(namespace.model, list) and namespace.model else namespace.model
     return Models(Path(namespace.project) / DEFAULT_MODELS, named or None, getattr(namespace, "remote_storage", None))

@@ -112,7 +112,7 @@ def add_data_split(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def test_nlu(namespace: argparse.Namespace) -> int:
     """Run ``test nlu`` on parsed flags: a comparison where several configurations are named."""
-    from turncheck.commands.nlu import DEFAULT_COMPARISON_FOLDER, config_files, run_test_nlu  # noqa: PLC0415 - see below
+    from turncheck.commands.nlu import DEFAULT_COMPARISON_FOLDER, config_files, run_test_nlu
 
     screen = screen_of(namespace)
     configs = config_files(namespace.config or [])
@@ -121,7 +121,7 @@ def test_nlu(namespace: argparse.Namespace) -> int:
     if len(configs) <= 1:
         return run_test_nlu(options, output, screen)
 
-    from turncheck.commands.compare_pipelines import run_compare_nlu  # noqa: PLC0415 - only for a comparison
+    from turncheck.commands.compare_pipelines import run_compare_nlu  # only for a comparison
 
     return run_compare_nlu(
         options,
@@ -136,7 +136,7 @@ def test_nlu(namespace: argparse.Namespace) -> int:
 
 def nlu_options(namespace: argparse.Namespace) -> tuple[NluTestOptions, NluOutput]:
     """Return what ``test nlu`` measures with one configuration, and what it writes."""
-    from turncheck.commands.nlu import DEFAULT_FOLDER, NluTestOptions, config_files  # noqa: PLC0415 - not for --help
+    from turncheck.commands.nlu import DEFAULT_FOLDER, NluTestOptions, config_files  # not for --help
 
     namespace.config = config_files(namespace.config or [])
     options = NluTestOptions(
@@ -149,7 +149,7 @@ def nlu_options(namespace: argparse.Namespace) -> tuple[NluTestOptions, NluOutpu
 
 
 def _output(namespace: argparse.Namespace, folder: str) -> NluOutput:
-    from turncheck.commands.nlu import NluOutput  # noqa: PLC0415 - not for --help
+    from turncheck.commands.nlu import NluOutput  # not for --help
 
     return NluOutput(
         folder=namespace.out or Path(folder),
@@ -165,7 +165,7 @@ def _output(namespace: argparse.Namespace, folder: str) -> NluOutput:
 
 
 def _data_split_nlu(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.nlu import run_data_split_nlu  # noqa: PLC0415 - not for --help
+    from turncheck.commands.nlu import run_data_split_nlu  # not for --help
 
     return run_data_split_nlu(
         namespace.project,

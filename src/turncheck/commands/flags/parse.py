@@ -47,7 +47,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def _parse(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.parse import ParseOptions, run_parse  # noqa: PLC0415 - not for --help
+    from turncheck.commands.parse import ParseOptions, run_parse  # not for --help
 
     options = ParseOptions(settings_of(namespace), models_of(namespace))
     screen = screen_of(namespace)

@@ -44,7 +44,7 @@ class Parser(argparse.ArgumentParser):
     def format_help(self) -> str:
         """Colour the help on a terminal; Rich is imported for that alone."""
         if sys.stdout.isatty():
-            from rich_argparse import RawDescriptionRichHelpFormatter  # noqa: PLC0415 - only for people who look
+            from rich_argparse import RawDescriptionRichHelpFormatter  # only for people who look
 
             self.formatter_class = RawDescriptionRichHelpFormatter
         return super().format_help()
@@ -73,7 +73,7 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        from turncheck.messages.suggestions import not_one_of  # noqa: PLC0415 - only for a word that is wrong
+        from turncheck.messages.suggestions import not_one_of  # only for a word that is wrong
 
         refused = not_one_of(str(value), map(str, action.choices))
         name = "/".join(action.option_strings)
@@ -88,7 +88,7 @@ class Parser(argparse.ArgumentParser):
         flags = [argument for argument in arguments if argument.startswith("-")]
         if not flags:
             return f"unexpected argument: {' '.join(arguments)}"
-        from turncheck.messages.suggestions import nearest  # noqa: PLC0415 - only for a flag that is wrong
+        from turncheck.messages.suggestions import nearest  # only for a flag that is wrong
 
         flag = flags[0].partition("=")[0]
         near = nearest(flag.lstrip("-"), (name.lstrip("-") for name in self._option_string_actions if name[:2] == "--"))

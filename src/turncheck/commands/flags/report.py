@@ -110,8 +110,8 @@ def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
 
 
 def _compare(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.report import compare_reports  # noqa: PLC0415 - not for --help
-    from turncheck.settings.options import from_flags  # noqa: PLC0415
+    from turncheck.commands.report import compare_reports  # not for --help
+    from turncheck.settings.options import from_flags
 
     gates = from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES})
     return compare_reports(
@@ -125,8 +125,8 @@ def _compare(namespace: argparse.Namespace) -> int:
 
 
 def _import(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.import_results import run_import  # noqa: PLC0415 - not for --help
-    from turncheck.run.prepare import where_it_stands  # noqa: PLC0415
+    from turncheck.commands.import_results import run_import  # not for --help
+    from turncheck.run.prepare import where_it_stands
 
     source, root = where_it_stands(namespace.project, os.environ)
     return run_import(
@@ -142,17 +142,17 @@ def _import(namespace: argparse.Namespace) -> int:
 
 
 def _render(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.report import render_report  # noqa: PLC0415 - not for --help
-    from turncheck.settings.options import combine, from_flags  # noqa: PLC0415
+    from turncheck.commands.report import render_report  # not for --help
+    from turncheck.settings.options import combine, from_flags
 
     flavour = combine(from_flags({"junit-flavour": namespace.junit_flavour})).junit_flavour
     return render_report(namespace.report, namespace.baseline, namespace.out, screen_of(namespace), flavour)
 
 
 def _publish(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.report import PublishRequest, publish_report  # noqa: PLC0415 - not for --help
-    from turncheck.process.secret import secret_of  # noqa: PLC0415
-    from turncheck.settings.options import combine, from_flags  # noqa: PLC0415
+    from turncheck.commands.report import PublishRequest, publish_report  # not for --help
+    from turncheck.process.secret import secret_of
+    from turncheck.settings.options import combine, from_flags
 
     settings = combine(from_flags({name: getattr(namespace, name.replace("-", "_")) for name in PUBLISHED}))
     request = PublishRequest(

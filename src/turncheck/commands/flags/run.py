@@ -34,7 +34,7 @@ GROUPS = {
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``run`` and ``action``."""
-    from turncheck.settings.options import options  # noqa: PLC0415 - other commands take only the flags below from here
+    from turncheck.settings.options import options  # other commands take only the flags below from here
 
     run = subparsers.add_parser(
         "run",
@@ -66,7 +66,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def add_setting(group: argparse._ArgumentGroup | argparse.ArgumentParser, name: str, option: Option) -> None:
     """Add the flag of one setting. Unset is ``None``: defaults are the settings' own affair."""
-    from turncheck.settings.options import default_of  # noqa: PLC0415 - see `add_parsers`
+    from turncheck.settings.options import default_of
 
     names = [*([SHORT_FORMS[name]] if name in SHORT_FORMS else []), f"--{name}"]
     default = default_of(name)
@@ -100,8 +100,8 @@ def add_vectors_flag(parser: argparse._ArgumentGroup | argparse.ArgumentParser) 
 
 
 def _run(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.run import run_from_flags  # noqa: PLC0415 - the job's imports are not for --help
-    from turncheck.settings.options import options  # noqa: PLC0415 - see `add_parsers`
+    from turncheck.commands.run import run_from_flags  # the job's imports are not for --help
+    from turncheck.settings.options import options
 
     flags = {name: getattr(namespace, name.replace("-", "_"), None) for name in options() if options()[name].flag}
     if namespace.folder is not None:
@@ -118,6 +118,6 @@ def _run(namespace: argparse.Namespace) -> int:
 
 
 def _action(namespace: argparse.Namespace) -> int:  # noqa: ARG001 - the container takes no arguments
-    from turncheck.action import main  # noqa: PLC0415 - the job's imports are not for --help
+    from turncheck.action import main  # the job's imports are not for --help
 
     return main()

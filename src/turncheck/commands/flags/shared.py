@@ -153,6 +153,6 @@ def add_verbosity(group: Group) -> None:
 
 def screen_of(namespace: argparse.Namespace) -> Screen:
     """Return the screen that the flags of :func:`add_verbosity` ask for."""
-    from turncheck.process.screen import Screen  # noqa: PLC0415 - not for --help
+    from turncheck.process.screen import Screen  # not for --help
 
     return Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose))

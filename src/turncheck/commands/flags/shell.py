@@ -40,7 +40,7 @@ def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def _shell(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.shell import (  # noqa: PLC0415 - see above
+    from turncheck.commands.shell import (
         ShellOptions,
         Terminal,
         run_shell,

@@ -190,7 +190,7 @@ def _can_be_value(flag: argparse.Action, word: str) -> bool:
         return any(sign in word for sign in _RULE_SIGNS)
     if flag.metavar == "HOST":
         return _HOST.fullmatch(word) is not None
-    from turncheck.settings.options import options  # noqa: PLC0415 - only for a word in doubt
+    from turncheck.settings.options import options  # only for a word in doubt
 
     read: Any = flag.type or options()[flag.dest.replace("_", "-")].parse
     try:

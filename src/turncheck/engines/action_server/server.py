@@ -115,8 +115,8 @@ class HttpActionServer:
         Raises:
             CallFailedError: nothing came back.
         """
-        import requests  # noqa: PLC0415 - only where a server is called
-        from urllib3.exceptions import HTTPError  # noqa: PLC0415
+        import requests  # only where a server is called
+        from urllib3.exceptions import HTTPError
 
         limit = self.endpoint.timeout if timeout is None else max(min(timeout, self.endpoint.timeout), 0.001)
         own = {"Content-Type": "application/json", **self.endpoint.headers} if headers is None else headers
@@ -169,7 +169,7 @@ class HttpActionServer:
 
     def _without_answer(self, name: str, error: requests.ConnectionError) -> CallFailedError:
         """Tell a server that is not there from one that is there no more, and from one that hung up on the action."""
-        from turncheck.web.timed import was_refused  # noqa: PLC0415 - only where a server is called
+        from turncheck.web.timed import was_refused  # only where a server is called
 
         if not was_refused(error):
             return self._cut(name)
@@ -197,9 +197,9 @@ class HttpActionServer:
 
     def healthy(self, timeout: float = 2.0) -> bool:
         """Whether ``/health`` beside the webhook answers."""
-        import requests  # noqa: PLC0415 - only where a server is called
+        import requests  # only where a server is called
 
-        from turncheck.web.timed import within  # noqa: PLC0415
+        from turncheck.web.timed import within
 
         address = urlsplit(self.endpoint.url)._replace(path="/health", query="", fragment="").geturl()
         try:
@@ -215,7 +215,7 @@ class HttpActionServer:
         return _place(self.endpoint.url)
 
     def _session(self) -> requests.Session:
-        from turncheck.web.timed import session  # noqa: PLC0415 - only where a server is called
+        from turncheck.web.timed import session  # only where a server is called
 
         return session(Network(ca_file=self.endpoint.cafile))
 

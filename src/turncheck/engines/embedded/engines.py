@@ -42,7 +42,7 @@ def opened(
 ) -> Iterator[EmbeddedEngines]:
     """Yield the engine; see :func:`turncheck.engines.choice.chosen_engines`."""
     if settings.vectors:
-        from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors  # noqa: PLC0415 - imports NumPy
+        from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors  # imports NumPy
 
         SentenceVectors.installed()  # what is missing is said before anything is measured
     yield EmbeddedEngines(
@@ -114,7 +114,7 @@ class EmbeddedEngines(Engines):
             return None
         named = self.models.named
         if self.models.storage is not None:
-            from turncheck.engines.embedded.remote_models import fetch_model  # noqa: PLC0415 - see the class
+            from turncheck.engines.embedded.remote_models import fetch_model
 
             name = None if named is None else named.as_posix()
             with temporary_folder("model") as folder, screen.step("fetch", "Fetching the model"):
@@ -141,9 +141,9 @@ class EmbeddedEngines(Engines):
     @cached_property
     def nlu_trainer(self) -> EmbeddedNluTrainer:
         """What trains the engines of folds."""
-        from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess  # noqa: PLC0415 - see the class
-        from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - see the class
-        from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # noqa: PLC0415 - see the class
+        from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
+        from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors
+        from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 
         return EmbeddedNluTrainer(
             seed=self.seed,
@@ -174,8 +174,8 @@ class EmbeddedEngines(Engines):
             return self._model.tokenize if self._model.has_nlu else None
         if not self.project.nlu.examples:
             return None
-        from turncheck.engines.embedded.nlu.plan import make_plan  # noqa: PLC0415 - where stories annotate entities
-        from turncheck.engines.embedded.nlu.tokenizer_choice import make_tokenizer  # noqa: PLC0415
+        from turncheck.engines.embedded.nlu.plan import make_plan  # where stories annotate entities
+        from turncheck.engines.embedded.nlu.tokenizer_choice import make_tokenizer
 
         tokenizer = make_tokenizer(make_plan(self.project.config).tokenizer, self.project.root)
         return lambda texts: [tokenizer.tokenize(text).spans for text in texts]
@@ -185,14 +185,14 @@ class EmbeddedEngines(Engines):
         """The policies, trained."""
         if self._model is not None:
             return self._model.ensemble()
-        from turncheck.engines.embedded.policies.trainer import train_ensemble  # noqa: PLC0415 - see the class
+        from turncheck.engines.embedded.policies.trainer import train_ensemble
 
         return train_ensemble(self.project)
 
     def assistant(self, server: ActionServer) -> EmbeddedEngine:
         """Return the whole assistant, its custom actions run by ``server``."""
-        from turncheck.engines.embedded.conversation import Assistant  # noqa: PLC0415 - see the class
-        from turncheck.engines.embedded.engine import EmbeddedEngine  # noqa: PLC0415 - see the class
+        from turncheck.engines.embedded.conversation import Assistant
+        from turncheck.engines.embedded.engine import EmbeddedEngine
 
         server.look()
         assistant = Assistant(self.ensemble.domain, self.ensemble, self.nlu, server, self.seed)

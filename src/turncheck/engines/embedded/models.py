@@ -67,7 +67,7 @@ class LoadedModel:
     @property
     def has_vectors(self) -> bool:
         """Whether its language understanding needs sentence vectors."""
-        from turncheck.engines.embedded.nlu.sentence_vectors import needs_vectors  # noqa: PLC0415 - imports NumPy
+        from turncheck.engines.embedded.nlu.sentence_vectors import needs_vectors  # imports NumPy
 
         return self.has_nlu and needs_vectors(self.model.reader.below("nlu"))
 
@@ -77,7 +77,7 @@ class LoadedModel:
         Raises:
             UserError: it has none.
         """
-        from turncheck.engines.embedded.policies.archive import read_ensemble  # noqa: PLC0415 - where it is needed
+        from turncheck.engines.embedded.policies.archive import read_ensemble
 
         self.require("core")
         return read_ensemble(self.model.reader)
@@ -88,14 +88,14 @@ class LoadedModel:
         Raises:
             UserError: it has none.
         """
-        from turncheck.engines.embedded.nlu.persistence import read_nlu  # noqa: PLC0415 - heavy
+        from turncheck.engines.embedded.nlu.persistence import read_nlu
 
         self.require("nlu")
         return read_nlu(self.model.reader)
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[tuple[int, int], ...]]:
         """Return the borders of each text's words; of the model's NLU its tokenizer alone is read."""
-        from turncheck.engines.embedded.nlu.persistence import read_tokenizer  # noqa: PLC0415 - where it is needed
+        from turncheck.engines.embedded.nlu.persistence import read_tokenizer
 
         self.require("nlu")
         tokenizer = read_tokenizer(self.model.reader)
@@ -117,7 +117,7 @@ class LoadedModel:
 
 def has_custom_components(project: Project) -> bool:
     """Whether the pipeline names classes of the project's own."""
-    from turncheck.engines.embedded.nlu.catalogue import is_custom  # noqa: PLC0415 - where a model is chosen
+    from turncheck.engines.embedded.nlu.catalogue import is_custom  # where a model is chosen
 
     return any(is_custom(component) for component in project.config.pipeline or ())
 
@@ -128,7 +128,7 @@ def load_model(path: Path) -> LoadedModel:
     Raises:
         UserError: it cannot be read.
     """
-    from turncheck.engines.embedded.model_archive import read_model  # noqa: PLC0415 - where a model is read
+    from turncheck.engines.embedded.model_archive import read_model  # where a model is read
 
     return LoadedModel(path, read_model(path))
 
@@ -143,7 +143,7 @@ def fitting_model(
     """
     if allow_custom_code and "nlu" in parts and has_custom_components(project):
         return None
-    from turncheck.engines.embedded.fingerprint import project_fingerprint  # noqa: PLC0415 - only for this
+    from turncheck.engines.embedded.fingerprint import project_fingerprint
 
     path = newest_model(folder)
     if path is None:

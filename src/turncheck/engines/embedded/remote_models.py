@@ -58,10 +58,10 @@ def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], 
 
 
 def _fetch_http(address: str, target: Path, network: Network) -> None:
-    import requests  # noqa: PLC0415 - only where something is fetched
-    from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as above
+    import requests  # only where something is fetched
+    from urllib3.exceptions import HTTPError
 
-    from turncheck.web.exchange import (  # noqa: PLC0415 - as above
+    from turncheck.web.exchange import (
         AnswerTooLargeError,
         Call,
         RedirectRefusedError,
@@ -69,7 +69,7 @@ def _fetch_http(address: str, target: Path, network: Network) -> None:
         copy_body,
         exchange,
     )
-    from turncheck.web.timed import session  # noqa: PLC0415 - as above
+    from turncheck.web.timed import session
 
     shown = without_login(address)
     try:
@@ -97,9 +97,9 @@ def _refusal(shown: str, status: int) -> UserError:
 
 
 def _why(error: Exception) -> str:
-    import requests  # noqa: PLC0415 - only where something was fetched
+    import requests  # only where something was fetched
 
-    from turncheck.web.timed import was_refused  # noqa: PLC0415 - as above
+    from turncheck.web.timed import was_refused
 
     if isinstance(error, requests.exceptions.SSLError):
         return "its certificate is not trusted, or it speaks no TLS"
@@ -118,8 +118,8 @@ def _fetch_s3(storage: str, name: str, environment: Mapping[str, str], target: P
     prefix = address.path.strip("/") if address.scheme == "s3" else ""
     key = f"{prefix}/{name}" if prefix else name
     try:
-        import boto3  # noqa: PLC0415 - an optional extra
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
+        import boto3  # an optional extra
+        from botocore.exceptions import BotoCoreError, ClientError
     except ImportError:
         raise UserError(
             "boto3 is needed to fetch models from S3", remedy="Install it: pip install 'turncheck[s3]'."

@@ -23,7 +23,7 @@ _FIXED_DATE: Final = (1980, 1, 1, 0, 0, 0)
 
 def dump(value: Any) -> bytes:
     """Return the value as a skops file."""
-    from skops.io import dumps  # noqa: PLC0415 - imports scikit-learn
+    from skops.io import dumps  # imports scikit-learn
 
     with ZipFile(BytesIO(dumps(value))) as source:
         members = {name: source.read(name) for name in source.namelist()}

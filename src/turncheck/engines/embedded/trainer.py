@@ -41,8 +41,8 @@ class EmbeddedTrainer:
         return EmbeddedEngine(engine_info(project, nlu, assistant), assistant, nlu)
 
     def _fit_nlu(self, project: Project) -> NluEngine:
-        from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # noqa: PLC0415 - as below
-        from turncheck.engines.embedded.nlu.trainer import (  # noqa: PLC0415 - scikit-learn, where something is learnt
+        from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # as below
+        from turncheck.engines.embedded.nlu.trainer import (  # scikit-learn, where something is learnt
             EmbeddedNluTrainer,
         )
 
@@ -51,7 +51,7 @@ class EmbeddedTrainer:
         return trainer.fit(with_story_sentences(project))
 
     def _fit_core(self, project: Project, nlu: NluEngine | None) -> Assistant:
-        from turncheck.engines.embedded.policies.trainer import train_ensemble  # noqa: PLC0415 - as above
+        from turncheck.engines.embedded.policies.trainer import train_ensemble
 
         domain = DialogueDomain.of(project)
         ensemble = train_ensemble(project, domain=domain)

@@ -190,7 +190,7 @@ SHARED: Final = Record(
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of these files, as it is committed under ``docs/``."""
-    from turncheck.report.schemas import ADDRESS  # noqa: PLC0415 - who reads cases needs no msgspec
+    from turncheck.report.schemas import ADDRESS  # who reads cases needs no msgspec
 
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -15,8 +15,8 @@ KEY: Final = "test_cases"
 
 
 def _read(file: Opened) -> Parts:
-    from turncheck.project.e2e.reader import FileReader  # noqa: PLC0415 - most projects have no such cases
-    from turncheck.project.e2e.shapes import FILE  # noqa: PLC0415 - as above
+    from turncheck.project.e2e.reader import FileReader  # most projects have no such cases
+    from turncheck.project.e2e.shapes import FILE
 
     try:
         document = parse_yaml(YamlSource.of(file.source))

@@ -75,7 +75,7 @@ def read_ensemble(reader: MemberReader) -> Ensemble:
 
 
 def _substitutions(shapes: Sequence[Mapping[str, Any]]) -> tuple[Substitution, ...]:
-    from turncheck.report.model import Substitution  # noqa: PLC0415 - most models need none
+    from turncheck.report.model import Substitution  # most models need none
 
     return tuple(Substitution(**shape) for shape in shapes)
 
@@ -91,7 +91,7 @@ def _policy(component: Component, shape: Mapping[str, Any], domain: DialogueDoma
             return AugmentedMemoizationPolicy(MemoizationSettings.of(name, component.parameters), shape["lookup"])
         case _:
             # Only who configures one of these pays for NumPy.
-            from turncheck.engines.embedded.policies.stand_ins import (  # noqa: PLC0415
+            from turncheck.engines.embedded.policies.stand_ins import (
                 TED,
                 StandInSettings,
                 TedStandIn,

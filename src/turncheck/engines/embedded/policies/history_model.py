@@ -137,7 +137,7 @@ def _matrix(rows: Sequence[Sequence[tuple[int, float]]], columns: int) -> Any:
             for column, value in row:
                 dense[number, column] = value
         return dense
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - imported where there are very many stories
+    from scipy.sparse import csr_matrix  # imported where there are very many stories
 
     lengths = np.array([len(row) + 1 for row in rows])
     cells = [cell for row in rows for cell in (*row, (columns, 1.0))]

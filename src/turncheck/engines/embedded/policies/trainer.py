@@ -123,7 +123,7 @@ def _trained(
 
 def _stand_in(name: str, parameters: Mapping[str, Any], trackers: Trackers) -> tuple[Policy, Substitution]:
     # Only who configures one of these pays for NumPy.
-    from turncheck.engines.embedded.policies.stand_ins import (  # noqa: PLC0415
+    from turncheck.engines.embedded.policies.stand_ins import (
         TED,
         StandInSettings,
         TedStandIn,
@@ -137,6 +137,6 @@ def _stand_in(name: str, parameters: Mapping[str, Any], trackers: Trackers) -> t
 
 
 def _substitution(component: str, used: str | None, reason: str) -> Substitution:
-    from turncheck.report.model import Substitution  # noqa: PLC0415 - most projects need none
+    from turncheck.report.model import Substitution  # most projects need none
 
     return Substitution(component=component, used=used, reason=reason)
