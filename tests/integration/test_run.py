@@ -268,12 +268,17 @@ def test_what_is_missing_broken_or_empty_is_told_apart(
 def test_a_file_that_is_named_like_a_test_and_is_none_is_said(tmp_path: Path) -> None:
     project = tmp_path / "bot"
     shutil.copytree(PIZZERIA, project)
-    (project / "tests" / "more_nlu.yml").write_text("nlus:\n- intent: greet\n")
+    (project / "tests" / "more_nlu.yml").write_text("remarks:\n- intent: greet\n")
+    (project / "tests" / "test_more.yml").write_text("storys:\n- story: a\n")
 
-    turncheck("run", project, "--out", tmp_path / "out", "--evaluations", "validate")
+    done = turncheck("run", project, "--out", tmp_path / "out", "--evaluations", "validate", "core")
 
     findings = json.loads((tmp_path / "out" / "report.json").read_text())["validation"]["findings"]
-    assert ("file-without-data", "tests/more_nlu.yml") in {(f["code"], f["location"]["path"]) for f in findings}
+    assert {("file-without-data", "tests/more_nlu.yml"), ("data-key-unseen", "tests/test_more.yml")} <= {
+        (f["code"], f["location"]["path"]) for f in findings
+    }
+    assert done.returncode == 1
+    assert "core could not be run completely" in done.stdout, "its tests are lost"
 
 
 def test_a_mistake_in_a_gate_is_said_before_anything_is_measured(tmp_path: Path) -> None:

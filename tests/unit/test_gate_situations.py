@@ -26,6 +26,7 @@ from report_builder import case, example, finding, nlu, report, story, with_chan
 
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.compare import compare
+from turncheck.comparison.faults import cause_first
 from turncheck.comparison.gates import judge
 from turncheck.comparison.model import GateResult, Verdict
 from turncheck.messages.location import Location
@@ -391,3 +392,20 @@ def test_what_chooses_the_tests_is_a_rule_and_an_older_report_does_not_tell_it()
         "evaluations": ("all that there are files for", "nlu"),
     }
     assert [one.name for one in compare(head, Present(old, "git")).settings_changed] == ["evaluations"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("There is no configuration at 'config.yml'", "There is no configuration (config.yml)"),
+        ("the analyzer must be word, not 'foo' (config.yml)", "The analyzer must be word, not 'foo' (config.yml)"),
+        ("the data cannot be read: config.yml: It is bad", "The data cannot be read (config.yml)"),
+        ("rules contradict: - one (config.yml) - two", "Rules contradict (config.yml)"),
+    ],
+)
+def test_a_cause_is_told_once_by_its_place(reason: str, told: str) -> None:
+    place = Location("config.yml")
+    faults = [Skipped(evaluation=one, reason=reason, fault=True, location=place) for one in ("nlu", "core")]
+    other = Skipped(evaluation="e2e", reason=f"something else: {reason}", fault=True, location=place)
+
+    assert cause_first([*faults, other]) == f"{told}, so nlu, core and e2e could not be run"

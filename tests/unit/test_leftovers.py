@@ -190,3 +190,18 @@ def test_all_uses_of_an_undefined_name_are_places_of_its_finding(base: tuple[Pat
     (finding,) = [one for one in report.validation.findings if one.code == "response-undefined"]  # type: ignore[union-attr]
     assert [place.line for place in (finding.location, *finding.others)] == [6, 14]
     assert "response selector" not in finding.hint
+
+
+def test_an_intent_that_lost_all_its_examples_is_an_error_of_this_change(
+    base: tuple[Path, Report], tmp_path: Path
+) -> None:
+    project, before = base
+    examples = "- intent: goodbye\n  examples: |\n    - see you later\n    - have a nice evening\n"
+    report = changed(project, tmp_path / "copy", ("data/nlu.yml", examples, ""))
+    assert [one.code for one in errors(report)] == [], "without the base nothing is known of a change"
+
+    (error,) = errors(beside(report, before).report)
+
+    assert error.code == "intent-without-examples"
+    assert error.message == "The intent 'goodbye' has lost all its examples in this change and can never be predicted."
+    assert errors(beside(report, report).report) == [], "it had none before"

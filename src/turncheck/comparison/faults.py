@@ -12,11 +12,12 @@ from turncheck.report.model import EVALUATIONS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from turncheck.messages.location import Location
     from turncheck.report.model import Report, Skipped
 
 
 COULD_BE_RUN: Final = "could-be-run"
-_LEADS_TO_PLACE: Final = re.compile(r"(?:\s(?:at|in))?[\s:('\"]*$")
+_LEADS_TO_PLACE: Final = re.compile(r"(?:\s(?:at|in)\s*['\"]?|[\s:(]+)$")
 """What a sentence ends with before the place that it names."""
 
 
@@ -54,15 +55,16 @@ def cause_first(faults: Sequence[Skipped]) -> str:
 
     Of several causes it tells the first, and how many more there are.
     """
-    by_cause: dict[str, list[Skipped]] = {}
+    by_cause: dict[Location | str, list[Skipped]] = {}
     for skipped in faults:
-        by_cause.setdefault(_cause(skipped), []).append(skipped)
-    (cause, because), *others = by_cause.items()
+        by_cause.setdefault(skipped.location or _cause(skipped), []).append(skipped)
+    because, *others = by_cause.values()
+    cause = _cause(because[0])
     wholly = "" if not all(one.part for one in because) else " completely"
     told = (
         f"{cause[:1].upper()}{cause[1:]}, so {names_of([one.evaluation for one in because])} could not be run{wholly}"
     )
-    more = len({one.evaluation for _, group in others for one in group})
+    more = len({one.evaluation for group in others for one in group})
     return f"{told} ({count(more, 'other evaluation')} neither)" if more else told
 
 

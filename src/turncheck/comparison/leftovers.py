@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.baseline import Baseline
     from turncheck.messages.location import Location
-    from turncheck.report.model import Report
+    from turncheck.report.model import Report, Validation
 
+_WITHOUT_EXAMPLES: Final = "intent-without-examples"
 _USES: Final = frozenset(
     {
         *("action-not-in-domain", "action-undefined", "fallback-action-undefined", "mapping-action-undefined"),
@@ -43,7 +44,7 @@ _USES: Final = frozenset(
 _UNUSED: Final = frozenset(
     {
         *("action-unused", "response-unused", "form-unused", "slot-unused", "entity-unused", "intent-unused"),
-        *("intent-without-examples",),
+        _WITHOUT_EXAMPLES,
     }
 )
 """The codes of findings that say: this name is defined, and nothing uses it. The other side of the same slip."""
@@ -65,17 +66,19 @@ _ADVICE_REMOVED: Final = "Remove what uses it, too, or keep it."
 def told_against(report: Report, baseline: Baseline) -> Report:
     """Return the report with each name that the change renamed or removed, and that is still used, as one error.
 
-    Without a base that defines the name nothing is known of a change, and every finding stays as it is.
+    So is an intent that the change took all examples from. Without a base that defines the name nothing is known of a
+    change, and every finding stays as it is.
     """
     if report.validation is None or not isinstance(baseline, Present):
         return report
     gone = _gone(baseline.report, report)
+    findings = [_of_lost_examples(finding, baseline.report) for finding in report.validation.findings]
     if not any(gone.values()):
-        return report
+        return _with_findings(report, report.validation, findings)
     now = {(one.kind, one.old): one.new for one in renamed_names(baseline.report, report)}
     uses: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     others: list[Finding] = []
-    for finding in report.validation.findings:
+    for finding in findings:
         missed = _missed(finding, gone)
         if missed is None:
             others.append(finding)
@@ -89,14 +92,29 @@ def told_against(report: Report, baseline: Baseline) -> Report:
         if not (finding.code in _UNUSED and _names(finding) & replaced)
     ]
     told = [_as_one(name, now.get((kind, name)), found) for (kind, name), found in uses.items()]
-    findings = tuple(sorted((*left, *told), key=lambda finding: finding.order))
+    return _with_findings(report, report.validation, sorted((*left, *told), key=lambda finding: finding.order))
+
+
+def _with_findings(report: Report, section: Validation, findings: Sequence[Finding]) -> Report:
     counted = {severity: sum(one.severity == severity for one in findings) for severity in SEVERITIES}
     validation = msgspec.structs.replace(
-        report.validation,
-        findings=findings,
+        section,
+        findings=tuple(findings),
         counts=FindingCounts(error=counted["error"], warning=counted["warning"], info=counted["info"]),
     )
     return msgspec.structs.replace(report, validation=validation)
+
+
+def _of_lost_examples(finding: Finding, base: Report) -> Finding:
+    """An intent that had examples on the base and has none any more can never be predicted: that is this change's."""
+    if finding.code != _WITHOUT_EXAMPLES or base.validation is None or "intents" not in base.coverage:
+        return finding
+    names = _names(finding) & {item.name for item in base.coverage["intents"].items}
+    lacked = {name for one in base.validation.findings if one.code == _WITHOUT_EXAMPLES for name in _names(one)}
+    if not names or names & lacked:
+        return finding
+    message = f"The intent '{min(names)}' has lost all its examples in this change and can never be predicted."
+    return replace(finding, severity="error", message=message, hint="Bring them back, or remove the intent.")
 
 
 def _gone(base: Report, head: Report) -> dict[str, frozenset[str]]:

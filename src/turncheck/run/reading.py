@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
-from turncheck.project.folder import ProjectFolder
+from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
+from turncheck.project.formats.rasa_yaml import unseen_key
+from turncheck.project.project_file import NLU_KEYS
 from turncheck.project.reader import read_nlu_files, read_project, read_story_files
 from turncheck.project.testfiles import find_e2e_cases, find_files_without_tests, find_test_nlu, find_test_stories
 from turncheck.validation.losses import losses_of_tests
@@ -86,13 +88,15 @@ def read_tests(settings: Settings) -> Tests:
     nlu, nlu_findings = read_checked_nlu(nlu_paths, root) if nlu_paths else (None, ())
     story_paths = [Path(path) for path in settings.stories] or find_test_stories(root)
     stories, story_findings = read_checked_stories(story_paths, root) if story_paths else ((), ())
+    without = {path: _unseen(root, path) for path in find_files_without_tests(root)}
+    unseen = [found for found in without.values() if found is not None]
     return Tests(
         nlu=nlu,
         stories=stories,
         e2e=tuple(settings.e2e) or tuple(str(path) for path in find_e2e_cases(root)),
-        nlu_findings=nlu_findings,
-        story_findings=story_findings,
-        other_findings=tuple(map(_without_tests, find_files_without_tests(root))),
+        nlu_findings=(*nlu_findings, *(finding for key, finding in unseen if key in NLU_KEYS)),
+        story_findings=(*story_findings, *(finding for key, finding in unseen if key not in NLU_KEYS)),
+        other_findings=tuple(_without_tests(path) for path, found in without.items() if found is None),
     )
 
 
@@ -106,6 +110,12 @@ def read_checked_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story
     """Read test stories; what of their files is not read is an error among the findings."""
     stories, findings, files = read_story_files(paths, root)
     return stories, losses_of_tests(findings, files)
+
+
+def _unseen(root: Path, path: str) -> tuple[str, Finding] | None:
+    """Of a file that is named like tests, the key that is meant, where it is misspelt: its tests would be lost."""
+    source = ProjectFolder(root).read(root / path)
+    return unseen_key(source) if source is not None and (root / path).suffix in YAML_SUFFIXES else None
 
 
 def _without_tests(path: str) -> Finding:

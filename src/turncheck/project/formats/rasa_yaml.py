@@ -55,7 +55,7 @@ def _read(file: Opened) -> Parts:
     except EscapeError as error:
         return Parts(findings=(error.finding(file.source),), kinds=keys_of_lines(file.source) or ANY_KIND)
     if not _KEY_LINE.search(source.text, _start(source)):
-        if unseen := _unseen_key(source):
+        if unseen := unseen_key(source):
             meant, finding = unseen
             file.folder.misspelt[source.path] = meant
             return Parts(belongs=False, findings=(finding,))
@@ -95,7 +95,7 @@ def _no_mapping(document: YamlDocument) -> Finding:
     return Finding("schema-violation", "error", message, place, hint)
 
 
-def _unseen_key(source: Source) -> tuple[str, Finding] | None:
+def unseen_key(source: Source) -> tuple[str, Finding] | None:
     """Of a file without keys that Rasa reads, the key that is meant, with what keeps Rasa from seeing it."""
     if source.has_byte_order_mark and (first := _TOP_KEY.match(source.text)) and first[1] in ANY_KIND:
         message = f"Nothing in '{source.path}' is read: Rasa does not see '{first[1]}' behind the byte order mark."
