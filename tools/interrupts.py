@@ -135,7 +135,9 @@ def _fault(code: int, log: str, out: Path, temporary: Path, session: int) -> str
         faults.append("a traceback")
     faults += _broken_files(out)
     faults += [f"left behind: {path.name}" for path in temporary.iterdir()]
-    faults += [f"left behind: {path.name}" for path in out.rglob(".*")] if out.exists() else []
+    faults += (
+        [f"left behind: {path.name}" for path in out.rglob(".*") if path.name != ".gitignore"] if out.exists() else []
+    )
     faults += [f"still running: {command}" for command in _left_running(session)]
     return "; ".join(faults) + (f"\n{log}" if faults else "")
 

@@ -257,9 +257,9 @@ def test_exact_spans_are_not_judged_by_the_right_ones_alone(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("intent_report.json", "{", "is no JSON"),
-        ("intent_report.json", "[]", "is no report"),
-        ("intent_errors.json", "{}", "is no list"),
+        ("intent_report.json", "{", "is not JSON"),
+        ("intent_report.json", "[]", "is not a report"),
+        ("intent_errors.json", "{}", "is not a list"),
         ("intent_errors.json", '[{"txt": 1}]', "missing required field `text` - at"),
         (
             "DIETClassifier_errors.json",

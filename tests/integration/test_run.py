@@ -55,7 +55,7 @@ def healthy_projects() -> list[Path]:
 
 @pytest.fixture(scope="module")
 def first_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
-    out = tmp_path_factory.mktemp("run")
+    out = tmp_path_factory.mktemp("run") / "out"
     flags: list[str | Path] = ["--baseline", "none", "--workers", "1", "--json", out / "again" / "r.json"]
     return turncheck("run", PIZZERIA, "--out", out, *flags), out
 

@@ -237,7 +237,7 @@ def test_half_of_a_test_file_is_not_run(
 
 UNTRAINABLE = [
     ("data/nlu.yml", "good day", "good day :(", "data/nlu.yml:7", "keyword-not-regex"),
-    ("config.yml", "KeywordIntentClassifier", "LogisticRegressionClassifier", "config.yml:7", "training-refused"),
+    ("config.yml", "KeywordIntentClassifier", "LogisticRegressionClassifier", "config.yml:7", "component-order"),
     ("config.yml", "WhitespaceTokenizer", "WhitespaceTokenizer\n  token_pattern: '['", "config.yml:7", "regex-invalid"),
     (
         "config.yml",

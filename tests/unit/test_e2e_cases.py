@@ -264,7 +264,7 @@ def test_hidden_files_of_a_folder_are_not_read_unless_named(tmp_path: Path) -> N
         ),
         (
             "test_cases:\n- test_case: x\n  steps:\n  - user: a\n    assertions: [{flow_begun: x}]",
-            "'flow_begun' is no key",
+            "'flow_begun' is not a key",
         ),
         (
             "fixtures: [{a: {b: 1}}]\ntest_cases:\n- test_case: x\n  steps: [{user: a}, {bot: b}]",

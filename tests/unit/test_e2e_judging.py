@@ -135,7 +135,7 @@ def test_blanks_of_a_difference_are_shown_as_many_as_there_are() -> None:
 def test_a_slot_is_compared_with_its_type() -> None:
     assert outcomes([step("slot_was_set", "a", "150")], turn(slot("a", 150))) == ["failed"]
     found = reason(step("slot_was_set", "a", "150"), turn(slot("a", 150)))
-    assert found == "only the type differs: expected a text, actual a number"
+    assert found == "only the type differs: expected a string, actual a number"
 
 
 def test_a_slot_set_to_nothing_counts_as_set() -> None:

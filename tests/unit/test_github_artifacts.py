@@ -58,10 +58,10 @@ def test_an_archive_without_a_report_holds_none() -> None:
         (packed(("report.json", b'{"schema": "turncheck/report/v9"}')), "schema"),
         (packed(("report.json", CONTENT), method=zipfile.ZIP_LZMA), "packed"),
         (packed(*[(f"{n}/report.json", CONTENT) for n in range(51)]), "more than 50"),
-        (io.BytesIO(b""), "no zip"),
-        (io.BytesIO(b"PK\x03\x04 and no more"), "no zip"),
-        (io.BytesIO(CONTENT), "no zip"),
-        (io.BytesIO(packed(("report.json", CONTENT)).getvalue()[:-30]), "no zip"),
+        (io.BytesIO(b""), "not a zip"),
+        (io.BytesIO(b"PK\x03\x04 and no more"), "not a zip"),
+        (io.BytesIO(CONTENT), "not a zip"),
+        (io.BytesIO(packed(("report.json", CONTENT)).getvalue()[:-30]), "not a zip"),
     ],
 )
 def test_tricks_are_refused(archive: io.BytesIO, why: str) -> None:

@@ -12,7 +12,7 @@ from turncheck.validation.pipeline import validate
 D, N, S, R = "domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml"
 BYE = "- intent: bye\n  examples:\n"
 RULE = "- rule: x\n  steps:\n"
-TEXT = "Write a string; put quotes around"
+TEXT = "Write a string; quote numbers"
 
 CASES = {
     "a number among listed examples": (
@@ -22,7 +22,7 @@ CASES = {
     ),
     "a number for examples": (
         (N, "", "- intent: bye\n  examples: 5\n"),
-        "the number 5 is neither a text nor a list (at /nlu/4/examples)",
+        "the number 5 is neither a string nor a list (at /nlu/4/examples)",
         "each entry behind '- '",
     ),
     "a list for an intent": (
@@ -52,7 +52,7 @@ CASES = {
     ),
     "an intent of the domain that is a list": (
         (D, "- greet\n", "- [greet]\n"),
-        "a list is neither a mapping of keys nor a text (at /intents/0)",
+        "a list is neither a mapping of keys nor a string (at /intents/0)",
         TEXT,
     ),
     "a slot without mappings": (

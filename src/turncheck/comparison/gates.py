@@ -105,9 +105,8 @@ def _gone_tests(report: Report, comparison: Comparison | None, rules: GateRules)
         yield replace(judge_gone_tests(report, comparison, rules.accept_gone), needs_base=True)
     elif {"test-failures", "new-failures"} & set(rules.fail_on):
         there = comparison is not None and comparison.baseline.status != "missing"
-        if there:  # whoever asks for what is new asks for the base
-            needs_base = "new-failures" in rules.fail_on
-            yield replace(judge_gone_tests(report, comparison, rules.accept_gone), needs_base=needs_base)
+        if there:
+            yield replace(judge_gone_tests(report, comparison, rules.accept_gone), needs_base=True)
 
 
 def _no_findings(report: Report, comparison: Comparison | None, severity: str, name: str) -> GateResult:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.project.model import Component
+    from turncheck.project.model import Component, Config
 
 TOKENIZERS: Final = frozenset({"WhitespaceTokenizer", "JiebaTokenizer", "MitieTokenizer", "SpacyTokenizer"})
 SPARSE_FEATURIZERS: Final = frozenset({"LexicalSyntacticFeaturizer", "RegexFeaturizer", "CountVectorsFeaturizer"})
@@ -83,8 +83,25 @@ SPACY_DIMENSIONS: Final = frozenset(
 )
 
 
+_LANGUAGES: Final = {"JiebaTokenizer": frozenset({"zh"}), "ConveRTFeaturizer": frozenset({"en"})}
+"""The only languages of a component (Rasa's ``supported_languages``)."""
+_OTHER_LANGUAGES: Final = {"WhitespaceTokenizer": frozenset({"zh", "ja", "th"})}
+"""The languages that a component is not for (Rasa's ``not_supported_languages``)."""
+
+
+def refused(config: Config) -> Iterator[tuple[Component, str]]:
+    """Yield each component that Rasa refuses to train in this pipeline, with why: its place, or the language."""
+    pipeline = config.pipeline or ()
+    yield from ((component, f"needs {what} before it in the pipeline") for component, what in misplaced(pipeline))
+    for component in pipeline if config.language else ():
+        name = short_name(component.name)
+        only, never = _LANGUAGES.get(name), _OTHER_LANGUAGES.get(name, frozenset())
+        if config.language in never or (only is not None and config.language not in only):
+            yield component, f"does not support the language '{config.language}'"
+
+
 def misplaced(pipeline: Iterable[Component]) -> Iterator[tuple[Component, str]]:
-    """Yield each component that stands before something it needs, with what that is: Rasa refuses to train it.
+    """Yield each component that is before something it needs, with what that is: Rasa refuses to train it.
 
     A custom or unknown one before it may bring that, or be meant to.
     """

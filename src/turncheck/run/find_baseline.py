@@ -146,6 +146,11 @@ class BaselineSearch:
     def _search(self, report: Report, base: Base, wanted: str) -> Baseline:
         name, root = self.inputs.settings.artifact_name, self.inputs.root
         reports = self.host.earlier_reports(name, root) if wanted != "git" else None
+        if reports is None and wanted == "artifact":
+            self._out_of_reach = True
+            self._troubles.append(
+                "earlier runs cannot be asked for here: a token is missing, or which workflow this is"
+            )
         if reports is not None and (left := self._asked(_EARLIER, lambda: _left_by_a_run(reports, base))):
             return Present(left.report, "artifact", left.commit, left.run_id, reports.told())
         commit = base.commit

@@ -24,9 +24,10 @@ UNDEFINED = (
     _check(
         "component-order",
         "error",
-        "A component of the pipeline is before what it needs",
+        "A component of the pipeline is before what it needs, or not for the language",
         "Featurizers need a tokenizer before them, classifiers and extractors that learn need features, a fallback needs"
-        " a classifier. Rasa refuses to train.",
+        " a classifier; JiebaTokenizer is for `zh` alone, WhitespaceTokenizer not for `zh`, `ja` and `th`. Rasa refuses to"
+        " train.",
         "pipeline:\n- name: CountVectorsFeaturizer\n- name: WhitespaceTokenizer",
         "pipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer",
         matters_always=True,

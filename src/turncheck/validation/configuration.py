@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.messages.suggestions import suggestion
-from turncheck.project.components import COMPONENTS, POLICIES, RECIPES, is_custom, misplaced, short_name
+from turncheck.project.components import COMPONENTS, POLICIES, RECIPES, is_custom, refused, short_name
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
 
@@ -74,11 +74,10 @@ _SHORTEST = 4
 
 
 def check_order(facts: Facts) -> Iterator[Finding]:
-    """Components before what they need."""
+    """Components that Rasa refuses: before what they need, or for another language."""
     if "config" not in facts.missing:
-        for component, what in misplaced(facts.project.config.pipeline or ()):
-            message = f"The component '{component.name}' needs {what} before it in the pipeline."
-            yield found("component-order", message, component.location)
+        for component, why in refused(facts.project.config):
+            yield found("component-order", f"The component '{component.name}' {why}.", component.location)
 
 
 def check_selectors(facts: Facts) -> Iterator[Finding]:

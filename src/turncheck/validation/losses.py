@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
-from turncheck.project.components import misplaced
+from turncheck.project.components import refused
 from turncheck.validation.loading import lost_by_schema
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def _all_losses(project: Project) -> Iterator[tuple[str, Finding]]:
             yield _OF_KEY[project.misspelt[finding.location.path]], finding
         elif finding.severity == "error":
             faults.setdefault(finding.location.path, []).append(finding)
-    for component, what in misplaced(project.config.pipeline or ()):
-        message = f"The component '{component.name}' needs {what} before it in the pipeline."
+    for component, why in refused(project.config):
+        message = f"The component '{component.name}' {why}."
         yield "pipeline", Finding("component-order", "error", message, component.location)
     for file in project.files:
         for finding in _lost_of(file, faults.get(file.path, ())):
