@@ -205,3 +205,14 @@ def test_an_intent_that_lost_all_its_examples_is_an_error_of_this_change(
     assert error.code == "intent-without-examples"
     assert error.message == "The intent 'goodbye' has lost all its examples in this change and can never be predicted."
     assert errors(beside(report, report).report) == [], "it had none before"
+
+
+def test_tests_that_fail_because_of_a_rename_are_told_below_it(base: tuple[Path, Report], tmp_path: Path) -> None:
+    project, before = base
+    renamed = ("domain.yml", "utter_goodbye", "utter_farewell")
+    outcome = beside(changed(project, tmp_path / "copy", renamed), before)
+
+    comment = next(one.content for one in outcome.renderings if one.name == "comment.md")
+
+    assert "fails because of it: story `bye`" in str(comment)
+    assert "Newly failing tests" not in str(comment), "there are no others"

@@ -59,6 +59,8 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What a message calls a thing, and the kinds it may be of."""
 _NAMED: Final = re.compile(rf"\b(?P<word>{'|'.join(_WORDS)}) '(?P<name>[^']+)'")
+NO_LONGER_THERE: Final = re.compile(r"'([^']+)' was (?:renamed to '[^']+'|removed) in this change")
+"""How the finding about such a name begins."""
 _ADVICE: Final = "Use the new name there, too, or keep the old one."
 _ADVICE_REMOVED: Final = "Remove what uses it, too, or keep it."
 
@@ -74,7 +76,8 @@ def told_against(report: Report, baseline: Baseline) -> Report:
     gone = _gone(baseline.report, report)
     findings = [_of_lost_examples(finding, baseline.report) for finding in report.validation.findings]
     if not any(gone.values()):
-        return _with_findings(report, report.validation, findings)
+        unchanged = tuple(findings) == report.validation.findings
+        return report if unchanged else _with_findings(report, report.validation, findings)
     now = {(one.kind, one.old): one.new for one in renamed_names(baseline.report, report)}
     uses: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     others: list[Finding] = []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
@@ -11,6 +13,7 @@ import msgspec
 from turncheck.comparison.cases import findings_worst_first
 from turncheck.comparison.consequences import consequences_of
 from turncheck.comparison.gone_tests import gone_from
+from turncheck.comparison.leftovers import NO_LONGER_THERE
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.tally import how_to_run
@@ -32,7 +35,7 @@ from turncheck.render.wrong_cases import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.comparison.model import (
         CaseChange,
@@ -155,14 +158,20 @@ class _Sections:
         title = f"Misclassified sentences ({len(wrong)})"
         yield self.listed("wrong", title, wrong, entries.sentence)
 
-    def _in_the_data(self, found: Sequence[Finding | FindingChange], *, new: bool) -> Iterable[NeutralSection]:
+    def _in_the_data(
+        self,
+        found: Sequence[Finding | FindingChange],
+        *,
+        new: bool,
+        because: Mapping[Location, Sequence[Test]] = MappingProxyType({}),
+    ) -> Iterable[NeutralSection]:
         """A section for each severity, findings about one thing as one entry; notes are folded."""
         for name, severity, plural in _IN_THE_DATA:
             listed = [finding for finding in found if finding.severity == severity]
             groups = findings_by_cause(listed)
             title = f"{f'New {plural}' if new else plural.capitalize()} in the data ({len(listed)})"
             unfolded = 0 if severity == "info" else self.unfolded
-            section = self.listed(name, title, _hints_once(groups), _findings, unfolded=unfolded)
+            section = self.listed(name, title, _hints_once(groups), partial(_findings, because), unfolded=unfolded)
             yield replace(section, total=len(listed), weights=tuple(map(len, groups)))
 
     def _failing(self, name: str, title: str, tests: Sequence[Test], *, unfolded: int | None = None) -> NeutralSection:
@@ -197,8 +206,9 @@ class _Sections:
         """Against a base: what changed sides."""
         changed = compared.settings_changed
         yield self.listed("settings", _RULES_CHANGED, changed, entries.setting, unfolded=BUILT)
-        failing = _newly_failing(compared)
-        yield self._failing("failing", "Newly failing tests", failing)
+        because = tests_because_of(compared)
+        failing = [test for test in _newly_failing(compared) if not any(test in tests for tests in because.values())]
+        yield self._failing("failing", f"{'Other newly' if because else 'Newly'} failing tests", failing)
         title = "Sentences newly misunderstood in stories"
         new = entries.newly_misunderstood
         yield self._misunderstood("misunderstood", title, compared.misunderstood, report, entry=new)
@@ -221,7 +231,7 @@ class _Sections:
         kinds = [kind for kind, number in (("entities", wrong_entities), ("responses", responses)) if number]
         title = f"{' and '.join(kinds).capitalize()} newly wrong ({len(labels)})"
         yield self.listed("labels", title, labels, _sentence, unfolded=self.unfolded // 2)
-        yield from self._in_the_data(compared.new_findings, new=True)
+        yield from self._in_the_data(compared.new_findings, new=True, because=because)
         uncovered = [item for item in compared.changed_items if not item.covered]
         title = f"Changed, and no test reaches it ({len(uncovered)} of {len(compared.changed_items)})"
         yield self.listed("uncovered", title, uncovered, entries.item)
@@ -280,7 +290,9 @@ class _Sections:
         known = [one for one in known_or_new if (one.code, one.message, one.location) not in found_now]
         title = f"In the data of the base too ({len(known)})"
         groups = findings_by_cause(known)
-        section = self.listed("still_found", title, [(one, False) for one in groups], _findings, unfolded=0)
+        section = self.listed(
+            "still_found", title, [(one, False) for one in groups], partial(_findings, {}), unfolded=0
+        )
         yield replace(section, total=len(known), weights=tuple(map(len, groups)))
 
     def run(self, report: Report, compared: Comparison | None, verdict: Verdict) -> Iterable[NeutralSection]:
@@ -324,9 +336,19 @@ class _Sections:
         return frozenset(places)
 
 
-def _findings(advised: tuple[_Found, bool]) -> Entry:
+def _findings(because: Mapping[Location, Sequence[Test]], advised: tuple[_Found, bool]) -> Entry:
     found, advises = advised
-    return entries.findings(found, advises=advises)
+    return entries.findings(found, advises=advises, because=because.get(found[0].location, ()))
+
+
+def tests_because_of(compared: Comparison) -> dict[Location, list[Test]]:
+    """Return, by the place of a new error about a name that this change renamed or removed, who newly fails by it."""
+    names = {match[1]: one.location for one in compared.new_findings if (match := NO_LONGER_THERE.match(one.message))}
+    found: dict[Location, list[Test]] = {}
+    for test in _newly_failing(compared):
+        if (place := names.get(test[1].expected)) is not None:
+            found.setdefault(place, []).append(test)
+    return found
 
 
 def _what_it_does(report: Report) -> Line:

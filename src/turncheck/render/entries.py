@@ -206,10 +206,13 @@ def collision(collision: Collision) -> Entry:
     return Entry(line(head, told), below=tuple(below))
 
 
-def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True) -> Entry:
-    """Findings about one thing, as one entry: the first with what to do, the others below it."""
+def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, because: Sequence[Test] = ()) -> Entry:
+    """Findings about one thing, as one entry: the first with what to do; below it the others, and who fails by it."""
     first, *others = found
-    below = [] if others else [Entry(place=Place(place)) for place in first.others]
+    below = [
+        Entry(line("fails because of it: ", *_named_test(*test).line), _named_test(*test).place) for test in because
+    ]
+    below += [] if others else [Entry(place=Place(place)) for place in first.others]
     below += [Entry(line(Prose(_message(finding))), _at(finding.location)) for finding in others]
     told = line(Prose(_message(first)))
     hint = first.hint if advises else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.baseline import Baseline, Missing, Present, Unreadable
 from turncheck.messages.errors import UserError
 from turncheck.report.codec import MAX_BYTES, decode
+from turncheck.web.addresses import without_login
 
 if TYPE_CHECKING:
     from turncheck.web.network import Network
@@ -29,7 +30,7 @@ def read_baseline(setting: str, network: Network) -> Baseline:
     if setting.lower().startswith("https://"):
         return _from_address(setting, network)
     if "://" in setting:
-        raise UserError(f"baseline: only https addresses are read, not {setting!r}")
+        raise UserError(f"baseline: only https addresses are read, not {without_login(setting)!r}")
     return _from_file(Path(setting))
 
 

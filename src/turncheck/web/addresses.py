@@ -69,7 +69,10 @@ def without_login(url: str) -> str:
 
     >>> without_login("https://bot:secret@rasa.example:8443/nlu?token=secret")
     'https://rasa.example:8443/nlu'
+    >>> without_login("bot:secret@rasa.example/nlu")
+    'rasa.example/nlu'
     """
-    scheme, separator, rest = url.partition("#")[0].partition("?")[0].partition("://")
+    shown = url.partition("#")[0].partition("?")[0]
+    scheme, separator, rest = shown.partition("://") if "://" in shown else ("", "", shown)
     host, slash, path = rest.partition("/")
     return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"
