@@ -112,7 +112,7 @@ def _publish_run(
     settings = combine(given)
     if settings.token is None or context is None:
         raise UserError("publishing another run needs GitHub and a token", remedy="Give the input `token`.")
-    host = GitHub(context, settings.token, variables)
+    host = GitHub(context, settings.token, variables=variables)
     reader = RunReader(
         host=host,
         artifact_name=settings.artifact_name,

@@ -443,6 +443,16 @@ def test_other_events_speak_in_the_summary_and_say_why(
     assert WARNING not in job.text
 
 
+def test_a_runner_that_names_no_repository_is_told_all_the_same(job: Job) -> None:
+    named = ("GITHUB_REPOSITORY", "GITHUB_EVENT_NAME", "GITHUB_RUN_ID")
+
+    assert job.run("push", {}, ref="refs/heads/main", sha=job.head, **dict.fromkeys(named, "")) == 1
+
+    assert job.outputs["verdict"] == "failed"
+    assert "schema-violation" in job.summary
+    assert "::error file=bot/data/rules.yml,line=7" in job.text
+
+
 def test_a_schedule_is_compared_with_the_run_before(job: Job) -> None:
     job.pull_request()
     run = job.github.add_run(job.base, event="schedule")

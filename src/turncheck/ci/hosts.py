@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.github.host import GitHub
+from turncheck.ci.github.runner import Runner
 from turncheck.ci.host import Host
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from turncheck.process.secret import Secret
 
-HOSTS: Final[tuple[Callable[[Mapping[str, str], Secret | None], Host | None], ...]] = (GitHub.detect,)
+HOSTS: Final[tuple[Callable[[Mapping[str, str], Secret | None], Host | None], ...]] = (GitHub.detect, Runner.detect)
 """Each looks at the variables of a process, and returns the host if they are those of one of its jobs."""
 
 NOWHERE: Final = "This is not a workflow run on GitHub"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.github.checks import MOST, CheckAnnotation, CheckRun, post_check_run
@@ -12,21 +11,20 @@ from turncheck.ci.github.client import GitHubClient, Patience
 from turncheck.ci.github.comment import StickyComment
 from turncheck.ci.github.context import read_context
 from turncheck.ci.github.errors import GitHubError
-from turncheck.ci.github.file_commands import SUMMARY_LIMIT, write_outputs, write_summary
 from turncheck.ci.github.other_run import read_run
 from turncheck.ci.github.pull_request import find_target, target_of_number
 from turncheck.ci.github.results_service import NoService, find_service
+from turncheck.ci.github.runner import Runner
 from turncheck.ci.github.stored_reports import Reports, base_of, is_between, merge_base
 from turncheck.ci.github.tarball import files_by_api
-from turncheck.ci.host import NO_RUN, Base, Checked, Host, Kept, Run, Stamp, Target
+from turncheck.ci.host import NO_RUN, Base, Checked, Kept, Run, Stamp, Target
 from turncheck.messages.plurals import count
-from turncheck.render.annotations import within_limit, workflow_commands
-from turncheck.render.sinks.markdown import ticked
 from turncheck.render.sinks.workflow_command import command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
     from typing import Self
 
     from turncheck.ci.github.context import GitHubContext
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
     from turncheck.ci.github.results_service import ResultsService
     from turncheck.ci.host import Check, HostError, OtherRun
     from turncheck.process.secret import Secret
-    from turncheck.render.annotations import Annotation, Level
-    from turncheck.render.rendered import Rendered
 
 _ASKING: Final = 120.0
 _TELLING: Final = 300.0
@@ -44,18 +40,16 @@ _NO_TOKEN: Final = "there is no token to write it with"  # noqa: S105 - a reason
 
 
 @dataclass(eq=False)
-class GitHub(Host):
+class GitHub(Runner):
     """GitHub, asked from a run of a workflow or about a repository.
 
     Args:
         context: the run or repository.
         token: for the API; without one only what the runner itself takes is said.
-        variables: the job's; empty where nothing is to be told to its runner.
     """
 
     context: GitHubContext
     token: Secret | None = None
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     name = "GitHub"
     deeper_checkout = "a checkout with `fetch-depth: 0`"
 
@@ -67,7 +61,7 @@ class GitHub(Host):
             UserError: as :func:`turncheck.ci.github.context.read_context`.
         """
         context = read_context(environment)
-        return cls(context, token, environment) if context is not None else None
+        return cls(context, token, variables=environment) if context is not None else None
 
     @cached_property
     def run(self) -> Run:
@@ -200,28 +194,6 @@ class GitHub(Host):
         post_check_run(self._telling, self.context.repository, made)
         more = f"the check run holds {MOST} of {count(len(placed), 'annotation')}" if len(placed) > MOST else ""
         return Checked(True, more)
-
-    def log_line(self, level: Level, text: str) -> str:
-        return command(level, text, title="turncheck")
-
-    def annotations(self, found: Sequence[Annotation], said: Mapping[Level, int]) -> Iterable[str]:
-        """Return workflow commands, no more of a level than GitHub shows."""
-        return workflow_commands(within_limit(found, said)[0])
-
-    def summarize(self, summary: Rendered, notes: Sequence[str]) -> None:
-        path = self.variables.get("GITHUB_STEP_SUMMARY")
-        if not path:
-            return
-        content = summary.encoded
-        for note in notes:
-            line = f"\n- {ticked(note)}\n".encode()
-            if len(content) + len(line) <= SUMMARY_LIMIT:
-                content += line
-        write_summary(Path(path), content)
-
-    def set_outputs(self, outputs: Mapping[str, str]) -> None:
-        if path := self.variables.get("GITHUB_OUTPUT"):
-            write_outputs(Path(path), outputs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,60 @@
+"""The runner of a job on GitHub: its log, the run's page and the outputs, which take what is said without any token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.ci.github.file_commands import SUMMARY_LIMIT, write_outputs, write_summary
+from turncheck.ci.host import Host
+from turncheck.render.annotations import within_limit, workflow_commands
+from turncheck.render.sinks.markdown import ticked
+from turncheck.render.sinks.workflow_command import command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from turncheck.process.secret import Secret
+    from turncheck.render.annotations import Annotation, Level
+    from turncheck.render.rendered import Rendered
+
+_OF_THE_RUNNER: Final = ("GITHUB_ACTIONS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+
+
+@dataclass(eq=False, kw_only=True)
+class Runner(Host):
+    """What GitHub's runner itself takes, whatever is known of the repository.
+
+    Args:
+        variables: the job's; empty where nothing is to be told to its runner.
+    """
+
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def detect(cls, environment: Mapping[str, str], token: Secret | None) -> Runner | None:  # noqa: ARG003
+        """Return the runner where this is a job of one, of which no more is known."""
+        return cls(variables=environment) if any(environment.get(name) for name in _OF_THE_RUNNER) else None
+
+    def log_line(self, level: Level, text: str) -> str:
+        return command(level, text, title="turncheck")
+
+    def annotations(self, found: Sequence[Annotation], said: Mapping[Level, int]) -> Iterable[str]:
+        """Return workflow commands, no more of a level than GitHub shows."""
+        return workflow_commands(within_limit(found, said)[0])
+
+    def summarize(self, summary: Rendered, notes: Sequence[str]) -> None:
+        path = self.variables.get("GITHUB_STEP_SUMMARY")
+        if not path:
+            return
+        content = summary.encoded
+        for note in notes:
+            line = f"\n- {ticked(note)}\n".encode()
+            if len(content) + len(line) <= SUMMARY_LIMIT:
+                content += line
+        write_summary(Path(path), content)
+
+    def set_outputs(self, outputs: Mapping[str, str]) -> None:
+        if path := self.variables.get("GITHUB_OUTPUT"):
+            write_outputs(Path(path), outputs)
