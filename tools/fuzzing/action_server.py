@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tools.fuzzing.servers import Answer, answering, mutated
@@ -96,6 +97,12 @@ _ENDPOINT = {
     "headers": {"X-Key": f"{PLANTED}.header"},
     "basic_auth": {"username": "me", "password": f"{PLANTED}.password"},
 }
+_ECHO = "the-token"
+
+
+def _with_token(answer: Answer) -> Answer:
+    """Let the server repeat the whole token, or none of it: half a token is not what it was given."""
+    return replace(answer, content=answer.content.replace(_ECHO.encode(), f"{PLANTED}.token".encode()))
 
 
 def talk(engine: EmbeddedEngine, cases: Any, *, judge: bool) -> str:
@@ -133,8 +140,8 @@ def trials(chance: random.Random, place: Path) -> Iterator[Trial]:
             def answer(_: object) -> Answer:
                 picked = {key: dice.sample(items, dice.randint(0, 3)) for key, items in ANSWER.items()}
                 status = dice.choices((200, 400, 500), (9, 1, 1))[0]
-                document = picked if status == 200 else {"error": f"no, {PLANTED}.token", "action_name": "action_any"}
-                return mutated(Answer.json(document, status), document, dice)
+                document = picked if status == 200 else {"error": f"no, {_ECHO}", "action_name": "action_any"}
+                return _with_token(mutated(Answer.json(document, status), document, dice))
 
             with without_network(), answering(answer):
                 return talk(engine, cases, judge=seed < _JUDGED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from tools.fuzzing.mutations import change_value, odd_text
@@ -22,6 +23,11 @@ _OURS = ("INPUT_PROJECT", "INPUT_OUT", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")
 """What says where a trial writes is left as it is."""
 
 
+def _held(text: str) -> str:
+    """What of a text a process's variable can hold: bytes without NUL, as Python reads them."""
+    return os.fsdecode(text.replace("\0", "").encode("utf-8", "surrogatepass"))
+
+
 def mutated(chance: random.Random, place: Path) -> dict[str, str]:
     """The variables of a job, some of them replaced or left out."""
     event = chance.choice(list(EVENTS))
@@ -37,12 +43,12 @@ def mutated(chance: random.Random, place: Path) -> dict[str, str]:
         if way < 0.2:
             given.pop(name, None)
         elif way < 0.7:
-            given[name] = odd_text(chance).replace("\0", "")
+            given[name] = _held(odd_text(chance))
         else:
             at = chance.randint(0, len(usual))
-            given[name] = usual[:at] + odd_text(chance).replace("\0", "") + usual[at:]
+            given[name] = usual[:at] + _held(odd_text(chance)) + usual[at:]
     if chance.random() < 0.3:
-        more = {f"INPUT_{name.upper()}": text.replace("\0", "") for name, text in values(chance).items()}
+        more = {f"INPUT_{name.upper()}": _held(text) for name, text in values(chance).items()}
         given |= {name: text for name, text in more.items() if name not in _OURS}
     return given
 
