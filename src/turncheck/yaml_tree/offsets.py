@@ -14,7 +14,11 @@ _WHITE: Final = frozenset(" \t\n\r\x85\u2028\u2029")
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*\s+)*")
 _LINE_BREAK: Final = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 _RARE_BREAK: Final = re.compile("[\x85\u2028\u2029]")
-_ESCAPE: Final = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|\r\n|.)", re.DOTALL)
+_ESCAPE: Final = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|\r\n|.)",
+    re.DOTALL,
+)
+"""Of double quotes; two escapes together, as JSON writes a character beyond U+FFFF, are one."""
 _NAMED_WHITE_ESCAPES: Final = frozenset("tnrNLP \t\n\r\x85\u2028\u2029")
 _STRIPPED: Final = "\n\r "
 """What Rasa strips from an example. A tab stays."""
@@ -140,7 +144,7 @@ def _skip_white(text: str, position: int, end: int, style: str) -> int:
 def _is_white_escape(escape: str) -> bool:
     code = escape[1:]
     if code[0] in "xuU" and len(code) > 1:
-        return chr(int(code[1:], 16)) in _WHITE
+        return "\\" not in code and chr(int(code[1:], 16)) in _WHITE
     return code[0] in _NAMED_WHITE_ESCAPES
 
 

@@ -10,7 +10,6 @@ from turncheck.messages.location import Location
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 # A run of backslashes and, behind it, what may be a `\u` escape. Only an odd number of backslashes makes one.
 _ESCAPE: Final = re.compile(r"(\\+)(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|u|U)")
-_PAIR: Final = re.compile(r"(\\+)(u[dD][89abAB][0-9a-fA-F]{2})(?=\\u[dD][c-fC-F][0-9a-fA-F]{2})")
 _HEX_START: Final = 1
 
 
@@ -89,35 +88,31 @@ class YamlSource(Source):
     """A file's text as it is parsed.
 
     In a file of pure ASCII ``\\u00e9`` and ``\\U0001f600`` are decoded everywhere, also outside of quotes, before YAML
-    is parsed: Rasa does so (``rasa.shared.utils.io.read_yaml``). In JSON two escapes that make one character together
-    are decoded, since YAML knows no such pairs, and tabs, which stand there between tokens only, are spaces. Locations
-    are those of the file all the same.
+    is parsed: Rasa does so (``rasa.shared.utils.io.read_yaml``). Locations are those of the file all the same.
     """
 
     __slots__ = ()
 
-    def __init__(self, path: str, text: str, *, is_json: bool = False, has_byte_order_mark: bool = False) -> None:
+    def __init__(self, path: str, text: str, *, has_byte_order_mark: bool = False) -> None:
         """Take the decoded file; raises :class:`EscapeError`."""
         super().__init__(path, text, has_byte_order_mark=has_byte_order_mark)
         text = self.text
-        if is_json:
-            self.text, self._escapes = _decode_escapes(text.replace("\t", " "), only=_PAIR)
-        elif "\\" in text and text.isascii() and not self.has_byte_order_mark and ("\\u" in text or "\\U" in text):
+        if "\\" in text and text.isascii() and not self.has_byte_order_mark and ("\\u" in text or "\\U" in text):
             self.text, self._escapes = _decode_escapes(text)
 
     @classmethod
-    def of(cls, source: Source, *, is_json: bool = False) -> "YamlSource":
+    def of(cls, source: Source) -> "YamlSource":
         """Take the text of a file that was read without asking what it is; raises :class:`EscapeError`."""
         mark = source.has_byte_order_mark
-        return cls(source.path, source.file_text, is_json=is_json, has_byte_order_mark=mark)
+        return cls(source.path, source.file_text, has_byte_order_mark=mark)
 
 
-def _decode_escapes(text: str, only: re.Pattern[str] = _ESCAPE) -> tuple[str, list[tuple[int, int]]]:
+def _decode_escapes(text: str) -> tuple[str, list[tuple[int, int]]]:
     """Decode ``\\u`` escapes; return the text and pairs (offset behind an escape, how far the file is ahead there)."""
     parts: list[str] = []
     shifts: list[tuple[int, int]] = []
     done = length = 0
-    for match in only.finditer(text):
+    for match in _ESCAPE.finditer(text):
         if len(match[1]) % 2 == 0:
             continue
         start = match.end(1) - 1

@@ -29,7 +29,7 @@ from turncheck.yaml_tree.scalars import resolve_plain
 
 if TYPE_CHECKING:
     from turncheck.messages.location import Location
-    from turncheck.yaml_tree.source import YamlSource
+    from turncheck.yaml_tree.source import Source, YamlSource
 
 MAX_DEPTH: Final = 200
 """How deep collections may nest, aliases followed. Real projects stay below twenty."""
@@ -49,7 +49,7 @@ _TAG_PREFIX: Final = "tag:yaml.org,2002:"
 class YamlNode:
     """What all nodes have: where they begin (an offset into ``source.text``)."""
 
-    source: YamlSource = field(repr=False)
+    source: Source = field(repr=False)
     start: int
 
     @property

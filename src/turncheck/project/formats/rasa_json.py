@@ -1,13 +1,11 @@
 """NLU data in Rasa's JSON format (``{"rasa_nlu_data": {…}}``), which Rasa 3 still reads, with a warning.
 
-JSON is read by the YAML parser for its positions, after Python's JSON parser has found it to be JSON: Rasa passes by
-what is not. Findings made here: ``format-not-read`` for such a file, ``format-deprecated`` for any other,
-``schema-violation`` where Rasa refuses it, ``annotation-invalid`` for an entity that lies outside of its sentence.
+Rasa skips what is not JSON. Findings made here: ``format-not-read`` for such a file, ``format-deprecated`` for any
+other, ``schema-violation`` where Rasa refuses it, ``annotation-invalid`` for an entity that lies outside of its sentence.
 """
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.finding import Finding
@@ -15,15 +13,14 @@ from turncheck.messages.location import Location
 from turncheck.project.formats.format import NEEDS_OF_RASA, Format, Opened, Parts
 from turncheck.project.model import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.project.versions import version_too_high
+from turncheck.yaml_tree.json_tree import JsonDocument, parse_json
 from turncheck.yaml_tree.offsets import ListedTexts, text_location
-from turncheck.yaml_tree.source import YamlSource
-from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.project.folder import ProjectFolder
-    from turncheck.yaml_tree.source import Source
 
 TOP_KEY: Final = "rasa_nlu_data"
 _EXAMPLES: Final = ("common_examples", "intent_examples", "entity_examples")
@@ -31,31 +28,31 @@ _REMEDY: Final = "`rasa data convert nlu` writes Rasa's YAML format."
 
 
 def _read(file: Opened) -> Parts:
-    refusal = _why_not_json(file.source)
-    if refusal is not None:
-        return Parts(findings=(refusal,), belongs=False)
-    document = parse_yaml(YamlSource.of(file.source, is_json=True))
-    if not isinstance(document.root, YamlMapping):
-        return Parts(findings=document.findings)
-    version = version_too_high(document.root)
+    document = parse_json(file.source)
+    root = document.root
+    refusal = _why_not_read(document)
+    if refusal is not None or not isinstance(root, YamlMapping):
+        return Parts(findings=() if refusal is None else (refusal,), belongs=False)
+    findings = [
+        Finding("yaml-duplicate-key", "error", f"In JSON too, {fault.what}.", fault.location, fault.hint)
+        for fault in document.faults
+    ]
+    version = version_too_high(root)
     if version is not None or "nlu" not in file.wanted:
-        return Parts(findings=(*document.findings, *((version,) if version else ())))
-    nlu, findings = _read_root(file.folder, document.root)
-    return Parts(nlu, findings=(*document.findings, *findings))
+        return Parts(findings=(*findings, *((version,) if version else ())))
+    nlu, more = _read_root(file.folder, root)
+    return Parts(nlu, findings=(*findings, *more))
 
 
-def _why_not_json(source: Source) -> Finding | None:
+def _why_not_read(document: JsonDocument) -> Finding | None:
     """Why Rasa does not take a file for NLU data, though it holds their key; ``None`` where it does."""
-    place, why = Location(source.path, 1, 1), f"its top level has no key '{TOP_KEY}'"
-    try:
-        top = json.loads(source.file_text)
-        if isinstance(top, dict) and TOP_KEY in top:
-            return None
-    except json.JSONDecodeError as error:
-        place, why = Location(source.path, error.lineno, error.colno), f"it is not JSON: {error.msg}"
-    except (ValueError, RecursionError):
-        why = "its numbers are too long or its lists too deep"
-    return Finding("format-not-read", "warning", f"'{source.path}' is not read: {why}.", place, _REMEDY)
+    path = document.source.path
+    place, why = Location(path, 1, 1), f"its top level has no key '{TOP_KEY}'"
+    if fault := next((one for one in document.faults if one.kind != "duplicate-key"), None):
+        place, why = fault.location, f"it is not JSON: {fault.what}"
+    elif isinstance(document.root, YamlMapping) and TOP_KEY in document.root.items:
+        return None
+    return Finding("format-not-read", "warning", f"'{path}' is not read: {why}.", place, _REMEDY)
 
 
 def _read_root(folder: ProjectFolder, root: YamlMapping) -> tuple[NluData, list[Finding]]:

@@ -1,0 +1,366 @@
+"""JSON files as the tree of :mod:`turncheck.yaml_tree.tree`, with every fault of a file named, not the first alone.
+
+``parse_json(source)`` gives a :class:`JsonDocument`: ``root`` and ``faults``. Faults that people make are read over, so
+that what follows is looked at too: typographic quotes, a comma behind the last entry, one that is missing, a list that
+is not closed, control characters in strings. At any other the reading ends.
+
+The grammar is that of Python's ``json``: RFC 8259, and ``NaN`` and ``Infinity`` as numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
+
+from turncheck.yaml_tree.tree import MAX_DEPTH, YamlMapping, YamlNode, YamlScalar, YamlSequence
+
+if TYPE_CHECKING:
+    from turncheck.messages.location import Location
+    from turncheck.yaml_tree.source import Source
+
+MAX_FAULTS: Final = 50
+"""After so many faults nothing more is looked at."""
+
+TYPOGRAPHIC_QUOTES: Final = "“”„‟‘’‚‛«»＂"
+"""What word processors and web pages make of straight quotes."""
+
+_BLANKS: Final = re.compile(r"[ \t\n\r]*")
+_STRING: Final = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"')
+_STRING_WITH_CONTROLS: Final = re.compile(r'"((?:[^"\\\n\r]|\\.)*)"')
+_TYPOGRAPHIC_STRING: Final = re.compile(
+    rf'[{TYPOGRAPHIC_QUOTES}]((?:[^"\\\n\r]|\\.)*?)["{TYPOGRAPHIC_QUOTES}](?=\s*(?:[:,}}\]]|$))'
+)
+_SINGLE_STRING: Final = re.compile(r"'((?:[^'\\\n\r]|\\.)*)'")
+_TYPOGRAPHIC_END: Final = re.compile(rf"[{TYPOGRAPHIC_QUOTES}](?=\s*(?:[:,}}\]]|$))")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_WORD: Final = re.compile(r"-?[^\W\d][\w-]*")
+_CONTROL: Final = re.compile(r"[\x00-\x1f]")
+_HALF_CHARACTER: Final = re.compile("[\ud800-\udfff]")
+_WORDS: Final[dict[str, Any]] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "NaN": float("nan"),
+    "Infinity": float("inf"),
+    "-Infinity": float("-inf"),
+}
+_OF_PYTHON: Final = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
+_DECODER: Final = json.JSONDecoder()
+
+Kind = Literal["syntax", "typographic-quote", "duplicate-key"]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFault:
+    """What is wrong at a place, as the end of a sentence that begins with what the file is; how to write it."""
+
+    kind: Kind
+    what: str
+    location: Location
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class JsonDocument:
+    """A parsed file. ``root``: with faults, what could be made of it; ``None`` where the reading had to end."""
+
+    source: Source
+    root: YamlNode | None
+    faults: tuple[JsonFault, ...] = ()
+
+
+def parse_json(source: Source) -> JsonDocument:
+    """Parse a file. Of keys that appear twice the first one counts, and a fault says so."""
+    reader = _Reader(source)
+    try:
+        reader.read()
+    except _ReadingEndsError:
+        return JsonDocument(source, None, tuple(reader.faults))
+    return JsonDocument(source, reader.root, tuple(reader.faults))
+
+
+class _ReadingEndsError(Exception):
+    """Nothing more can be read."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or an object that is not closed yet."""
+
+    node: YamlMapping | YamlSequence
+    key: YamlScalar | None = None
+    keys: list[YamlNode] = field(default_factory=list)
+
+    @property
+    def is_mapping(self) -> bool:
+        return isinstance(self.node, YamlMapping)
+
+
+class _Reader:
+    """Reads without recursion, so that no nesting can exhaust the stack; ``_wants``: what has to come next."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.text = source.file_text
+        self.root: YamlNode | None = None
+        self.faults: list[JsonFault] = []
+        self._position = 0
+        self._stack: list[_Open] = []
+        self._wants: Literal["first", "entry", "colon", "value", "comma"] = "value"
+        self._comma = 0
+        self._string: YamlScalar | None = None
+
+    def read(self) -> None:
+        text = self.text
+        while True:
+            match = _BLANKS.match(text, self._position)
+            self._position = match.end() if match else self._position
+            if self._position >= len(text):
+                break
+            self._take(text[self._position])
+        if self._stack:
+            self._unclosed(self._stack[-1], "at the end of the file")
+            raise _ReadingEndsError
+        if self.root is None:
+            self._end("the file is empty", 0, 'Write {"testCases": [ … ]}.' if not text.strip() else "")
+
+    def _take(self, character: str) -> None:
+        if not self._stack and self.root is not None:
+            if not self._ended_typographically():
+                self._end("something follows behind its end", self._position, "Remove what follows the last bracket.")
+        elif character in "}]":
+            self._close(character)
+        elif self._wants == "comma":
+            self._after_value(character)
+        elif self._wants == "colon":
+            self._after_key(character)
+        elif self._stack and self._stack[-1].is_mapping and self._wants in {"first", "entry"}:
+            self._key(character)
+        else:
+            self._value(character)
+
+    # --- between values -----------------------------------------------------------------------------------------------
+
+    def _after_value(self, character: str) -> None:
+        if character == ",":
+            self._comma = self._position
+            self._position += 1
+            self._wants = "entry"
+        elif self._ended_typographically():
+            return
+        elif character in '"{[-' or character.isalnum() or character in TYPOGRAPHIC_QUOTES:
+            self._fault("a comma is missing before this", self._position, "Separate entries by commas.")
+            self._wants = "entry"
+        else:
+            closer = "}" if self._stack[-1].is_mapping else "]"
+            self._end(f"expected ',' or '{closer}'", self._position, "Check the quotes and brackets just above.")
+
+    def _after_key(self, character: str) -> None:
+        if character != ":":
+            if self._ended_typographically():
+                return
+            hint = 'Write "key": value; a quote inside a string is written \\".'
+            if character != "=":
+                self._end("expected ':' behind this key", self._position, hint)
+            self._fault("expected ':' behind this key", self._position, hint)
+        self._position += 1
+        self._wants = "value"
+
+    def _close(self, closer: str) -> None:
+        if not self._stack:
+            self._end(f"'{closer}' closes nothing", self._position, "Remove it.")
+        if self._wants == "entry":
+            self._fault("a comma behind the last entry", self._comma, "Remove the comma.")
+        elif self._wants in {"colon", "value"}:
+            self._end(f"a value is missing before '{closer}'", self._position, 'Write "key": value.')
+        is_mapping = closer == "}"
+        if self._stack[-1].is_mapping != is_mapping:
+            if all(one.is_mapping != is_mapping for one in self._stack):
+                self._end(f"'{closer}' closes nothing", self._position, "Remove it.")
+            while self._stack[-1].is_mapping != is_mapping:
+                self._unclosed(self._stack[-1], f"where '{closer}' stands")
+                self._finish()
+        self._position += 1
+        self._finish()
+
+    def _unclosed(self, one: _Open, where: str) -> None:
+        what, closer = ("object", "}") if one.is_mapping else ("list", "]")
+        begin = one.node.location
+        self._fault(
+            f"the {what} that begins in line {begin.line} is not closed {where}",
+            self._position,
+            f"Write '{closer}' before this.",
+        )
+
+    def _finish(self) -> None:
+        one = self._stack.pop()
+        if isinstance(one.node, YamlMapping):
+            one.node.key_nodes = tuple(one.keys)
+        self._attach(one.node)
+
+    # --- keys and values ----------------------------------------------------------------------------------------------
+
+    def _key(self, character: str) -> None:
+        one = self._stack[-1]
+        start = self._position
+        node = self._text_node(character)
+        if node is None and (word := _WORD.match(self.text, start)):
+            self._fault("a key without quotes", start, f'Write "{word[0][:40]}".')
+            self._position = word.end()
+            node = YamlScalar(self.source, start, len(word[0]), word[0])
+        if node is None:
+            self._end("expected a key in double quotes", start, 'Write "key": value.')
+        else:
+            one.key = node
+            self._wants = "colon"
+
+    def _value(self, character: str) -> None:
+        start = self._position
+        if character in "{[":
+            if len(self._stack) >= MAX_DEPTH:
+                self._end(f"lists and objects nest deeper than {MAX_DEPTH} levels", start, "Nobody nests so deep.")
+            kind = YamlMapping if character == "{" else YamlSequence
+            self._stack.append(_Open(kind(self.source, start)))
+            self._position += 1
+            self._wants = "first"
+            return
+        node = self._text_node(character) or self._number_or_word()
+        if node is None:
+            self._end("expected a value", start, "A string needs double quotes.")
+        else:
+            self._attach(node)
+
+    def _number_or_word(self) -> YamlScalar | None:
+        start = self._position
+        word, number = _WORD.match(self.text, start), _NUMBER.match(self.text, start)
+        match = word or number
+        if match is None:
+            return None
+        value: Any = None
+        if word is not None:
+            meant = _OF_PYTHON.get(word[0])
+            if word[0] not in _WORDS and meant is None:
+                return None
+            if meant is not None:
+                self._fault(f"'{word[0]}' is not a value", start, f"Write {meant}.")
+            value = _WORDS[meant or word[0]]
+        else:
+            try:
+                value = json.loads(match[0])
+            except ValueError:  # Python refuses to convert thousands of digits
+                self._end("a number has too many digits", start, "Write it as a string.")
+        self._position = match.end()
+        return YamlScalar(self.source, start, len(match[0]), value)
+
+    def _text_node(self, character: str) -> YamlScalar | None:
+        start = self._position
+        if character == '"':
+            value = self._string_value(start)
+        elif character in TYPOGRAPHIC_QUOTES:
+            value = self._typographic(start)
+        elif character == "'" and (match := _SINGLE_STRING.match(self.text, start)):
+            self._fault("a string in single quotes", start, 'Write double quotes: "…".')
+            value, self._position = match[1], match.end()
+        else:
+            return None
+        self._string = YamlScalar(self.source, start, self._position - start, value, '"')
+        return self._string
+
+    def _string_value(self, start: int) -> str:
+        match = _STRING.match(self.text, start)
+        if match is None:
+            return self._strange_string(start)
+        self._position = match.end()
+        return self._unescaped(match[1], start) if "\\" in match[1] else match[1]
+
+    def _unescaped(self, written: str, start: int) -> str:
+        try:
+            value = str(_DECODER.raw_decode(self.text, start)[0])
+        except json.JSONDecodeError as error:
+            self._fault("a backslash that begins no escape", error.pos, "Write it twice: \\\\.")
+            return written
+        if half := _HALF_CHARACTER.search(value):
+            self._fault(f"the escape of half a character (U+{ord(half[0]):04X})", start, "Write the character itself.")
+            value = _HALF_CHARACTER.sub("\ufffd", value)
+        return value
+
+    def _strange_string(self, start: int) -> str:
+        """A string with control characters, or one that is not closed in its line."""
+        if match := _STRING_WITH_CONTROLS.match(self.text, start):
+            control = _CONTROL.search(self.text, start, match.end())
+            place, sign = (control.start(), control[0]) if control else (start, "")
+            shown = "\\t" if sign == "\t" else f"\\u{ord(sign or ' '):04x}"
+            self._fault(f"a control character in a string (U+{ord(sign or ' '):04X})", place, f"Write {shown}.")
+            self._position = match.end()
+            return match[1]
+        end = self._end_of_line(start)
+        if typographic := _TYPOGRAPHIC_END.search(self.text, start + 1, end):
+            return self._closed_typographically(start, typographic.start())
+        self._end("a string that is not closed in its line", start, 'Close it by "; write a line break as \\n.')
+        return ""
+
+    def _typographic(self, start: int) -> str:
+        sign = self.text[start]
+        self._fault(_typographic(sign), start, 'Write straight quotes: "…".', "typographic-quote")
+        match = _TYPOGRAPHIC_STRING.match(self.text, start, self._end_of_line(start))
+        if match is None:
+            raise _ReadingEndsError
+        self._position = match.end()
+        return match[1]
+
+    def _ended_typographically(self) -> bool:
+        """Whether the string before this went on so far since its end is a typographic quote; then it ends there."""
+        node = self._string
+        if node is None or self.text[node.end : self._position].strip():
+            return False
+        match = _TYPOGRAPHIC_END.search(self.text, node.start + 1, node.end)
+        if match is None:
+            return False
+        node.value = self._closed_typographically(node.start, match.start())
+        node.length = self._position - node.start
+        self._string = None
+        return True
+
+    def _closed_typographically(self, start: int, end: int) -> str:
+        self._fault(_typographic(self.text[end]), end, 'Write a straight quote: ".', "typographic-quote")
+        self._position = end + 1
+        return self.text[start + 1 : end]
+
+    def _end_of_line(self, start: int) -> int:
+        ends = [end for sign in "\r\n" if (end := self.text.find(sign, start)) >= 0]
+        return min(ends, default=len(self.text))
+
+    # --- the tree -----------------------------------------------------------------------------------------------------
+
+    def _attach(self, node: YamlNode) -> None:
+        self._wants = "comma"
+        if not self._stack:
+            self.root = node
+            return
+        one = self._stack[-1]
+        if isinstance(one.node, YamlSequence):
+            one.node.items.append(node)
+        elif one.key is not None:
+            key, one.key = one.key, None
+            if key.value in one.node.items:
+                first = one.keys[list(one.node.items).index(key.value)].location.line
+                what = f"the key '{str(key.value)[:40]}' appears a second time; the first is in line {first}"
+                self._fault(what, key.start, "Remove one of them.", "duplicate-key")
+            else:
+                one.node.items[key.value] = node
+                one.keys.append(key)
+
+    def _fault(self, what: str, offset: int, hint: str, kind: Kind = "syntax") -> None:
+        self.faults.append(JsonFault(kind, what, self.source.location(offset), hint))
+        if len(self.faults) >= MAX_FAULTS:
+            raise _ReadingEndsError
+
+    def _end(self, what: str, offset: int, hint: str) -> NoReturn:
+        self._fault(what, offset, hint)
+        raise _ReadingEndsError
+
+
+def _typographic(sign: str) -> str:
+    return f"a typographic quote {sign} (U+{ord(sign):04X}) where a straight one has to be"
