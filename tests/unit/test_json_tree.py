@@ -38,7 +38,7 @@ def test_what_python_writes_is_read(value: Any, ascii_only: bool, indent: int | 
     assert document.root.data == value
 
 
-@given(st.text(alphabet='{}[],:"\\”“ \n\tau1-.0e\'', max_size=40) | st.text(max_size=20))
+@given(st.text(alphabet="{}[],:\"\\”“ \n\tau1-.0e'", max_size=40) | st.text(max_size=20))
 def test_what_python_refuses_is_refused_with_a_place_and_nothing_else_is(text: str) -> None:
     document = parse(text)
     syntax = [one for one in document.faults if one.kind != "duplicate-key"]

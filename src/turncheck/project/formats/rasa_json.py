@@ -1,7 +1,8 @@
 """NLU data in Rasa's JSON format (``{"rasa_nlu_data": {…}}``), which Rasa 3 still reads, with a warning.
 
 Rasa skips what is not JSON. Findings made here: ``format-not-read`` for such a file, ``format-deprecated`` for any
-other, ``schema-violation`` where Rasa refuses it, ``annotation-invalid`` for an entity that lies outside of its sentence.
+other, ``schema-violation`` where Rasa refuses it, ``annotation-invalid`` for an entity that lies outside of its
+sentence.
 """
 
 from __future__ import annotations
