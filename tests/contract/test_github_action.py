@@ -526,6 +526,16 @@ def test_without_the_permission_to_read_runs_one_warning_names_it(job: Job) -> N
     assert line.endswith(f": evaluated here, from git.<br>⚠️ {said}, add it to the job's `permissions:`.")
 
 
+def test_reports_that_could_not_be_asked_for_are_not_said_to_be_missing(job: Job) -> None:
+    refused = refuse(403, "Resource not accessible by integration")
+    job.github.troubles.append(Trouble("GET", "/actions/", refused, times=9))
+
+    assert job.pull_request(baseline="artifact") == 1
+
+    assert "no report of a run of this workflow could be asked for" in job.summary
+    assert "was found" not in job.summary
+
+
 def test_an_upload_that_fails_loses_nothing_else(job: Job) -> None:
     job.results.troubles.append(Trouble("POST", "Create", Answer(403, {"code": "x", "msg": "insufficient usage"})))
 

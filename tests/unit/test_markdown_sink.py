@@ -98,6 +98,9 @@ def test_a_commit_can_be_copied_and_is_no_link(show: Callable[[str], str]) -> No
 
 
 @given(texts)
+@example("_www.")
+@example("_0123456_")
+@example("_gh-1")
 def test_prose_within_emphasis_and_list_stays_there(text: str) -> None:
     html = to_html(f"- **said: {prose(text)}**\n- next\n")
 

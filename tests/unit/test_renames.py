@@ -88,6 +88,23 @@ def test_what_has_another_name_is_known_by_its_content_or_by_its_name(
     assert [(one.kind, one.old, one.new) for one in comparison.renamed] == renamed
 
 
+@pytest.mark.parametrize(
+    ("edits", "changes"),
+    [
+        ([("utter_greet", "utter_welcome")], []),
+        ([("utter_greet", "utter_greet_user"), ("Hello!", "Hi.")], [("responses", "utter_greet_user", "added")]),
+        ([("Hello!", "Hi.")], [("responses", "utter_greet", "changed")]),
+    ],
+)
+def test_another_name_alone_is_no_change_that_a_test_should_reach(
+    edits: list[tuple[str, str]], changes: list[tuple[str, str, str]], base: tuple[Path, Report], tmp_path: Path
+) -> None:
+    project, report = base
+    comparison = compare(changed(project, tmp_path / "bot", edits), Present(report, "git"))
+    of_responses = [item for item in comparison.changed_items if item.kind == "responses"]
+    assert [(item.kind, item.name, item.change) for item in of_responses] == changes
+
+
 def test_the_entry_of_the_finding_says_so_wherever_it_stands(base: tuple[Path, Report], tmp_path: Path) -> None:
     project, before = base
     report = changed(project, tmp_path / "bot", [("utter_greet", "utter_welcome")])

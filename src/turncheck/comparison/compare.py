@@ -121,7 +121,8 @@ def _alone(report: Report, used: BaselineUsed) -> Comparison:
 
 def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     intents = match_sentences(intent_cases(base), intent_cases(head))
-    items = changed_items(base, head)
+    renamed = renamed_names(base, head)
+    items = changed_items(base, head, renamed)
     end_to_end = match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
     batch = match_sentences(batch_cases(base), batch_cases(head))
     tests: dict[Evaluation, Matched] = {
@@ -134,7 +135,6 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     examples = _explained(changed_cases(intents), explainer)
     told, cases = changed_tests(tests["core"]), changed_tests(tests["e2e"])
     new_findings, gone_findings = changed_findings(base, head)
-    renamed = renamed_names(base, head)
     return Comparison(
         baseline=used,
         warnings=_differences(base, head),

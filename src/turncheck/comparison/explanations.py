@@ -16,6 +16,7 @@ from turncheck.report.model import COVERAGE_KINDS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from turncheck.comparison.model import Renamed
     from turncheck.report.model import Misunderstanding, Neighbour, Nlu, NluPrediction, Report, TrainingSentence
 
 _MOST_REASONS: Final = 3
@@ -233,11 +234,16 @@ def _collision(intents: tuple[str, str], cases: Sequence[CaseChange], explainer:
     )
 
 
-def changed_items(base: Report, head: Report) -> tuple[ChangedItem, ...]:
-    """Return what is new or differs in content, with whether a test reaches it; things are known by kind and name."""
+def changed_items(base: Report, head: Report, renamed: Sequence[Renamed]) -> tuple[ChangedItem, ...]:
+    """Return what is new or differs in content, with whether a test reaches it; things are known by kind and name.
+
+    What only has another name now is neither: tests that kept the old name say so themselves.
+    """
     items = []
     for kind in COVERAGE_KINDS:
         if kind in base.coverage and kind in head.coverage:
+            contents = {item.name: item.content for item in base.coverage[kind].items}
+            named_anew = {one.new: contents.get(one.old) for one in renamed if one.kind == kind}
             digests: dict[str, Counter[str]] = defaultdict(Counter)
             for item in base.coverage[kind].items:
                 digests[item.name][item.digest] += 1
@@ -245,7 +251,7 @@ def changed_items(base: Report, head: Report) -> tuple[ChangedItem, ...]:
                 known = digests.get(item.name)
                 if known and known[item.digest] > 0:
                     known[item.digest] -= 1
-                else:
+                elif item.name not in named_anew or not item.content or named_anew[item.name] != item.content:
                     items.append(
                         ChangedItem(
                             kind=kind,

@@ -18,7 +18,7 @@ from turncheck.render.phrases import (
     heard,
     sure,
 )
-from turncheck.render.spans import Code, Entry, Place, Prose, Said, Strong, line, listed
+from turncheck.render.spans import Code, Entry, Place, Prose, Said, line, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -270,7 +270,8 @@ def consequences(gates: Sequence[GateResult]) -> Entry:
     names = listed(line(Code(gate.name)) for gate in gates)
     place = cause_of(gates)
     because = line("because of ", Place(place), ", above") if place else line("because of what failed above")
-    return Entry(line(names, " ", Strong("failed"), " ", because), sign="failed")
+    verb = "fails" if len(gates) == 1 else "fail"
+    return Entry(line(names, f" {verb} ", because), sign="failed")
 
 
 def setting(change: SettingChange) -> Entry:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def expected_got(expected: str, got: str, remark: str = "") -> Line:
     """``expected X, got Y``; where nothing came, the ``remark`` says why."""
     if not expected:  # no step failed: something kept the case from being run to its end
-        return line(Code(got))
+        return line(Prose(got))
     if not got:
         return line("expected ", Code(expected), ", but ", Prose(remark))
     return line("expected ", Code(expected), ", got ", Code(got), line(" ", Prose(remark)) if remark else ())

@@ -48,15 +48,26 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A name, letter by letter; one that is longer than ``limit`` is cut, an empty one is a dash."""
+    """A name, letter by letter; one that is longer than ``limit`` is cut, an empty one is a dash.
+
+    Where letters look all the same, one of several words is quoted: where it ends could not be seen.
+    """
 
     text: str
     limit: int = NAME_LIMIT
+
+    def quoted(self, shown: str) -> str:
+        """Return what is shown of it, as it stands between words that look the same."""
+        return f"'{shown}'" if " " in shown else shown
 
 
 @dataclass(frozen=True, slots=True)
 class Said(Code):
     """A sentence that somebody says, letter by letter."""
+
+    def quoted(self, shown: str) -> str:
+        """Return it in quotes, however many words it has."""
+        return f"'{shown}'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +167,8 @@ def plain(shown: Line, place: Callable[[Location], object] = str) -> str:
 
 def _plain(span: Span, place: Callable[[Location], object]) -> str:
     match span:
-        case Said():
-            return f"'{span.text}'"
+        case Code():
+            return span.quoted(span.text)
         case Link():
             return plain(span.label, place)
         case Place():

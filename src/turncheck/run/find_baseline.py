@@ -79,6 +79,8 @@ class BaselineSearch:
     """Why the base cannot be measured here."""
     _out_of_reach: bool = False
     """Whether the base cannot be had as things are: another try, a permission or a deeper checkout may bring it."""
+    _asked_in_vain: bool = False
+    """Whether the host did not say what earlier runs left: then nobody knows that there is nothing."""
     _warnings: list[str] = field(default_factory=list)
     """What the host did not tell, and why; each is said once."""
 
@@ -147,7 +149,7 @@ class BaselineSearch:
         name, root = self.inputs.settings.artifact_name, self.inputs.root
         reports = self.host.earlier_reports(name, root) if wanted != "git" else None
         if reports is None and wanted == "artifact":
-            self._out_of_reach = True
+            self._out_of_reach = self._asked_in_vain = True
             self._troubles.append(
                 "earlier runs cannot be asked for here: a token is missing, or which workflow this is"
             )
@@ -173,11 +175,12 @@ class BaselineSearch:
 
     def _why_none(self, base: Base, wanted: str) -> str:
         name = f"commit {base.commit[:8]}" if base.commit else f"'{base.branch}'"
-        tried = {
-            "artifact": "no report of a run of this workflow was found",
-            "git": "it could not be measured here",
-            "auto": "no report of a run of this workflow was found, and it could not be measured here",
-        }
+        # "None was found" is only said where one was looked for.
+        no_report = (
+            f"no report of a run of this workflow {'could be asked for' if self._asked_in_vain else 'was found'}"
+        )
+        not_here = "it could not be measured here"
+        tried = {"artifact": no_report, "git": not_here, "auto": f"{no_report}, and {not_here}"}
         if wanted == "auto" and base.commit is None:
             wanted = "artifact"
         return "; ".join((f"for the base ({name}) {tried[wanted]}", *self._troubles))
@@ -341,6 +344,7 @@ class BaselineSearch:
             return ask()
         except HostError as error:
             self._out_of_reach = True
+            self._asked_in_vain |= what == _EARLIER
             self._warn(what, error)
             return None
 

@@ -26,8 +26,8 @@ _ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 _ACTS: Final = re.compile(
     r"(?P<markup>[<>&])"
     r"|(?P<special>[\\`*_\[\]{}|~$])"
-    r"|(?P<linked>[@#]|/(?=/)|\bwww(?=\.)|\bgh(?=-\d))"
-    r"|(?P<commit>\b[0-9a-f]{7,40}\b)",
+    r"|(?P<linked>[@#]|/(?=/)|(?<![^\W_])(?:www(?=\.)|gh(?=-\d)))"
+    r"|(?P<commit>(?<![^\W_])[0-9a-f]{7,40}(?![^\W_]))",
     re.IGNORECASE,
 )
 """What means something within a line: HTML; Markdown and formulas; what GitHub makes links of, addresses included."""

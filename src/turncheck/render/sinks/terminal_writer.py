@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from turncheck.render.sinks import terminal
 from turncheck.render.sinks.workflow_command import log_line
-from turncheck.render.spans import Change, Code, Link, Place, Prose, Said, Strong, Term, Text
+from turncheck.render.spans import Change, Code, Link, Place, Prose, Strong, Term, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,10 +37,8 @@ class TerminalWriter:
         match span:
             case Text() | Strong() | Term():
                 return terminal.aligned(span.text, _LONGEST_PIECE)
-            case Said():
-                return f"'{terminal.text(span.text, span.limit)}'"
             case Code():
-                return terminal.text(span.text, span.limit) or "–"
+                return span.quoted(terminal.text(span.text, span.limit)) or "–"
             case Prose():
                 return terminal.text(self.rooted.text(span.text) if span.names_paths else span.text, span.limit) or "–"
             case Link():
