@@ -7,7 +7,9 @@ from turncheck.process.environment import expand, for_child, is_private
 from turncheck.web.network import Network
 
 
-@pytest.mark.parametrize("name", ["INPUT_TOKEN", "INPUT_FAIL-ON", "ACTIONS_RUNTIME_URL", "GITHUB_TOKEN", "gh_token"])
+@pytest.mark.parametrize(
+    "name", ["INPUT_TOKEN", "INPUT_FAIL-ON", "ACTIONS_RUNTIME_URL", "GITHUB_TOKEN", "gh_token", "CI_REPOSITORY_URL"]
+)
 def test_what_belongs_to_the_job_is_private(name: str) -> None:
     assert is_private(name)
 

@@ -7,6 +7,8 @@ otherwise (``safe.directory``); hooks and other programs that the repository's c
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +30,9 @@ _OPTIONS: Final = (
     *("-c", "submodule.recurse=false"),
 )
 _DEFAULT_BRANCHES: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+_NAME_OF_A_BRANCH: Final = re.compile(r"(?!HEAD$)[^-\x00-\x20~^:?*\[\\\x7f][^\x00-\x20~^:?*\[\\\x7f]*")
+"""What a branch may be called; an expression such as ``HEAD~1`` or ``main^2`` is none."""
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class GitError(Exception):
@@ -57,6 +62,35 @@ class Checkout:
     def default_branch(self) -> str | None:
         """Return the name under which the default branch is known here."""
         return next((name for name in _DEFAULT_BRANCHES if self.commit(name)), None)
+
+    def state_of(self, name: str) -> str | None:
+        """Return the commit of a branch as its remote has it, or of whatever else a name stands for here."""
+        remote = f"{self.remote()}/{name}" if _NAME_OF_A_BRANCH.fullmatch(name) else None
+        return (self.commit(f"refs/remotes/{remote}") if remote else None) or self.commit(name)
+
+    def remote(self) -> str:
+        """Return the name of the repository that was cloned: ``origin`` where there is one, else the first remote."""
+        named = (self._ask("remote") or "").splitlines()
+        return "origin" if "origin" in named or not named else named[0]
+
+    def fetch_command(self, name: str, commit: str | None = None) -> str:
+        """Return the ``git fetch`` that brings a branch and the history that is cut off here; "" where none would.
+
+        Args:
+            name: of a branch, here or at the remote; ``*`` for all of them.
+            commit: fetched by itself where the name is not a branch's.
+        """
+        if not self._ask("remote"):
+            return ""
+        remote = self.remote()
+        branch = name.removeprefix(f"{remote}/")
+        wanted = [commit] if commit else []
+        if _COMMIT.fullmatch(name):
+            wanted = [name]
+        elif branch == "*" or _NAME_OF_A_BRANCH.fullmatch(branch):
+            wanted = [f"+refs/heads/{branch}:refs/remotes/{remote}/{branch}"]
+        whole = ["--unshallow"] if self.is_shallow() else []
+        return shlex.join(["git", "fetch", *whole, remote, *wanted]) if whole or wanted else ""
 
     def is_shallow(self) -> bool:
         """Whether history is cut off, as with a ``fetch-depth: 1``."""

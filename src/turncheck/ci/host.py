@@ -86,12 +86,13 @@ class Base:
     """The state to compare with, as a host names it.
 
     ``commit`` where that is known; else it is where ``head`` left ``branch``; and where there is no ``head`` either, it
-    is whatever an earlier run on ``branch`` measured.
+    is whatever an earlier run on ``branch`` measured. ``tip``: the state that the branch was in for this run.
     """
 
     branch: str
     commit: str | None = None
     head: str | None = None
+    tip: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,9 +255,12 @@ class Host:
 
     # --- what is compared with ---------------------------------------------------------------------------------------
 
-    def base(self, warn: Callable[[str, HostError], None]) -> Base | str:  # noqa: ARG002
-        """Return the state to compare with, or why there is none; ``warn`` hears what could not be found out."""
-        return "this run is on no CI host"
+    def base(self, warn: Callable[[str, HostError], None]) -> Base | str | None:  # noqa: ARG002
+        """Return the state to compare with, or why there is none; ``None`` where git has to tell.
+
+        ``warn`` hears what could not be found out.
+        """
+        return None
 
     def merge_base(self, branch: str, head: str) -> str | None:  # noqa: ARG002
         """Return where ``head`` left ``branch``, ``None`` where that is not known."""

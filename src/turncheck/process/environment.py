@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_PRIVATE_PREFIXES = ("INPUT_", "ACTIONS_")
+_PRIVATE_PREFIXES = ("INPUT_", "ACTIONS_", "CI_JOB_JWT")
+_PRIVATE = frozenset({"CI_REPOSITORY_URL", "CI_REGISTRY_PASSWORD", "CI_DEPLOY_PASSWORD"})
+"""GitLab's, which hold its tokens under other names."""
 
 
 def is_private(name: str) -> bool:
     """Whether the variable belongs to the job alone: inputs of the action, the runner's own, tokens."""
     upper = name.upper()
-    return upper.startswith(_PRIVATE_PREFIXES) or "TOKEN" in upper
+    return upper.startswith(_PRIVATE_PREFIXES) or "TOKEN" in upper or upper in _PRIVATE
 
 
 def for_child(environment: Mapping[str, str], added: Iterable[tuple[str, str]] = ()) -> dict[str, str]:

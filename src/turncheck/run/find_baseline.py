@@ -1,9 +1,7 @@
 """What a run is compared with, where the settings leave that to us (``auto``, ``artifact``, ``git``).
 
-On a pull request that is checked out as a test merge, the base is the merge's first parent, so that what others merged
-meanwhile is not charged to this change; else it is where the change left its base branch. Its report is that of a run
-of this workflow, or the base is measured right here with this run's settings, or the report of its nearest ancestor has
-to do.
+The report of the base is that of a run of this workflow, or the base is measured right here with this run's settings,
+or the report of its nearest ancestor has to do.
 """
 
 from __future__ import annotations
@@ -28,6 +26,7 @@ from turncheck.messages.location import shown_path
 from turncheck.process.screen import Screen
 from turncheck.report.model import EVALUATIONS, Source
 from turncheck.run.evaluations import report_of_project
+from turncheck.run.find_base import BaseSearch
 from turncheck.run.inputs import Inputs
 from turncheck.run.named_baseline import read_baseline
 from turncheck.settings.engines import ENGINES
@@ -114,20 +113,50 @@ class BaselineSearch:
             self._warnings.append(f"`baseline: {shown}` of {FILE_NAME} does not count: this change may have set it")
         return replace(found, warnings=tuple(self._warnings))
 
+    def ensure_base_is_known(self, name: str) -> None:
+        """Make sure that a base that somebody named is there before everything is measured.
+
+        Raises:
+            UserError: nobody knows it.
+        """
+        self._states.ensure_known(name)
+
+    @property
+    def _states(self) -> BaseSearch:
+        return BaseSearch(self.inputs.settings, self.checkout, self.host, self._warn)
+
+    def _base(self) -> Base | Missing:
+        """The base that counts: what a change's own file names only where the file of its base names the same."""
+        search, named = self._states, self.inputs.settings.base
+        if named is None:
+            return search.find()
+        if "base" in self.given or not self.host.run.of_a_change:
+            return search.find_named(named)
+        base = search.find()
+        own = self._setting_on(base, "base")
+        if own != named:
+            self._warnings.append(f"`base: {named}` of {FILE_NAME} does not count: this change may have set it")
+        return base if own is None else search.find_named(own)
+
     def _wanted_on_the_base(self, base: Base | Missing) -> str:
         """The setting ``baseline`` of this change's own file where the base has the same, else the base's."""
-        asked = self.inputs.settings.baseline
-        if not isinstance(base, Base) or base.commit is None:
-            return "auto"
-        try:
-            with self._files_of(base.commit) as (_, tree):
-                folder = tree / self.inputs.root
-                own = read_settings_file(folder).values.get("baseline", "auto")
-                if self._in_the_file(own, str(folder)) == self._in_the_file(asked, self.inputs.settings.project):
-                    return asked
-        except UserError:  # no such commit here, or a file that this change mends
-            return "auto"
+        asked = self._in_the_file(self.inputs.settings.baseline, self.inputs.settings.project)
+        own = self._setting_on(base, "baseline") or "auto"
+        if own == asked:
+            return self.inputs.settings.baseline
         return own if own in SEARCHED else "auto"
+
+    def _setting_on(self, base: Base | Missing, name: str) -> str | None:
+        """A setting as the base's own file has it: paths count from the project."""
+        if not isinstance(base, Base) or base.commit is None:
+            return None
+        try:
+            with self._files_of(base) as (_, tree):
+                folder = tree / self.inputs.root
+                own = read_settings_file(folder).values.get(name)
+                return own if own is None or name == "base" else self._in_the_file(own, str(folder))
+        except UserError:  # no such commit here, or a file that this change mends
+            return None
 
     @staticmethod
     def _in_the_file(setting: str, project: str) -> str:
@@ -156,7 +185,7 @@ class BaselineSearch:
         if reports is not None and (left := self._asked(_EARLIER, lambda: _left_by_a_run(reports, base))):
             return Present(left.report, "artifact", left.commit, left.run_id, reports.told())
         commit = base.commit
-        if commit and wanted != "artifact" and (found := self._measured_here(commit, report)):
+        if commit and wanted != "artifact" and (found := self._measured_here(base, commit, report)):
             return replace(found, passed_over=reports.told() if reports else "")
         if (
             commit
@@ -185,69 +214,15 @@ class BaselineSearch:
             wanted = "artifact"
         return "; ".join((f"for the base ({name}) {tried[wanted]}", *self._troubles))
 
-    # --- which state is the base -------------------------------------------------------------------------------------
-
-    def _base(self) -> Base | Missing:
-        """Return the base with its commit, or why there is none."""
-        if not self.host.name:
-            return self._base_in_git()
-        base = self.host.base(self._warn)
-        if isinstance(base, str):
-            return Missing(base)
-        if base.commit is None and base.head is not None:
-            commit = self._first_parent_of_test_merge() or self._parted(base.branch, base.head)
-            if commit is None:
-                told_by = f"{self.host.deeper_checkout} or a token that may read would tell"
-                return Unreachable(f"where this change left its base branch is not known here ({told_by})")
-            base = replace(base, commit=commit)
-        if base.commit is not None and base.commit == self._here():
-            return Missing("this is the base itself")
-        return base
-
-    def _base_in_git(self) -> Base | Missing:
-        if self.checkout is None or (head := self.checkout.commit()) is None:
-            return Missing("the project is not in a git checkout")
-        branch = self.checkout.default_branch()
-        parted = self.checkout.merge_base(branch, head) if branch else None
-        if branch and parted and parted != head:
-            return Base(branch, parted)
-        settings = self.inputs.settings
-        if self.checkout.is_changed(Path(settings.project), without=Path(settings.out)):
-            return Base(branch or "HEAD", head)
-        if branch:
-            return Missing("this is the base itself")
-        unknown = "the default branch is not known here"
-        return Unreachable(f"{unknown}, in a clone without history") if self.checkout.is_shallow() else Missing(unknown)
-
-    def _here(self) -> str | None:
-        """The commit that is checked out."""
-        checked_out = self.checkout.commit() if self.checkout else None
-        return checked_out or self.host.run.checked_out
-
-    def _first_parent_of_test_merge(self) -> str | None:
-        merged = self.host.run.merges
-        if self.checkout is None or merged is None or (head := self.checkout.commit()) is None:
-            return None
-        parents = self.checkout.parents(head)
-        return parents[0] if len(parents) == 2 and parents[1] == merged else None
-
-    def _parted(self, branch: str, head: str) -> str | None:
-        """Where ``head`` left ``branch``, by git where it knows, else by the host."""
-        if self.checkout is not None and not self.checkout.is_shallow():
-            tip = self.checkout.commit(f"origin/{branch}")
-            if tip and (found := self.checkout.merge_base(tip, head)):
-                return found
-        return self._asked("where this change left its base branch", lambda: self.host.merge_base(branch, head))
-
     # --- where its report comes from ---------------------------------------------------------------------------------
 
-    def _measured_here(self, commit: str, report: Report) -> Present | None:
+    def _measured_here(self, base: Base, commit: str, report: Report) -> Present | None:
         if not ENGINES[self.inputs.settings.engine].from_files:
             self._troubles.append(f"the engine '{self.inputs.settings.engine}' cannot measure another commit here")
             return None
         with ExitStack() as stack:
             try:
-                way, folder = stack.enter_context(self._files_of(commit))
+                way, folder = stack.enter_context(self._files_of(base))
             except UserError as error:
                 self._out_of_reach = True
                 self._troubles.append(f"its files cannot be had: {error.what}")
@@ -265,9 +240,10 @@ class BaselineSearch:
         return Present(measured, way, commit)
 
     @contextmanager
-    def _files_of(self, commit: str) -> Iterator[tuple[Way, Path]]:
+    def _files_of(self, base: Base) -> Iterator[tuple[Way, Path]]:
         """The base's files: from git where it has them, else from the host."""
-        trouble = "its commit is not in this checkout"
+        commit = base.commit or ""
+        trouble = self._states.missing(base)
         with ExitStack() as stack:
             folder = None
             if self.checkout is not None and self.checkout.commit(commit):

@@ -82,19 +82,27 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
     Raises:
         UserError: a file was named, and it is not there or no report.
     """
-    of_a_change = prepared.host.run.of_a_change
+    settings, given, host = prepared.settings, prepared.given, prepared.host
+    if settings.baseline not in SEARCHED and None not in (given.get("baseline"), given.get("base")):
+        raise UserError(
+            "`baseline` gives a report to compare with, so `base` would name another state",
+            remedy="Give one of the two.",
+        )
     # What the workflow names counts; what a file of a pull request names is held against the base's.
-    if prepared.settings.baseline not in SEARCHED and (prepared.given.get("baseline") is not None or not of_a_change):
-        named = read_baseline(prepared.settings.baseline, Network.of(prepared.inputs.environment))
+    if settings.baseline not in SEARCHED and (given.get("baseline") is not None or not host.run.of_a_change):
+        named = read_baseline(settings.baseline, Network.of(prepared.inputs.environment))
         return lambda _: named
-    folder = Path(prepared.settings.project)
-    return BaselineSearch(
+    folder = Path(settings.project)
+    search = BaselineSearch(
         inputs=prepared.inputs,
-        given=prepared.given,
+        given=given,
         checkout=find_checkout(folder),
-        top=_top_of_repository(folder, prepared.host),
-        host=prepared.host,
-    ).find
+        top=_top_of_repository(folder, host),
+        host=host,
+    )
+    if base := given.get("base"):
+        search.ensure_base_is_known(base)
+    return search.find
 
 
 def _settings_file(folder: Path) -> SettingsFile:

@@ -152,6 +152,13 @@ def _artifact_name(value: Any) -> str:
     return text
 
 
+def _state(value: Any) -> str:
+    text = _text(value).strip()
+    if not text or text.startswith("-") or re.search(r"[\x00-\x20\x7f]", text):
+        raise ValueError("expected the name of a branch, a tag or a commit")
+    return text
+
+
 def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
     pairs = []
     for line in _items(value, r"\n"):
@@ -275,6 +282,13 @@ class Settings:
         _text,
         "what to compare with: auto, artifact, git, none, or a report.json (path or https URL)",
         metavar="WHAT",
+    )
+    base: str | None = _setting(
+        None,
+        _state,
+        "the state to compare with: where this change left a branch, tag or commit (default: what the CI host names, "
+        "else the default branch)",
+        metavar="REF",
     )
     comment: str = _setting(
         "always",

@@ -51,7 +51,7 @@ class GitHub(Runner):
     context: GitHubContext
     token: Secret | None = None
     name = "GitHub"
-    deeper_checkout = "a checkout with `fetch-depth: 0`"
+    deeper_checkout = "a checkout with `fetch-depth: 0`, or a token that may read"
 
     @classmethod
     def detect(cls, environment: Mapping[str, str], token: Secret | None) -> Self | None:

@@ -23,7 +23,17 @@ GROUPS = {
         "misunderstood",
     ),
     "comparison and publishing": (
-        *("baseline", "comment", "check-run", "annotations", "artifact-name", "retention-days", "token", "run-id"),
+        *(
+            "base",
+            "baseline",
+            "comment",
+            "check-run",
+            "annotations",
+            "artifact-name",
+            "retention-days",
+            "token",
+            "run-id",
+        ),
     ),
     "the team's own assistant": (
         *("rasa-url", "rasa-token", "rasa-jwt", "rasa-command"),

@@ -1,0 +1,1 @@
+"""Azure DevOps as a CI host."""

@@ -1,0 +1,1 @@
+"""Bitbucket as a CI host."""

@@ -1,0 +1,151 @@
+"""CI hosts that build what lies elsewhere: Jenkins, Buildkite, CircleCI, TeamCity.
+
+Sources: each host's list of variables: Jenkins' ``/env-vars.html`` (of the plugins Branch API, Git and SCM API),
+"Environment variables" of Buildkite, "Project values and variables" of CircleCI, "Predefined build parameters" and
+"Pull requests" of TeamCity.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.ci.host import Base, HostError, Run
+from turncheck.ci.job import JobHost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_MOST_PROPERTIES: Final = 4 * 1024 * 1024
+
+
+class Jenkins(JobHost):
+    """Jenkins: a multibranch pipeline names the change (``CHANGE_…``), other jobs only their branch."""
+
+    name = "Jenkins"
+    mark = "JENKINS_URL"
+    deeper_checkout = 'a checkout without "Shallow clone", with the target branch in its refspec'
+    keeps_files_by = "`archiveArtifacts`"
+
+    @property
+    def run(self) -> Run:
+        given = self.variables
+        return Run(
+            commit=given.commit("GIT_COMMIT"),
+            ref=given.branch("CHANGE_BRANCH", "BRANCH_NAME", "GIT_BRANCH") or None,
+            run_id=given.text("BUILD_NUMBER") or None,
+            url=given.address("BUILD_URL"),
+            workspace=given.folder("WORKSPACE"),
+            stamp=given.stamp("BUILD_NUMBER"),
+            of_a_change=bool(given.text("CHANGE_ID")),
+        )
+
+    def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
+        target = self.variables.branch("CHANGE_TARGET")
+        return Base(target, head="HEAD") if target else None
+
+
+class Buildkite(JobHost):
+    """Buildkite names the branch that a pull request is to be merged into, and the pipeline's default branch."""
+
+    name = "Buildkite"
+    mark = "BUILDKITE"
+    deeper_checkout = "`BUILDKITE_GIT_CLONE_FLAGS` and `BUILDKITE_GIT_FETCH_FLAGS` without `--depth`"
+    keeps_files_by = "`artifact_paths`"
+
+    @property
+    def run(self) -> Run:
+        given = self.variables
+        return Run(
+            commit=given.commit("BUILDKITE_COMMIT"),
+            ref=given.branch("BUILDKITE_BRANCH") or None,
+            run_id=given.text("BUILDKITE_BUILD_NUMBER") or None,
+            url=given.address("BUILDKITE_BUILD_URL"),
+            workspace=given.folder("BUILDKITE_BUILD_CHECKOUT_PATH"),
+            stamp=given.stamp("BUILDKITE_BUILD_NUMBER", "BUILDKITE_RETRY_COUNT"),
+            of_a_change=given.text("BUILDKITE_PULL_REQUEST") not in {"", "false"},
+        )
+
+    def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
+        default = self.variables.branch("BUILDKITE_PIPELINE_DEFAULT_BRANCH")
+        target = self.variables.branch("BUILDKITE_PULL_REQUEST_BASE_BRANCH") if self.run.of_a_change else ""
+        return Base(target or default, head="HEAD") if target or default else None
+
+
+class CircleCI(JobHost):
+    """CircleCI names no target branch: git's default branch is the base, or the one that ``base`` names."""
+
+    name = "CircleCI"
+    mark = "CIRCLECI"
+    deeper_checkout = "a `checkout` step with `method: full`"
+    keeps_files_by = "`store_artifacts`"
+
+    @property
+    def run(self) -> Run:
+        given = self.variables
+        return Run(
+            repository="/".join(part for part in (given.text("CIRCLE_PROJECT_USERNAME"), self._repository()) if part),
+            commit=given.commit("CIRCLE_SHA1"),
+            ref=given.branch("CIRCLE_BRANCH") or None,
+            run_id=given.text("CIRCLE_BUILD_NUM") or None,
+            url=given.address("CIRCLE_BUILD_URL"),
+            workspace=None,
+            stamp=given.stamp("CIRCLE_BUILD_NUM"),
+            of_a_change=bool(given.text("CIRCLE_PULL_REQUEST", "CIRCLE_PR_NUMBER")),
+        )
+
+    def _repository(self) -> str:
+        return self.variables.text("CIRCLE_PROJECT_REPONAME")
+
+
+class TeamCity(JobHost):
+    """TeamCity hands its parameters over in files, the pull request's (of the build feature) among them."""
+
+    name = "TeamCity"
+    mark = "TEAMCITY_VERSION"
+    deeper_checkout = "a full checkout on the agent (`teamcity.git.shallowClone=false`)"
+    keeps_files_by = "the build's artifact paths"
+
+    @cached_property
+    def _parameters(self) -> Mapping[str, str]:
+        """The build's properties, and those of its configuration, whose file they name."""
+        own = _properties(self.variables.text("TEAMCITY_BUILD_PROPERTIES_FILE"))
+        return {**own, **_properties(own.get("teamcity.configuration.properties.file", ""))}
+
+    @property
+    def run(self) -> Run:
+        given, known = self.variables, self._parameters
+        return Run(
+            commit=given.commit("BUILD_VCS_NUMBER"),
+            ref=known.get("teamcity.pullRequest.source.branch") or known.get("teamcity.build.branch") or None,
+            run_id=known.get("teamcity.build.id") or given.text("BUILD_NUMBER") or None,
+            workspace=Path(known["teamcity.build.checkoutDir"]) if "teamcity.build.checkoutDir" in known else None,
+            of_a_change="teamcity.pullRequest.number" in known,
+        )
+
+    def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
+        target = self._parameters.get("teamcity.pullRequest.target.branch", "").removeprefix("refs/heads/")
+        return Base(target, head="HEAD") if target else None
+
+
+def _properties(path: str) -> dict[str, str]:
+    """Read a file of Java properties, as TeamCity writes them: a line each, a backslash before what is special."""
+    try:
+        with Path(path).open("rb") as file:
+            text = file.read(_MOST_PROPERTIES).decode("latin-1")
+    except OSError:
+        return {}
+    found = {}
+    for line in text.splitlines():
+        match = re.match(r"\s*(?![#!])((?:[^\\=:\s]|\\.)+)\s*[=:]\s*(.*)", line)
+        if match:
+            name, value = (re.sub(r"\\(u[0-9a-fA-F]{4}|.)", _unescaped, part) for part in match.groups())
+            found[name] = value
+    return found
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    kind = match[1]
+    return chr(int(kind[1:], 16)) if len(kind) == 5 else {"n": "\n", "t": "\t", "r": "\r"}.get(kind, kind)

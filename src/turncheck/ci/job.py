@@ -1,0 +1,93 @@
+"""A CI host as far as the variables of its jobs tell: which state this is and what it is to be merged into.
+
+Git is asked for the rest; such a host is told by files and the exit status, which every one reads.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from turncheck.ci.host import NO_RUN, Host, Stamp
+from turncheck.process.environment import whole_number
+from turncheck.web.addresses import is_http, without_login
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from turncheck.ci.host import Run
+    from turncheck.process.secret import Secret
+
+_NO_COMMIT: Final = "0" * 40
+_OF_BRANCHES: Final = ("refs/heads/", "refs/remotes/", "origin/")
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """The variables of a job, read as what they hold; what is not set is empty."""
+
+    given: Mapping[str, str] = field(repr=False)
+
+    def text(self, *names: str) -> str:
+        """The first of these that is set."""
+        return next((text for name in names if (text := self.given.get(name, "").strip())), "")
+
+    def branch(self, *names: str) -> str:
+        """A branch by its own name: ``refs/heads/main`` and ``origin/main`` are ``main``."""
+        text = self.text(*names)
+        for prefix in _OF_BRANCHES:
+            text = text.removeprefix(prefix)
+        return text
+
+    def commit(self, *names: str) -> str | None:
+        """A commit; the zeros that stand for none are none."""
+        text = self.text(*names).lower()
+        return text if text and text != _NO_COMMIT else None
+
+    def number(self, *names: str) -> int | None:
+        """A whole number."""
+        return whole_number(self.text(*names))
+
+    def address(self, *names: str) -> str | None:
+        """An address that can be shown: without a login, without a slash at the end."""
+        text = self.text(*names)
+        return without_login(text).rstrip("/") if is_http(text) else None
+
+    def folder(self, *names: str) -> Path | None:
+        """A folder."""
+        text = self.text(*names)
+        return Path(text) if text else None
+
+    def stamp(self, run: str, attempt: str = "") -> Stamp:
+        """Which run this is, by the names of two numbers."""
+        number = self.number(run)
+        return NO_RUN if number is None else Stamp(number, self.number(attempt) or 1)
+
+
+@dataclass(eq=False)
+class JobHost(Host):
+    """A CI host, asked from within one of its jobs."""
+
+    variables: Variables
+    mark: ClassVar[str]
+    """A variable that each of its jobs has."""
+    keeps_files_by: ClassVar[str] = "the means of the pipeline"
+
+    @classmethod
+    def detect(cls, environment: Mapping[str, str], token: Secret | None) -> Self | None:  # noqa: ARG003
+        """Return the host where the variables are those of one of its jobs."""
+        return cls(Variables(environment)) if environment.get(cls.mark) else None
+
+    @property
+    @abstractmethod
+    def run(self) -> Run:
+        """The run that this is."""
+
+    def target(self) -> str:
+        return f"{self.name} itself has no pull requests"
+
+    def artifacts(self, write: object) -> str:  # noqa: ARG002
+        return f"no artifact: keep the output folder by {self.keeps_files_by}"
