@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from turncheck.project.batch.model import SUITES
 from turncheck.project.folder import absolute_name
 from turncheck.project.formats.format import Format, Opened, Parts
 from turncheck.project.formats.registry import recognised
@@ -53,6 +54,8 @@ def read_data(
         if folder.is_passed_by(path, fence, is_given=is_given):
             continue
         file_format = recognised(path, partial(folder.content, path, fence))
+        if file_format is not None and file_format.holds <= {SUITES}:
+            continue  # a suite is a test, wherever it lies
         if file_format is not None and file_format.read is not None:
             found.setdefault(absolute_name(path), (path, fence, file_format))
         elif file_format is not None or is_given:

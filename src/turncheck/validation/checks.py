@@ -8,10 +8,10 @@ from turncheck.messages.finding import Severity
 Fails = Literal["always", "on-warnings", "never"]
 """Whether a finding makes ``data validate`` end with 1: always, with ``--fail-on-warnings``, or never."""
 
-Stage = Literal["arguments", "load", "domain", "nlu", "stories", "config", "own", "cases"]
+Stage = Literal["arguments", "load", "domain", "nlu", "stories", "config", "own", "cases", "suites"]
 """The part of the work that finds it, in Rasa's order; ``own`` is what Rasa does not look for.
 
-``cases``: not validation at all, but reading end-to-end test cases to run them.
+``cases``, ``suites``: not validation at all, but reading end-to-end test cases and batch suites to run them.
 """
 
 Part = Literal["domain", "nlu", "stories", "config", "responses"]

@@ -10,21 +10,22 @@ from turncheck.messages.suggestions import nearest
 from turncheck.validation.catalogue_cases import CASE_CHECKS
 from turncheck.validation.catalogue_names import NAME_CHECKS
 from turncheck.validation.catalogue_rasa import RASA_CHECKS
+from turncheck.validation.catalogue_suites import SUITE_CHECKS
 from turncheck.validation.catalogue_training import TRAINING_CHECKS
 from turncheck.validation.checks import Check
 
 OWN_CHECKS: Final = (*NAME_CHECKS, *TRAINING_CHECKS)
 
 CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
-    {check.code: check for check in (*RASA_CHECKS, *OWN_CHECKS, *CASE_CHECKS)}
+    {check.code: check for check in (*RASA_CHECKS, *OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS)}
 )
 
 _PREFACE: Final = """\
 # Findings
 
 What `turncheck data validate` and the `validate` evaluation of `turncheck run` can find, and, at the end, what
-`turncheck test e2e` and `turncheck run` find in end-to-end test cases. This page is made from
-`turncheck.validation.registry`; `turncheck data validate --explain CODE` prints a section of it.
+`turncheck test e2e`, `turncheck test batch` and `turncheck run` find in end-to-end test cases and batch suites. This
+page is made from `turncheck.validation.registry`; `turncheck data validate --explain CODE` prints a section of it.
 
 The codes below “Found by Rasa too” answer what `rasa data validate` 3.6 says, with its levels and its effect on the
 exit code. Those below “turncheck's own” are not Rasa's: `data validate` shows them as `info` (a few as a warning),
@@ -46,6 +47,7 @@ here, which is that of `rasa data validate`. `report.json` has the findings as t
 
 
 _ENDS_CASES: Final = "As an error it makes `test e2e` end with 2, and keeps `run` from running the cases, which fails."
+_ENDS_SUITES: Final = "It makes `test batch` end with 2, and keeps `run` from running the suites, which fails."
 
 
 def manual_section(check: Check) -> str:
@@ -60,12 +62,14 @@ def manual_section(check: Check) -> str:
     }[check.fails]
     if check.own and check.fails != "never":
         exit_code = exit_code.replace("data validate", "data validate --strict")
-    if check.stage == "cases":
-        exit_code = "Both commands go on." if check.severity == "warning" else _ENDS_CASES
+    if check.stage in {"cases", "suites"}:
+        ends = _ENDS_CASES if check.stage == "cases" else _ENDS_SUITES
+        exit_code = ends if check.severity == "error" else "Both commands go on."
     parts = [f"### {check.code}", f"{check.title}. {check.text}", *([check.details] if check.details else ())]
     parts += [f"Severity: {check.severity}.{when} {exit_code}"]
     if check.wrong:
-        parts += ["Wrong:", _block(check.wrong), "Right:", _block(check.right)]
+        language = "text" if check.stage == "suites" else "yaml"
+        parts += ["Wrong:", _block(check.wrong, language), "Right:", _block(check.right, language)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -74,6 +78,7 @@ def manual() -> str:
     sections = [_PREFACE, "## Found by Rasa too\n", *map(manual_section, RASA_CHECKS)]
     sections += ["## turncheck's own\n", *map(manual_section, OWN_CHECKS)]
     sections += ["## In end-to-end test cases\n", *map(manual_section, CASE_CHECKS)]
+    sections += ["## In batch suites\n", *map(manual_section, SUITE_CHECKS)]
     return "\n".join(sections)
 
 
@@ -91,5 +96,5 @@ def explain(code: str) -> str:
     return manual_section(check)
 
 
-def _block(text: str) -> str:
-    return f"```yaml\n{text}\n```"
+def _block(text: str, language: str) -> str:
+    return f"```{language}\n{text}\n```"

@@ -111,6 +111,8 @@ def suppress(
 
     def ran(code: str) -> bool:
         stage = CHECKS[code].stage
+        if stage == "suites":
+            return False
         return cases_read if stage == "cases" else not stories_only or stage == "stories"
 
     severity: Severity = CHECKS["suppression-unused"].severity if strict else "info"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
+    from turncheck.project.batch.model import Suite
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.e2e.reader import Named
     from turncheck.project.folder import ProjectFolder
@@ -33,7 +34,8 @@ class Opened:
     """A file to be read. ``wanted``: the kinds that are asked for; a format may read the others, too.
 
     ``folder``: where further files lie that the file names. ``is_test``: its stories are tests, against which no schema
-    is held afterwards. ``fixtures``: gives those that the ``conftest.yml`` files above it share, by name.
+    is held afterwards. ``fixtures``: gives those that the ``conftest.yml`` files above it share, by name. ``strict``:
+    of a suite, unknown keys are errors. ``upload``: the suite is to be uploaded, so that the platform's limits hold.
     """
 
     source: Source
@@ -41,6 +43,8 @@ class Opened:
     wanted: frozenset[str]
     is_test: bool = False
     fixtures: Callable[[], Named] = dict
+    strict: bool = False
+    upload: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class Parts:
     flows: tuple[Flow, ...] = ()
     flows_location: Location | None = None
     cases: E2ECases | None = None
+    suites: tuple[Suite, ...] = ()
     findings: tuple[Finding, ...] = ()
     belongs: bool = True
     kinds: frozenset[str] | None = None
@@ -70,7 +75,8 @@ class Format:
 
     ``recognises``: whether a file is of this format, by its name, and where that leaves doubts by its content (asked
     for only then; none where it cannot be read). ``holds``: what its files may hold: ``nlu``, ``responses``,
-    ``stories``, ``rules``, ``test_cases``, or ``domain`` (a whole one, so that the project needs no other). ``look``:
+    ``stories``, ``rules``, ``test_cases``, ``batch`` (suites)
+    or ``domain`` (a whole one, so that the project needs no other). ``look``:
     which of these one file holds, as far as a first look tells. ``read``: ``None`` for a format that is known but not
     read. ``needs``: the files that must stand beside files of this format. ``has_annotations``: its sentences are
     written with marks such as ``[Rome](city)``.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.project.formats import rasa_e2e, rasa_json, rasa_markdown, rasa_yaml
+from turncheck.project.formats import kore_suites, rasa_e2e, rasa_json, rasa_markdown, rasa_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +17,8 @@ FORMATS: tuple[Format, ...] = (
     rasa_json.FORMAT,
     rasa_markdown.FORMAT,
     rasa_e2e.FORMAT,
+    kore_suites.JSON,
+    kore_suites.CSV,
 )
 
 

@@ -1,0 +1,173 @@
+"""A suite in CSV → written cases: columns by their names, another row for another entity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.location import Location
+from turncheck.messages.plurals import count
+from turncheck.project.batch.csv_table import Field, Record, read_csv
+from turncheck.project.batch.fields import read_intent, read_order, read_parent
+from turncheck.project.batch.rules import Rules, Written, WrittenCase, WrittenEntity, meant_key, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.project.batch.model import SuiteCase
+    from turncheck.yaml_tree.source import Source
+
+COLUMNS: Final = ("input", "intent", "parentIntent", "entityName", "entityValue", "entityOrder", "botName")
+_OPENING: Final = "“„«"
+_CLOSING: Final = "”“»"
+
+
+def is_column(name: str) -> bool:
+    """Whether a header's cell names a column of a suite."""
+    return name in COLUMNS
+
+
+def read_csv_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
+    """Return the cases; what is wrong stands in ``rules.findings``."""
+    records = read_csv(source, is_column)
+    header = next(records, None)
+    if header is None:
+        rules.error("suite-empty", f"'{rules.path}' is empty.", Location(rules.path, 1, 1), "Write a header and rows.")
+        return ()
+    columns = _columns(header, rules)
+    if "input" not in columns:
+        return ()
+    written = list(_cases(records, columns, len(header.fields), rules))
+    if not written and rules.has_errors:
+        return ()
+    return rules.cases(written)
+
+
+def _columns(header: Record, rules: Rules) -> dict[str, int]:
+    columns: dict[str, int] = {}
+    names = [field.text for field in header.fields]
+    if header.open_quote:
+        _open_quote(header.open_quote, rules)
+        return {}
+    if "input" not in names:
+        near = next((hint for name in names if (hint := meant_key(name)).endswith("'input'?")), "")
+        message = f"'{rules.path}' has no column 'input'."
+        hint = f"{near or 'The first line names the columns.'} Write: {','.join(COLUMNS[:-1])}."
+        rules.error("suite-header", message, header.location, hint)
+        return {}
+    for index, field in enumerate(header.fields):
+        if field.text in columns:
+            rules.error("suite-header", f"The column '{field.text}' appears twice.", field.location, "Remove one.")
+        elif is_column(field.text):
+            columns[field.text] = index
+        elif field.text:
+            rules.unknown_key(field.text, field.location, "column")
+    return columns
+
+
+def _cases(records: Iterator[Record], columns: dict[str, int], width: int, rules: Rules) -> Iterator[WrittenCase]:
+    current: WrittenCase | None = None
+    for record in records:
+        if record.open_quote:
+            _open_quote(record.open_quote, rules)
+            continue
+        if not _has_right_fields(record, width, rules):
+            continue
+        row = _Row(record, columns)
+        if current is not None and _continues(row, current):
+            _add(row, current)
+            continue
+        if row.input is None:
+            message = "This row has no input" + (", and there is no case above it." if current is None else ".")
+            hint = "Write the utterance; a row without one adds an entity to the case above."
+            rules.error("suite-input-missing", message, record.location, hint)
+            continue
+        if current is not None:
+            yield current
+        current = WrittenCase(record.location, row.input, row["intent"], row["parentIntent"], row["botName"])
+        _add(row, current)
+    if current is not None:
+        yield current
+
+
+class _Row:
+    """A record by the names of its columns; an empty cell is ``None``."""
+
+    def __init__(self, record: Record, columns: dict[str, int]) -> None:
+        self.record = record
+        self.width = len(record.fields)
+        self._columns = columns
+
+    def __getitem__(self, name: str) -> Written | None:
+        index = self._columns.get(name, self.width)
+        field = self.record.fields[index] if index < self.width else None
+        return Written(field.text, field.location) if field is not None and field.text else None
+
+    @property
+    def input(self) -> Written | None:
+        return self["input"]
+
+
+def _continues(row: _Row, case: WrittenCase) -> bool:
+    """Whether a row belongs to the case above: it names no utterance, or the same one with the same intents."""
+    if row.input is None:
+        return row["intent"] is None or _same_expectation(row, case)
+    return case.input is not None and row.input.text == case.input.text and _same_expectation(row, case)
+
+
+def _same_expectation(row: _Row, case: WrittenCase) -> bool:
+    def of(intent: Written | None, parent: Written | None, bots: Written | None) -> object:
+        texts = [one.text if one else "" for one in (intent, parent, bots)]
+        return read_intent(texts[0]), read_parent(texts[1]), texts[2]
+
+    return of(row["intent"], row["parentIntent"], row["botName"]) == of(case.intent, case.parent, case.bots)
+
+
+def _add(row: _Row, case: WrittenCase) -> None:
+    """Add the row's entity and order to the case."""
+    name, value, order = row["entityName"], row["entityValue"], row["entityOrder"]
+    if name is not None or value is not None:
+        place = (name or value or row.input or Written("", row.record.location)).location
+        case.entities.append(WrittenEntity(name, value, place, _shift_hint(row)))
+    if order is not None and not case.order:
+        case.order = [Written(one, order.location) for one in read_order(order.text)]
+
+
+def _shift_hint(row: _Row) -> str:
+    if row["entityName"] is None or row["entityValue"] is not None or row["parentIntent"] is None:
+        return ""
+    number = count(row.width, "field")
+    return f"This row has {number}: is its `parentIntent` empty? Then write the empty column."
+
+
+def _has_right_fields(record: Record, width: int, rules: Rules) -> bool:
+    if torn := _torn_by_typographic_quotes(record.fields):
+        message = f"A typographic quote {torn.text[0]} does not quote in CSV: the delimiter inside splits the field."
+        rules.error("suite-typographic-quote", message, torn.location, 'Write straight quotes: "…".')
+        return False
+    extra = next((field for field in record.fields[width:] if field.text), None)
+    if extra is not None:
+        message = f"This row has {count(len(record.fields), 'field')} under a header of {width}."
+        hint = 'Quote a field that holds the delimiter: "stop, at once".'
+        rules.error("suite-extra-field", message, extra.location, hint)
+        return False
+    stray = next((field for field in record.fields if field.stray), None)
+    if stray is not None and stray.stray is not None:
+        message = f"A quote inside a field that is not quoted: '{shortened(stray.text)}'. It is read as it stands."
+        hint = 'If it belongs there, quote the field and double it: "the 3"" box".'
+        rules.warn("suite-stray-quote", message, stray.stray, hint)
+    return True
+
+
+def _torn_by_typographic_quotes(fields: tuple[Field, ...]) -> Field | None:
+    """Return a field that a typographic quote begins which ends another field."""
+    for index, field in enumerate(fields):
+        begins = not field.is_quoted and field.text[:1] in _OPENING and field.text[:1] != ""
+        closed_here = len(field.text) > 1 and field.text[-1] in _CLOSING
+        if begins and not closed_here and any(one.text[-1:] in _CLOSING and one.text for one in fields[index + 1 :]):
+            return field
+    return None
+
+
+def _open_quote(place: Location, rules: Rules) -> None:
+    message = "A quote is opened here and never closed."
+    rules.error("suite-open-quote", message, place, 'Close it; a quote inside a quoted field is written "".')

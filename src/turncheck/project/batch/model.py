@@ -1,0 +1,85 @@
+"""Batch suites, read and typed. Everything knows its :class:`~turncheck.messages.location.Location`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.location import Location
+
+if TYPE_CHECKING:
+    from turncheck.messages.finding import Finding
+
+SUITES: Final = "batch"
+"""What a file of this kind holds, as formats call it."""
+
+MAX_INPUT: Final = 3000
+"""Characters of an utterance; the platform refuses a suite with a longer one."""
+MAX_CASES: Final = 1000
+"""Utterances in a suite that is uploaded. Assertions are counted, not rows."""
+MAX_ALTERNATIVES: Final = 3
+
+NOWHERE: Final = Location("")
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedEntity:
+    """An entity that has to be found; any of the ``values``, which are as written, will do."""
+
+    name: str
+    values: tuple[str, ...]
+    location: Location = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteCase:
+    """An utterance and what is expected of it.
+
+    ``intents``: alternatives, of which one has to match; with ``is_trait`` traits, all of which have to be found; empty
+    where nothing may match. ``parent``: the intents in whose context it is said, topmost first. ``order``: that in
+    which entities are to be extracted. ``bots``: of a universal bot, the bot of each intent. ``intent_location``: where
+    the intent is written.
+    """
+
+    text: str
+    intents: tuple[str, ...]
+    is_trait: bool = False
+    parent: tuple[str, ...] = ()
+    entities: tuple[ExpectedEntity, ...] = ()
+    order: tuple[str, ...] = ()
+    bots: tuple[str, ...] = ()
+    location: Location = field(default=NOWHERE, compare=False)
+    intent_location: Location = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """The cases of one file. ``name``: that of the file, without its ending, unless another one is given."""
+
+    name: str
+    path: str
+    cases: tuple[SuiteCase, ...] = ()
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Suites:
+    """Suites in the order of their files, and what is wrong with the files. Of a file with an error there is none."""
+
+    suites: tuple[Suite, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    files: tuple[str, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings for which a file is refused."""
+        return tuple(finding for finding in self.findings if finding.severity == "error")
+
+
+def comparable(name: str) -> str:
+    """Return a name as names are compared: trimmed, case folded, ``_`` as a blank, runs of blanks as one.
+
+    >>> comparable(" Book_Flight ")
+    'book flight'
+    """
+    return " ".join(name.replace("_", " ").split()).casefold()

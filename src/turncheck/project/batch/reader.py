@@ -1,0 +1,151 @@
+"""Files of batch suites → :class:`~turncheck.project.batch.model.Suites`.
+
+Every fault is a finding with its place: an error where the file is refused, a warning where something is probably not
+meant. Rules and codes: ``docs/batch.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location
+from turncheck.project.batch.model import SUITES, Suite, Suites
+from turncheck.project.folder import ProjectFolder, absolute_name
+from turncheck.project.formats.format import Opened
+from turncheck.project.formats.kore_suites import CSV, JSON
+from turncheck.project.formats.registry import recognised
+from turncheck.yaml_tree.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from turncheck.project.formats.format import Format
+
+FOLDERS: Final = ("tests", "batch")
+"""Where a project keeps its suites."""
+_SUFFIXES: Final = {".json": JSON, ".csv": CSV, ".tsv": CSV, ".txt": CSV}
+_MARK_OF_UTF_8: Final = b"\xef\xbb\xbf"
+_MARKS_OF_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class HowToRead:
+    """``name``: what the suite is called, where it is one. The others are as in ``Opened``."""
+
+    name: str | None = None
+    description: str = ""
+    strict: bool = False
+    upload: bool = False
+
+
+def find_suites(root: Path) -> tuple[str, ...]:
+    """Return the suites in the project's folders ``tests`` and ``batch``, found by their content; sorted."""
+    folder = ProjectFolder(root)
+    paths = [path for name in FOLDERS if (path := root / name).is_dir()]
+    return tuple(str(path) for path, _ in _below(folder, paths))
+
+
+def read_suites(root: Path, paths: Iterable[Path | str], how: HowToRead | None = None) -> Suites:
+    """Read these files, and the suites among the files below these folders.
+
+    A file that is named is read by its ending, whatever it holds. A path that is missing is an error.
+    """
+    how, folder = how or HowToRead(), ProjectFolder(root)
+    suites: list[Suite] = []
+    findings: list[Finding] = []
+    files: list[str] = []
+    for path in map(Path, paths):
+        if not path.exists():
+            findings.append(_missing(folder.name(path)))
+            continue
+        for found, file_format in _below(folder, [path]) if path.is_dir() else [(path, _format_of(path))]:
+            shown = folder.name(found)
+            if shown in files:
+                continue
+            files.append(shown)
+            if file_format is None:
+                findings.append(_neither(shown))
+                continue
+            read, told = _read_file(folder, found, file_format, how)
+            suites += read
+            findings += told
+    findings += folder.findings
+    if how.name is not None or how.description:
+        suites = [replace(one, name=how.name or one.name, description=how.description) for one in suites]
+    return Suites(tuple(suites), tuple(findings), tuple(files))
+
+
+def _format_of(path: Path) -> Format | None:
+    return _SUFFIXES.get(path.suffix.lower())
+
+
+def _below(folder: ProjectFolder, paths: Iterable[Path]) -> list[tuple[Path, Format]]:
+    found = {}
+    for file, fence, _ in folder.files(paths, skip=lambda path: path.name.startswith(".")):
+        if file.suffix.lower() not in {".json", ".csv"} or file.name.startswith("."):
+            continue
+        file_format = recognised(file, partial(folder.content, file, fence), SUITES)
+        if file_format is not None:
+            found[absolute_name(file)] = (file, file_format)
+    return [found[key] for key in sorted(found)]
+
+
+def _missing(name: str) -> Finding:
+    return Finding("suite-not-found", "error", f"There is no suite at '{name}'.", Location(name), "Correct the path.")
+
+
+def _neither(name: str) -> Finding:
+    message = f"'{name}' is neither JSON nor CSV by its ending."
+    return Finding("suite-not-found", "error", message, Location(name), "Name it .json or .csv.")
+
+
+def _read_file(
+    folder: ProjectFolder, path: Path, file_format: Format, how: HowToRead
+) -> tuple[tuple[Suite, ...], tuple[Finding, ...]]:
+    content = folder.read_bytes(path)
+    if content is None or file_format.read is None:
+        return (), ()
+    source, findings = decode(folder.name(path), content)
+    if source is None:
+        return (), findings
+    parts = file_format.read(Opened(source, folder, frozenset({SUITES}), strict=how.strict, upload=how.upload))
+    refused = any(finding.severity == "error" for finding in parts.findings)
+    return parts.suites, parts.findings if refused else (*findings, *parts.findings)
+
+
+def decode(name: str, content: bytes) -> tuple[Source | None, tuple[Finding, ...]]:
+    """Return a suite's text, and what is doubtful about its encoding; ``None`` where it cannot be decoded.
+
+    UTF-8 with or without a byte order mark; UTF-16 with one, and Windows-1252, as spreadsheets save them, are read with
+    the warning ``suite-encoding``.
+    """
+    hint = "Save it as UTF-8."
+    if content.startswith(_MARKS_OF_UTF_16):
+        try:
+            text = content.decode("utf-16")
+        except UnicodeDecodeError:
+            return None, (_undecodable(name, Location(name, 1, 1)),)
+        message = f"'{name}' is UTF-16: the platform wants UTF-8."
+        return Source(name, text), (Finding("suite-encoding", "warning", message, Location(name, 1, 1), hint),)
+    try:
+        return Source(name, content.decode("utf-8")), ()
+    except UnicodeDecodeError as error:
+        before = content[: error.start].removeprefix(_MARK_OF_UTF_8)
+        byte = content[error.start]
+    line = before.count(b"\n") + 1
+    place = Location(name, line, len(before.rpartition(b"\n")[2].decode("utf-8", "replace")) + 1)
+    try:
+        text = content.removeprefix(_MARK_OF_UTF_8).decode("cp1252")
+    except UnicodeDecodeError:
+        return None, (_undecodable(name, place),)
+    message = f"'{name}' is not UTF-8 (byte {byte:#04x}); it is read as Windows-1252."
+    return Source(name, text), (Finding("suite-encoding", "warning", message, place, hint),)
+
+
+def _undecodable(name: str, place: Location) -> Finding:
+    message = f"'{name}' is neither UTF-8 nor Windows-1252."
+    return Finding("file-not-utf8", "error", message, place, "Save the file in the encoding UTF-8.")

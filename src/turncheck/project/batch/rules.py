@@ -1,0 +1,306 @@
+"""The rules of a suite, which hold in JSON and in CSV: what was written → cases, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.finding import Finding, Severity
+from turncheck.messages.location import Location
+from turncheck.messages.suggestions import nearest
+from turncheck.project.batch.fields import (
+    IntentField,
+    brace_for_pipe,
+    invisible_characters,
+    read_bots,
+    read_intent,
+    read_parent,
+)
+from turncheck.project.batch.model import (
+    MAX_ALTERNATIVES,
+    MAX_CASES,
+    MAX_INPUT,
+    ExpectedEntity,
+    SuiteCase,
+    comparable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+KEYS: Final = ("input", "intent", "parentIntent", "entities", "entityOrder", "botName")
+ENTITY_KEYS: Final = ("entityName", "entityValue")
+_OTHER_WORDS: Final = {
+    "utterance": "input",
+    "utterances": "input",
+    "text": "input",
+    "sentence": "input",
+    "message": "input",
+    "query": "input",
+    "expectedintent": "intent",
+    "task": "intent",
+    "parent": "parentIntent",
+    "order": "entityOrder",
+    "bot": "botName",
+    "entity": "entityName",
+    "value": "entityValue",
+}
+_MOST_SHOWN: Final = 60
+_MOST_WORDS: Final = 5
+_SPECIAL: Final = frozenset('<>{}[]()#$%^*=+\\/"')
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text and where it stands."""
+
+    text: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenEntity:
+    """An entity as written; an absent or empty name or value is ``None``."""
+
+    name: Written | None
+    value: Written | None
+    location: Location
+    hint: str = ""
+
+
+@dataclass(slots=True)
+class WrittenCase:
+    """A case as written, its fields not yet taken apart; ``order`` is one place per entity."""
+
+    location: Location
+    input: Written | None = None
+    intent: Written | None = None
+    parent: Written | None = None
+    bots: Written | None = None
+    entities: list[WrittenEntity] = field(default_factory=list)
+    order: list[Written] = field(default_factory=list)
+
+
+def meant_key(name: str) -> str:
+    """Return ``Did you mean 'x'?`` for a key or column that is close to a known one, else an empty text."""
+    known = (*KEYS, *ENTITY_KEYS)
+    bare = name.replace(" ", "").replace("_", "").casefold()
+    same = [key for key in known if key.casefold() == bare]
+    near = same or ([_OTHER_WORDS[bare]] if bare in _OTHER_WORDS else list(nearest(name, known)))
+    return f"Did you mean '{near[0]}'?" if near else ""
+
+
+def shortened(text: str) -> str:
+    """Return a text as a message quotes it."""
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+class Rules:
+    """Holds written cases against the rules; collects ``findings``.
+
+    Args:
+        path: the file, as findings name it.
+        strict: unknown keys are errors, names that the platform advises against are named.
+        upload: the suite is uploaded to the platform, which refuses more than :data:`MAX_CASES`.
+    """
+
+    def __init__(self, path: str, *, strict: bool = False, upload: bool = False) -> None:
+        self.path = path
+        self.findings: list[Finding] = []
+        self._strict = strict
+        self._upload = upload
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether the file is refused."""
+        return any(finding.severity == "error" for finding in self.findings)
+
+    def error(self, code: str, message: str, location: Location, hint: str = "") -> None:
+        """Note a fault for which the file is refused."""
+        self.findings.append(Finding(code, "error", message, location, hint))
+
+    def warn(
+        self, code: str, message: str, location: Location, hint: str = "", others: tuple[Location, ...] = ()
+    ) -> None:
+        """Note what is probably not meant."""
+        self.findings.append(Finding(code, "warning", message, location, hint, others))
+
+    def unknown_key(self, name: str, location: Location, what: str = "key") -> None:
+        """Note a key, or a column, that has no meaning in a suite."""
+        severity: Severity = "error" if self._strict else "warning"
+        hint = meant_key(name) or f"The {what}s are: {', '.join((*KEYS, *ENTITY_KEYS))}."
+        message = f"'{shortened(name)}' is not a {what} of a suite and is not read."
+        self.findings.append(Finding("suite-unknown-key", severity, message, location, hint))
+
+    def cases(self, written: Sequence[WrittenCase]) -> tuple[SuiteCase, ...]:
+        """Return the cases."""
+        if not written:
+            self.error(
+                "suite-empty",
+                f"'{self.path}' holds no test cases.",
+                Location(self.path, 1, 1),
+                "Add at least one utterance.",
+            )
+        intents = [read_intent(one.intent.text if one.intent else "") for one in written]
+        cases = [self._case(one, intent) for one, intent in zip(written, intents, strict=True)]
+        self._check_number(len(cases))
+        self._check_bots(written, cases)
+        self._check_blank_intents(written, intents)
+        self._check_contradictions(cases)
+        return tuple(cases)
+
+    def _case(self, written: WrittenCase, intent: IntentField) -> SuiteCase:
+        where = written.intent.location if written.intent else written.location
+        text = self._input(written)
+        self._check_intent(intent, where)
+        entities = self._entities(written.entities)
+        case = SuiteCase(
+            text,
+            intent.names,
+            intent.is_trait,
+            read_parent(written.parent.text) if written.parent else (),
+            entities,
+            tuple(one.text for one in written.order),
+            read_bots(written.bots.text) if written.bots else (),
+            written.input.location if written.input else written.location,
+            where,
+        )
+        self._check_order(written, case)
+        self._check_names(written, case)
+        return case
+
+    def _input(self, written: WrittenCase) -> str:
+        if written.input is None or not written.input.text:
+            self.error("suite-input-missing", "A case has no input.", written.location, "Write the utterance.")
+            return ""
+        length = len(written.input.text)
+        if length > MAX_INPUT:
+            self.error(
+                "suite-input-too-long",
+                f"An utterance of {length:,} characters: the platform refuses a file with one over {MAX_INPUT:,}.",
+                written.input.location,
+                "Shorten it.",
+            )
+        return written.input.text
+
+    def _check_intent(self, intent: IntentField, where: Location) -> None:
+        if intent.has_double_pipe:
+            self.error(
+                "suite-double-pipe",
+                "`||` in an intent separates traits.",
+                where,
+                "Write `trait:` in front, or one `|` between alternatives.",
+            )
+        elif not intent.is_trait and len(intent.names) > MAX_ALTERNATIVES:
+            self.error(
+                "suite-too-many-alternatives",
+                f"{len(intent.names)} alternative intents: up to {MAX_ALTERNATIVES} can be expected of an utterance.",
+                where,
+                "Leave the likeliest ones.",
+            )
+
+    def _entities(self, written: Iterable[WrittenEntity]) -> tuple[ExpectedEntity, ...]:
+        """Put together the values of each name: the same name again gives an alternative."""
+        values: dict[str, list[str]] = {}
+        places: dict[str, Location] = {}
+        for one in written:
+            if one.name is None or one.value is None:
+                self._incomplete(one)
+                continue
+            slip = brace_for_pipe(one.value.text)
+            if slip is not None:
+                self.error(
+                    "suite-bad-value",
+                    f"In the value '{shortened(one.value.text)}' a '}}' separates two components.",
+                    _behind(one.value.location, slip),
+                    "Write `|` between the components of a composite entity.",
+                )
+            values.setdefault(one.name.text, []).append(one.value.text)
+            places.setdefault(one.name.text, one.location)
+        return tuple(ExpectedEntity(name, tuple(dict.fromkeys(of_it)), places[name]) for name, of_it in values.items())
+
+    def _incomplete(self, one: WrittenEntity) -> None:
+        given, missing = ("entityName", "entityValue") if one.name else ("entityValue", "entityName")
+        there = one.name or one.value
+        shown = f"'{shortened(there.text)}' " if there else ""
+        message = f"The {given} {shown}has no {missing}."
+        self.error("suite-entity-incomplete", message, one.location, one.hint or f"Write the {missing}.")
+
+    def _check_order(self, written: WrittenCase, case: SuiteCase) -> None:
+        if not written.order:
+            return
+        if len(case.intents) > 1 and not case.is_trait:
+            message = "An order of entities beside several alternative intents has no effect."
+            self.warn("suite-order-several-intents", message, written.order[0].location, "Remove the order.")
+        known = {comparable(entity.name) for entity in case.entities}
+        for name in written.order:
+            if comparable(name.text) not in known:
+                near = nearest(name.text, [entity.name for entity in case.entities])
+                hint = f"Did you mean '{near[0]}'?" if near else "Add the entity with its value, or remove it here."
+                message = f"The order names '{shortened(name.text)}', an entity that the case does not expect."
+                self.warn("suite-order-unknown-entity", message, name.location, hint)
+
+    def _check_names(self, written: WrittenCase, case: SuiteCase) -> None:
+        named = [(entity.name, "entity", entity.location) for entity in case.entities]
+        named += [(name, "trait" if case.is_trait else "intent", case.intent_location) for name in case.intents]
+        named += [(name, "parent intent", written.parent.location) for name in case.parent if written.parent]
+        named += [(name, "bot", written.bots.location) for name in case.bots if written.bots]
+        for name, what, place in named:
+            if shown := invisible_characters(name):
+                message = f"The name of the {what} '{shortened(shown)}' holds invisible or typographic characters."
+                self.warn("suite-invisible-character", message, place, "Type the name again.")
+            elif self._strict and what == "intent" and (len(name.split()) > _MOST_WORDS or _SPECIAL & {*name}):
+                message = f"The intent '{shortened(name)}' is not three to five plain words, as the platform advises."
+                self.findings.append(Finding("suite-name-style", "info", message, place))
+
+    # --- the suite as a whole -----------------------------------------------------------------------------------------
+
+    def _check_number(self, number: int) -> None:
+        if number <= MAX_CASES:
+            return
+        message = f"{number:,} test cases: the platform takes up to {MAX_CASES:,} in a file (assertions are counted)."
+        report = self.error if self._upload else self.warn
+        report("suite-too-many", message, Location(self.path, 1, 1), "Split the suite.")
+
+    def _check_bots(self, written: Sequence[WrittenCase], cases: Sequence[SuiteCase]) -> None:
+        needs_bots = any(case.bots for case in cases)
+        for one, case in zip(written, cases, strict=True):
+            expected = 1 if case.is_trait else max(1, len(case.intents))
+            if case.bots and len(case.bots) != expected and not (case.is_trait and len(case.bots) == len(case.intents)):
+                message = f"{len(case.bots)} bot names for {expected} intents."
+                place = one.bots.location if one.bots else one.location
+                self.error("suite-bot-name", message, place, "Write one bot name per intent, in the same order.")
+            elif needs_bots and not case.bots:
+                message = "A case without botName in a suite whose other cases have one."
+                self.error("suite-bot-name", message, case.location, "Write the bot of each intent.")
+
+    def _check_blank_intents(self, written: Sequence[WrittenCase], intents: Sequence[IntentField]) -> None:
+        without = [place for place, intent in enumerate(intents) if not intent.names]
+        if len(without) == 1 and intents[without[0]].is_blank:
+            message = "A case has no intent: it passes where nothing is matched. No other case of the suite does so."
+            place = written[without[0]].location
+            self.warn("suite-intent-missing", message, place, "Write the intent, or `None` if that is meant.")
+
+    def _check_contradictions(self, cases: Sequence[SuiteCase]) -> None:
+        """One utterance, in one context, with intents that exclude each other: named at the first of each."""
+        said: dict[tuple[str, tuple[str, ...]], dict[frozenset[str], SuiteCase]] = defaultdict(dict)
+        for case in cases:
+            if not case.is_trait:
+                context = tuple(comparable(name) for name in case.parent)
+                intents = frozenset(comparable(name) for name in case.intents)
+                said[" ".join(case.text.split()).casefold(), context].setdefault(intents, case)
+        for by_intents in said.values():
+            for intents, case in by_intents.items():
+                others = [other for of_it, other in by_intents.items() if other is not case and not of_it & intents]
+                if others:
+                    wanted = " or ".join(f"'{shortened(name)}'" for name in case.intents) or "no intent"
+                    there = Counter(place.location.line for place in others).most_common(1)[0][0]
+                    message = f"'{shortened(case.text)}' expects {wanted} here and another intent in line {there}."
+                    places = tuple(other.location for other in others)
+                    self.warn("suite-contradiction", message, case.location, "Keep one of them.", places)
+
+
+def _behind(place: Location, characters: int) -> Location:
+    column = None if place.column is None else place.column + characters
+    return Location(place.path, place.line, column)

@@ -1,0 +1,231 @@
+"""What can be wrong with batch suites: found by `test batch` and by the batch evaluation of a run."""
+
+from typing import Final
+
+from turncheck.messages.finding import Severity
+from turncheck.validation.checks import Check
+
+
+def _check(  # noqa: PLR0917 - the rows of a table
+    code: str, severity: Severity, title: str, text: str, wrong: str, right: str
+) -> Check:
+    """A check of the suites. It says nothing in ``data validate``, which does not run them."""
+    return Check(code, severity, "never", "suites", title, text, wrong, right)
+
+
+def _case(fields: str) -> str:
+    return f'{{"testCases": [{{{fields}}}]}}'
+
+
+SUITE_CHECKS: Final = (
+    _check(
+        "suite-not-found",
+        "error",
+        "There is no such suite",
+        "The path does not exist, or the file is neither JSON nor CSV by its ending. Correct it.",
+        "turncheck test batch tests/smok.json",
+        "turncheck test batch tests/smoke.json",
+    ),
+    _check(
+        "suite-not-json",
+        "error",
+        "A suite is not JSON",
+        "A bracket or a string is not closed, a comma is missing or follows the last entry. All such places of a file are"
+        " listed.",
+        '{"testCases": [{"input": "buy tea", "intent": "Order Tea",}]}',
+        _case('"input": "buy tea", "intent": "Order Tea"'),
+    ),
+    _check(
+        "suite-typographic-quote",
+        "error",
+        "Typographic quotes where straight ones have to be",
+        "Word processors and web pages turn straight quotes into typographic ones, which quote neither in JSON nor in"
+        " CSV. Inside a string they are text.",
+        "{“testCases”: []}",
+        _case('"input": "say “hi”", "intent": "Greet"'),
+    ),
+    _check(
+        "suite-no-test-cases",
+        "error",
+        "A suite in JSON has no testCases",
+        "The top level is an object whose key `testCases` lists the cases.",
+        '[{"input": "buy tea", "intent": "Order Tea"}]',
+        _case('"input": "buy tea", "intent": "Order Tea"'),
+    ),
+    _check(
+        "suite-empty",
+        "error",
+        "A suite holds no test cases",
+        "It would test nothing. Add an utterance, or remove the file.",
+        '{"testCases": []}',
+        _case('"input": "buy tea", "intent": "Order Tea"'),
+    ),
+    _check(
+        "suite-bad-value",
+        "error",
+        "A value of a wrong kind",
+        "All values are strings, `entities` is a list of objects, `entityOrder` a list of strings; a key appears once; the"
+        " components of a composite entity are separated by `|`.",
+        _case('"input": "buy tea", "intent": ["Order Tea", "Buy"]'),
+        _case('"input": "buy tea", "intent": "Order Tea | Buy"'),
+    ),
+    _check(
+        "suite-header",
+        "error",
+        "A suite in CSV has no column input",
+        "The first line names the columns, in any order: `input`, `intent`, `parentIntent`, `entityName`, `entityValue`,"
+        " `entityOrder`, `botName`. Each appears once; `input` has to be there.",
+        "utterance,intent\nbuy tea,Order Tea",
+        "input,intent\nbuy tea,Order Tea",
+    ),
+    _check(
+        "suite-open-quote",
+        "error",
+        "A quote in CSV is never closed",
+        "All that follows it would be one field. Close it; a quote inside a quoted field is doubled.",
+        'input,intent\n"buy tea,Order Tea',
+        'input,intent\n"buy tea",Order Tea',
+    ),
+    _check(
+        "suite-extra-field",
+        "error",
+        "A row of CSV has more fields than columns",
+        "Mostly a field that holds the delimiter and is not quoted. Empty fields at the end of a row are no fault.",
+        "input,intent\nstop, at once,Cancel Order",
+        'input,intent\n"stop, at once",Cancel Order',
+    ),
+    _check(
+        "suite-input-missing",
+        "error",
+        "A case has no utterance",
+        "In CSV a row without one adds an entity to the case above it, so that the first row needs one.",
+        _case('"intent": "Order Tea"'),
+        _case('"input": "buy tea", "intent": "Order Tea"'),
+    ),
+    _check(
+        "suite-input-too-long",
+        "error",
+        "An utterance is too long",
+        "The platform refuses the whole file where one utterance has more than 3,000 characters.",
+        "3,001 characters",
+        "3,000 characters",
+    ),
+    _check(
+        "suite-too-many",
+        "warning",
+        "A suite has too many cases",
+        "The platform takes up to 1,000 utterances in a file. It is an error where the suite is uploaded. Split it.",
+        "a suite of 1,001 utterances",
+        "two suites of 600 and 401 utterances",
+    ),
+    _check(
+        "suite-too-many-alternatives",
+        "error",
+        "More alternative intents than can be expected",
+        "Up to three intents can be expected of one utterance. Leave the likeliest ones.",
+        _case('"input": "tea", "intent": "A | B | C | D"'),
+        _case('"input": "tea", "intent": "A | B | C"'),
+    ),
+    _check(
+        "suite-double-pipe",
+        "error",
+        "|| in an intent that is not a trait",
+        "`||` separates traits, behind `trait:`; one `|` separates alternative intents.",
+        _case('"input": "tea", "intent": "Order Tea||Cancel Order"'),
+        _case('"input": "tea", "intent": "Order Tea | Cancel Order"'),
+    ),
+    _check(
+        "suite-bot-name",
+        "error",
+        "The bot names do not fit the intents",
+        "In the suite of a universal bot each case names one bot per intent, in the same order.",
+        _case('"input": "tea", "intent": "Order Tea | Reserve Book", "botName": "Tea Shop"'),
+        _case('"input": "tea", "intent": "Order Tea | Reserve Book", "botName": "Tea Shop | City Library"'),
+    ),
+    _check(
+        "suite-entity-incomplete",
+        "error",
+        "An entity has a name or a value alone",
+        "Both are needed. In CSV the columns may be shifted: an empty `parentIntent` needs its empty column.",
+        _case('"input": "3 boxes", "intent": "Order Tea", "entities": [{"entityName": "Quantity"}]'),
+        _case(
+            '"input": "3 boxes", "intent": "Order Tea", "entities": [{"entityName": "Quantity", "entityValue": "3"}]'
+        ),
+    ),
+    _check(
+        "suite-unknown-key",
+        "warning",
+        "A key or column of a suite is unknown",
+        "It is not read: what is written there is not tested. With `strict` it is an error.",
+        _case('"input": "buy tea", "intents": "Order Tea"'),
+        _case('"input": "buy tea", "intent": "Order Tea"'),
+    ),
+    _check(
+        "suite-intent-missing",
+        "warning",
+        "A single case has no intent",
+        "Without an intent a case passes where nothing is matched. Write `None` if that is meant.",
+        _case('"input": "la la la"}, {"input": "buy tea", "intent": "Order Tea"'),
+        _case('"input": "la la la", "intent": "None"}, {"input": "buy tea", "intent": "Order Tea"'),
+    ),
+    _check(
+        "suite-order-unknown-entity",
+        "warning",
+        "The order names an entity that the case does not expect",
+        "Correct its name, or add the entity with its value.",
+        _case('"input": "3 boxes", "intent": "Order Tea", "entityOrder": ["Quantity"]'),
+        _case(
+            '"input": "3 boxes", "intent": "Order Tea", "entities": [{"entityName": "Quantity", "entityValue": "3"}],'
+            ' "entityOrder": ["Quantity"]'
+        ),
+    ),
+    _check(
+        "suite-order-several-intents",
+        "warning",
+        "An order of entities beside alternative intents",
+        "The platform offers no order where several intents are expected. Remove it.",
+        "input,intent,entityName,entityValue,entityOrder\n3 boxes,Order Tea|Buy,Quantity,3,Quantity",
+        "input,intent,entityName,entityValue,entityOrder\n3 boxes,Order Tea|Buy,Quantity,3,",
+    ),
+    _check(
+        "suite-contradiction",
+        "warning",
+        "One utterance with intents that exclude each other",
+        "One of the two cases has to fail. Keep one, or expect both as alternatives: `A | B`.",
+        _case('"input": "stop it", "intent": "Cancel"}, {"input": "Stop it", "intent": "Track"'),
+        _case('"input": "stop it", "intent": "Cancel | Track"'),
+    ),
+    _check(
+        "suite-invisible-character",
+        "warning",
+        "A name holds invisible or typographic characters",
+        "Zero-width characters, control characters and typographic quotes come with copied text; a name with them matches"
+        " nothing. They are shown escaped. Type the name again.",
+        _case('"input": "buy tea", "intent": "Order\u200b Tea"'),
+        _case('"input": "buy tea", "intent": "Order Tea"'),
+    ),
+    _check(
+        "suite-stray-quote",
+        "warning",
+        "A quote inside a field of CSV that is not quoted",
+        "It is read as it stands. If it belongs there, quote the field and double it.",
+        'input,intent\nthe 3" box,Order Tea',
+        'input,intent\n"the 3"" box",Order Tea',
+    ),
+    _check(
+        "suite-encoding",
+        "warning",
+        "A suite is not UTF-8",
+        "It is read as Windows-1252 or UTF-16, as spreadsheets save it; the platform may read it otherwise. Save it as UTF-8.",
+        "a file saved as “CSV” by a spreadsheet",
+        "the same, saved as “CSV UTF-8”",
+    ),
+    _check(
+        "suite-name-style",
+        "info",
+        "An intent's name is not as the platform advises",
+        "Its manual advises three to five plain words. Shown with `strict` alone.",
+        _case('"input": "pay", "intent": "I want to pay my bill"'),
+        _case('"input": "pay", "intent": "Pay Bill"'),
+    ),
+)
