@@ -118,7 +118,7 @@ def test_a_wrong_value_is_refused_once_with_its_place(tmp_path: Path, case: Any,
 
 
 def test_what_templates_leave_empty_is_no_fault(tmp_path: Path) -> None:
-    empty = {"input": "x", "intent": "A", "parentIntent": "", "botName": None, "entityOrder": []}
+    empty: dict[str, Any] = {"input": "x", "intent": "A", "parentIntent": "", "botName": None, "entityOrder": []}
     empty["entities"] = [{"entityName": "", "entityValue": ""}]
     suites = read(tmp_path, suite_of([empty]))
     assert not suites.findings
