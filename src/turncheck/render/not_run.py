@@ -36,7 +36,12 @@ def skipped_by_cause(
         (
             names_of(one.evaluation for one in group),
             group[0],
-            f"because of {group[0].location}" if group[0].location in told and group[0].fault else group[0].reason,
+            _told_above(group[0].location) if group[0].location in told and group[0].fault else group[0].reason,
         )
         for group in groups.values()
     ]
+
+
+def _told_above(place: Location | None) -> str:
+    """A cause that the same document names; what it hides nobody knows yet."""
+    return f"because of {place}; what else is wrong there shows once that is mended"
