@@ -1,20 +1,18 @@
 """Pictures of an evaluation: confusion matrices and histograms of confidence, under the names that Rasa gives them.
 
-Right is blue and wrong is vermilion (Okabe and Ito's palette, which colour-blind people can tell apart), and a wrong
-cell is never told by its colour alone: it stands off the diagonal and bears its number. Matplotlib is imported on
-drawing.
+Matplotlib draws the histograms, and is imported on drawing.
 """
 
 from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.plurals import count
 from turncheck.render.figures import figure_class
+from turncheck.render.matrices import RIGHT, WRONG, Matrix, draw_matrix, report_state
 from turncheck.render.rasa_files import active_extractors, file_part
 from turncheck.render.rendered import Rendered
 from turncheck.report.tags import (
@@ -28,28 +26,10 @@ from turncheck.report.tags import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from matplotlib.figure import Figure
-
     from turncheck.report.model import Confusion, Nlu, Report
 
-RIGHT: Final = "#0072B2"
-WRONG: Final = "#D55E00"
-
 _DOTS_PER_INCH: Final = 110
-_CELL_INCHES: Final = 0.24
-_LONGEST_LABEL: Final = 40
 _BINS: Final = 25
-_SMALLEST_MATRIX_INCHES: Final = 5.0
-_MANY_LABELS: Final = 40
-"""From here on the labels stand on all four sides, since nobody can follow a row that far."""
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """Counts of (expected, predicted) over sorted labels; ``cells`` holds those that are not zero."""
-
-    labels: tuple[str, ...]
-    cells: dict[tuple[str, str], int]
 
 
 def nlu_plots(report: Report) -> Iterator[Rendered]:
@@ -140,57 +120,12 @@ def _extractor_plots(nlu: Nlu, extractor: str, state: str) -> Iterator[Rendered]
 
 
 def _confusion_matrix(name: str, title: str, matrix: Matrix, how: str, state: str) -> Rendered:
-    return Rendered(f"{name}_confusion_matrix.png", "image/png", _png(_matrix_figure(title, matrix, how, state)))
+    heading = (f"{title}: expected (rows) against predicted (columns)", f"blue is right, red is wrong; {how}", state)
+    return Rendered(f"{name}_confusion_matrix.png", "image/png", draw_matrix(matrix, heading).png)
 
 
 def _how(nlu: Nlu) -> str:
     return f"cross-validation, {count(nlu.folds, 'fold')}" if nlu.folds else "held-out sentences"
-
-
-def _matrix_figure(title: str, matrix: Matrix, how: str, state: str) -> Figure:
-    """Rows are what was expected. A cell is the darker the larger its share of the row."""
-    import numpy as np  # imported on drawing alone
-
-    figure_of = figure_class()
-    from matplotlib.colors import to_rgb  # not before matplotlib has its settings
-
-    count = len(matrix.labels)
-    place = {label: index for index, label in enumerate(matrix.labels)}
-    totals = {label: sum(matrix.cells.get((label, other), 0) for other in matrix.labels) for label in matrix.labels}
-    picture = np.ones((count, count, 3))
-    side = max(_SMALLEST_MATRIX_INCHES, count * _CELL_INCHES)
-    figure = figure_of(figsize=(side, side), dpi=_DOTS_PER_INCH)
-    axes = figure.add_subplot()
-    for (expected, predicted), number in sorted(matrix.cells.items()):
-        share = number / totals[expected]
-        colour = np.array(to_rgb(RIGHT if expected == predicted else WRONG))
-        strength = 0.3 + 0.7 * share
-        picture[place[expected], place[predicted]] = 1 - strength * (1 - colour)
-        axes.text(
-            place[predicted],
-            place[expected],
-            f"{number}",
-            ha="center",
-            va="center",
-            fontsize=7 if number < 1000 else 5,
-            color="white" if strength > 0.6 else "black",
-        )
-    axes.imshow(picture, interpolation="nearest")
-    labels = [shown_label(label) for label in matrix.labels]
-    axes.set_xticks(range(count), labels, rotation=90, fontsize=8)
-    axes.set_yticks(range(count), labels, fontsize=8)
-    axes.set_xticks([edge - 0.5 for edge in range(count + 1)], minor=True)
-    axes.set_yticks([edge - 0.5 for edge in range(count + 1)], minor=True)
-    axes.grid(which="minor", color="#e0e0e0", linewidth=0.4)
-    axes.tick_params(which="minor", length=0)
-    if count > _MANY_LABELS:
-        axes.tick_params(labeltop=True, labelright=True)
-    axes.set_xlabel("predicted")
-    axes.set_ylabel("expected")
-    axes.set_title(
-        f"{title}: expected against predicted\nblue is right, red is wrong; {how}\n{state}", fontsize=10, loc="left"
-    )
-    return figure
 
 
 def _histogram(
@@ -237,18 +172,3 @@ def _boxes_for_missing_letters() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
-
-
-def shown_label(label: str) -> str:
-    """A label in one line: control characters are replaced, the middle of a long one is left out."""
-    text = "".join(letter if letter.isprintable() else "\ufffd" for letter in label) or '""'
-    if len(text) <= _LONGEST_LABEL:
-        return text
-    half = (_LONGEST_LABEL - 1) // 2
-    return f"{text[:half]}…{text[-half:]}"
-
-
-def report_state(report: Report) -> str:
-    """Which project, and which commit of it where that is known."""
-    commit = f" at commit {shown_label(report.source.commit[:12])}" if report.source.commit else ""
-    return f"{shown_label(report.project.name)}{commit}"
