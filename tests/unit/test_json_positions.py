@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.yaml_tree.json_document import JsonDocument, JsonError
+from turncheck.yaml_tree.json_places import JsonError, JsonFile
 from turncheck.yaml_tree.source import Source
 
 JSON_DATA = st.recursive(
@@ -20,8 +20,8 @@ JSON_DATA = st.recursive(
 )
 
 
-def document(text: str) -> JsonDocument:
-    return JsonDocument(Source("bot.json", text))
+def document(text: str) -> JsonFile:
+    return JsonFile(Source("bot.json", text))
 
 
 def paths(data: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from turncheck.project.kore.model import EXPORT_NAMES
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -13,14 +15,15 @@ _DEEPEST: Final = 4
 _MOST_FOLDERS: Final = 3_000
 _MOST_FOUND: Final = 20
 _MOST_TOLD: Final = 5
+_EXPORTS: Final = frozenset(EXPORT_NAMES)
 _FOREIGN: Final = frozenset({"node_modules", "venv", "env", "site-packages", "__pycache__", "models", "results"})
 
 
 def assistants_below(root: Path) -> list[Path]:
     """Return the folders of assistants below ``root``, sorted: at most 20, four levels deep, links not followed.
 
-    An assistant has a ``config.yml`` or training data beside its domain (``domain.yml`` or a folder ``domain``). What
-    lies below one belongs to it.
+    An assistant of Rasa has a ``config.yml`` or training data beside its domain (``domain.yml`` or a folder ``domain``),
+    one of Kore.ai its export. What lies below one belongs to it.
     """
     found: list[Path] = []
     for seen, (current, folders, files) in enumerate(os.walk(root)):
@@ -45,4 +48,5 @@ def told_assistants(found: Sequence[Path]) -> str:
 
 def _is_assistant(folders: list[str], files: list[str]) -> bool:
     has_domain = "domain.yml" in files or "domain" in folders
-    return has_domain and ("config.yml" in files or "data" in folders)
+    is_of_rasa = has_domain and ("config.yml" in files or "data" in folders)
+    return is_of_rasa or not _EXPORTS.isdisjoint(files)

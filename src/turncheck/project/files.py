@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from turncheck.project.batch.model import SUITES
+from turncheck.messages.finding import Finding
 from turncheck.project.folder import absolute_name
 from turncheck.project.formats.format import Format, Opened, Parts
 from turncheck.project.formats.registry import recognised
@@ -42,11 +43,17 @@ def parse_file(folder: ProjectFolder, path: Path, role: Role, *, fence: Path | N
 
 
 def read_data(
-    folder: ProjectFolder, paths: Iterable[Path], wanted: Iterable[str] = DATA_KEYS, *, is_test: bool = False
+    folder: ProjectFolder,
+    paths: Iterable[Path],
+    wanted: Iterable[str] = DATA_KEYS,
+    *,
+    is_test: bool = False,
+    language: str | None = None,
 ) -> list[DataFile]:
     """Read the files below the data paths that are of a format; what is wrong with them is noted in the folder.
 
     ``wanted``: the kinds that are asked for. ``is_test``: their stories are tests.
+    ``language``: whose sentences are read, of a format that has them in several.
     """
     already_closed = len(folder.closed)
     found: dict[str, tuple[Path, Path, Format]] = {}
@@ -61,21 +68,28 @@ def read_data(
         elif file_format is not None or is_given:
             folder.note_unread(path)
     kinds = frozenset(wanted)
-    read = [_read_file(folder, *found[key], kinds, is_test=is_test) for key in sorted(found)]
+    read = [_read_file(folder, *found[key], kinds, is_test=is_test, language=language) for key in sorted(found)]
     closed = [ProjectFile(name, "data", kinds=ANY_KIND) for name in folder.closed[already_closed:]]
     return [*(file for file in read if file is not None), *(DataFile(file, Parts(), None) for file in closed)]
 
 
 def _read_file(
-    folder: ProjectFolder, path: Path, fence: Path, file_format: Format, wanted: frozenset[str], *, is_test: bool
+    folder: ProjectFolder,
+    path: Path,
+    fence: Path,
+    file_format: Format,
+    wanted: frozenset[str],
+    *,
+    is_test: bool,
+    language: str | None,
 ) -> DataFile | None:
     content = folder.read_bytes(path, fence=fence)
-    source = None if content is None else folder.decode(path, content)
+    source = None if content is None else _text_of(folder, path, file_format, content)
     if source is None or file_format.read is None:
         name = folder.name(path)
         kinds = frozenset() if content is None else file_format.kinds(Source(name, content.decode("latin-1")))
         return DataFile(ProjectFile(name, "data", kinds=kinds or ANY_KIND), Parts(), file_format)
-    parts = file_format.read(Opened(source, folder, wanted, is_test=is_test))
+    parts = file_format.read(Opened(source, folder, wanted, is_test=is_test, language=language))
     folder.findings += parts.findings
     if not parts.belongs:
         return None
@@ -89,3 +103,15 @@ def _read_file(
         has_annotations=file_format.has_annotations,
     )
     return DataFile(file, parts, file_format)
+
+
+def _text_of(folder: ProjectFolder, path: Path, file_format: Format, content: bytes) -> Source | None:
+    """Return the text of a file, unpacked where its format says so, or ``None`` after noting why there is none."""
+    name = folder.name(path)
+    if file_format.unpack is not None:
+        unpacked = file_format.unpack(name, content)
+        if isinstance(unpacked, Finding):
+            folder.findings.append(unpacked)
+            return None
+        name, content = unpacked
+    return folder.decode(name, content)

@@ -117,7 +117,7 @@ class ProjectFolder:
     def read(self, path: Path, *, fence: Path | None = None) -> YamlSource | None:
         """Return the text of a file as YAML has it, or ``None`` after noting the finding that says why not."""
         content = self.read_bytes(path, fence=fence)
-        if content is None or (source := self.decode(path, content)) is None:
+        if content is None or (source := self.decode(self.name(path), content)) is None:
             return None
         try:
             return YamlSource.of(source)
@@ -149,9 +149,8 @@ class ProjectFolder:
             self._note_refusal(name, error)
         return None
 
-    def decode(self, path: Path, content: bytes) -> Source | None:
-        """Return a file's bytes as text, or ``None`` after noting the finding that says why not."""
-        name = self.name(path)
+    def decode(self, name: str, content: bytes) -> Source | None:
+        """Return the bytes of the file of this name as text, or ``None`` after noting why not."""
         try:
             return Source(name, content.decode("utf-8"))
         except UnicodeDecodeError as error:

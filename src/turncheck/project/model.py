@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.messages.finding import Finding
+    from turncheck.project.kore.model import KoreBot
     from turncheck.project.legacy import LegacyProject
     from turncheck.project.project_file import ProjectFile
 
@@ -69,6 +70,27 @@ class Example:
     def base_intent(self) -> str | None:
         """The intent without its response key: ``faq`` for ``faq/ask_hours``."""
         return None if self.intent is None else self.intent.partition("/")[0]
+
+    @property
+    def retrieval_label(self) -> str | None:
+        """The full label where it has a response key, else ``None``."""
+        return self.intent if self.intent and "/" in self.intent else None
+
+
+class WholeLabelExample(Example):
+    """An example of a format without retrieval intents: a slash is a part of the intent's name."""
+
+    __slots__ = ()
+
+    @property
+    def base_intent(self) -> str | None:
+        """The intent."""
+        return self.intent
+
+    @property
+    def retrieval_label(self) -> str | None:
+        """There are none."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,7 +437,7 @@ class Project:
     ``unreadable`` names the parts that are incomplete because of it: ``domain``, ``nlu``, ``stories``, ``config``,
     ``endpoints``. ``calm`` is the reason why this is a CALM project, or ``None``; ``flows`` are its flows by name.
     ``legacy`` is what shows that it is of an older Rasa, or ``None``. ``below``: the folders of assistants below this
-    one, where it is none itself.
+    one, where it is none itself. ``kore``: what its export tells of a Kore.ai assistant, ``None`` of any other.
     ``files`` are the files that were read, parsed, with the position of every key and value
     (:mod:`turncheck.yaml_tree.tree`).
     """
@@ -435,4 +457,5 @@ class Project:
     below: tuple[Path, ...] = ()
     flows: Mapping[str, Flow] = field(default_factory=dict)
     misspelt: Mapping[str, str] = field(default_factory=dict)
+    kore: KoreBot | None = field(default=None, repr=False)
     files: tuple[ProjectFile, ...] = field(default=(), repr=False, compare=False)

@@ -14,8 +14,10 @@ import gc
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location, shown_path
 from turncheck.project.assistants_below import assistants_below, told_assistants
@@ -25,7 +27,10 @@ from turncheck.project.endpoints import endpoints_from_file
 from turncheck.project.files import parse_file, read_data
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.formats.format import NEEDS_OF_RASA
+from turncheck.project.formats.kore_export import EXPORT_SUFFIXES, find_export
+from turncheck.project.formats.kore_export import FORMAT as KORE_EXPORT
 from turncheck.project.formats.rasa_domain import domain_from_files
+from turncheck.project.formats.registry import recognised
 from turncheck.project.legacy import recognise
 from turncheck.project.merging import merged_domain, merged_flows, merged_nlu
 from turncheck.project.model import Config, Domain, NluData, Project, Response, Story
@@ -55,8 +60,9 @@ def read_project(
     config: Path | None = None,
     endpoints: Path | None = None,
     domain_as_listed: bool = False,
+    language: str | None = None,
 ) -> Project:
-    """Read a Rasa 3.x project.
+    """Read a Rasa 3.x project, or the export of a Kore.ai assistant.
 
     Defaults are looked for below ``root``: ``domain.yml``, else the folder ``domain``; ``data``; ``config.yml``;
     ``endpoints.yml``. Paths that are given count from the current folder. A given domain or configuration that does not
@@ -64,8 +70,21 @@ def read_project(
 
     The files of a domain's folder are merged in the order of their names; ``domain_as_listed``: in that in which the
     file system lists them, as Rasa does, which may be another one on another machine.
+
+    A folder with ``botDefinition.json`` or ``appDefinition.json`` in it, or such a file or a ``.zip`` of it as the only
+    ``data``, is a Kore.ai assistant: it is read alone. ``language``: whose sentences; its default one if not given.
+
+    Raises:
+        UserError: something is given that an assistant of the kind does not have.
     """
     with _collector_paused():
+        if (export := _export_of(root, data)) is not None:
+            _refuse_of_rasa(domain=domain, config=config)
+            return _read_export(ProjectFolder(root), export, language)
+        if language is not None:
+            raise UserError(
+                "--language is for the export of a Kore.ai assistant", remedy="The pipeline says the language here."
+            )
         return _read_project(ProjectFolder(root), domain, data, config, endpoints, domain_as_listed=domain_as_listed)
 
 
@@ -118,6 +137,38 @@ def _read_project(
         flows=merged_flows(parts),
         misspelt=dict(folder.misspelt),
         files=tuple(files),
+    )
+
+
+def _export_of(root: Path, data: Sequence[Path] | None) -> Path | None:
+    """Return the export that is the whole project, ``None`` where it is of Rasa."""
+    if data is None:
+        return find_export(root)
+    if len(data) != 1 or not data[0].is_file() or data[0].suffix not in EXPORT_SUFFIXES:
+        return None
+    found = recognised(data[0], partial(ProjectFolder(root).content, data[0]))
+    return data[0] if found is KORE_EXPORT else None
+
+
+def _refuse_of_rasa(**given: Path | None) -> None:
+    for name, path in given.items():
+        if path is not None:
+            raise UserError(f"--{name} is for a Rasa project; this is a Kore.ai assistant", remedy="Omit it.")
+
+
+def _read_export(folder: ProjectFolder, export: Path, language: str | None) -> Project:
+    data_read = read_data(folder, [export], language=language)
+    parts = [one.parts for one in data_read]
+    files = [one.file for one in data_read]
+    bot = next((one.bot for one in parts if one.bot is not None), None)
+    return Project(
+        root=folder.root,
+        name=(bot.name if bot is not None else "") or shown_path(folder.root.resolve().name),
+        nlu=merged_nlu(parts),
+        findings=_in_order(folder.findings),
+        unreadable=_unreadable(files),
+        files=tuple(files),
+        kore=bot,
     )
 
 

@@ -110,7 +110,7 @@ def _read_file(
     folder: ProjectFolder, path: Path, file_format: Format, shared: SharedFixtures, *, must_have_cases: bool
 ) -> E2ECases:
     content = folder.read_bytes(path)
-    source = None if content is None else folder.decode(path, content)
+    source = None if content is None else folder.decode(folder.name(path), content)
     if source is None or file_format.read is None:
         return E2ECases()
     parts = file_format.read(Opened(source, folder, frozenset({CASES}), fixtures=partial(shared.of, path)))

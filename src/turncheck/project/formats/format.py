@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.e2e.reader import Named
     from turncheck.project.folder import ProjectFolder
+    from turncheck.project.kore.model import KoreBot
     from turncheck.yaml_tree.source import Source
     from turncheck.yaml_tree.tree import YamlDocument
 
@@ -36,6 +37,7 @@ class Opened:
     ``folder``: where further files lie that the file names. ``is_test``: its stories are tests, against which no schema
     is held afterwards. ``fixtures``: gives those that the ``conftest.yml`` files above it share, by name. ``strict``:
     of a suite, unknown keys are errors. ``upload``: the suite is to be uploaded, so that the platform's limits hold.
+    ``language``: whose sentences are read, of a format that has them in several.
     """
 
     source: Source
@@ -45,6 +47,7 @@ class Opened:
     fixtures: Callable[[], Named] = dict
     strict: bool = False
     upload: bool = False
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Parts:
 
     ``belongs``: ``False`` where a closer look shows that nothing in the file belongs to a project. ``kinds``: what it
     shows the file to hold, ``None`` where the first look was right. ``document``: of YAML, against which schemas are
-    held, and in whose comments suppressions stand.
+    held, and in whose comments suppressions stand. ``bot``: what a Kore.ai assistant's export tells of it.
     """
 
     nlu: NluData = field(default_factory=NluData)
@@ -67,6 +70,7 @@ class Parts:
     belongs: bool = True
     kinds: frozenset[str] | None = None
     document: YamlDocument | None = None
+    bot: KoreBot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,8 @@ class Format:
     or ``domain`` (a whole one, so that the project needs no other). ``look``:
     which of these one file holds, as far as a first look tells. ``read``: ``None`` for a format that is known but not
     read. ``needs``: the files that must stand beside files of this format. ``has_annotations``: its sentences are
-    written with marks such as ``[Rome](city)``.
+    written with marks such as ``[Rome](city)``. ``unpack``: from a file's name and bytes to those of the text in it,
+    where it may be packed; a finding where it cannot be unpacked.
     """
 
     name: str
@@ -89,6 +94,7 @@ class Format:
     look: Callable[[Source], frozenset[str]] | None = None
     needs: frozenset[Need] = frozenset()
     has_annotations: bool = False
+    unpack: Callable[[str, bytes], tuple[str, bytes] | Finding] | None = None
 
     def kinds(self, source: Source) -> frozenset[str]:
         """Return what a file seems to hold."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.project.formats import kore_suites, rasa_e2e, rasa_json, rasa_markdown, rasa_yaml
+from turncheck.project.formats import kore_export, kore_suites, rasa_e2e, rasa_json, rasa_markdown, rasa_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from turncheck.project.formats.format import Format
 
 FORMATS: tuple[Format, ...] = (
+    kore_export.FORMAT,
     rasa_yaml.FORMAT,
     rasa_json.FORMAT,
     rasa_markdown.FORMAT,

@@ -40,7 +40,7 @@ class JsonError(ValueError):
         self.offset = offset
 
 
-class JsonDocument:
+class JsonFile:
     """A JSON file: ``data`` as Python has it, and where its parts stand.
 
     A path names a part by keys and indices: ``("sentences", 3, "sentence")``. Of a key that an object has twice the

@@ -1,0 +1,66 @@
+"""The export of a Kore.ai assistant: ``botDefinition.json``, ``appDefinition.json``, or the platform's ``.zip`` of one.
+
+Findings made here: ``kore-not-an-export``. What else is wrong with the assistant stands in ``Project.kore.findings``,
+since it keeps nothing from being trained.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.location import Location
+from turncheck.project.folder import MAX_FILE_BYTES
+from turncheck.project.formats.format import Format, Opened, Parts
+from turncheck.project.kore.faults import NOT_AN_EXPORT, fault
+from turncheck.project.kore.model import EXPORT_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from turncheck.messages.finding import Finding
+
+EXPORT_SUFFIXES: Final = frozenset({".json", ".zip"})
+_MARKS: Final = (b'"dialogComponents"', b'"dialogs"')
+
+
+def find_export(root: Path) -> Path | None:
+    """Return the export that lies in a folder, ``None`` where there is none."""
+    return next((path for name in EXPORT_NAMES if (path := root / name).is_file() or path.is_symlink()), None)
+
+
+def _recognises(path: Path, content: Callable[[], bytes]) -> bool:
+    if path.name in EXPORT_NAMES:
+        return True
+    if path.suffix == ".json":
+        return all(mark in content() for mark in _MARKS)
+    if path.suffix != ".zip":
+        return False
+    from turncheck.project.kore.archive import holds_export  # zipfile is slow to load, and most projects have none
+
+    return holds_export(content())
+
+
+def _unpack(name: str, content: bytes) -> tuple[str, bytes] | Finding:
+    from turncheck.project.kore.archive import ArchiveError, is_archive, read_export
+
+    if not is_archive(content):
+        return name, content
+    try:
+        member, unpacked = read_export(content, MAX_FILE_BYTES)
+    except ArchiveError as error:
+        return fault(NOT_AN_EXPORT, f"'{name}' {error}.", Location(name), "Export the assistant again.")
+    return f"{name}/{member}", unpacked
+
+
+def _read(file: Opened) -> Parts:
+    from turncheck.project.kore.reader import NotAnExportError, read_bot  # most projects are of Rasa
+
+    try:
+        bot, nlu = read_bot(file.source, file.language)
+    except NotAnExportError as error:
+        return Parts(findings=(error.finding,))
+    return Parts(nlu, bot=bot)
+
+
+FORMAT: Final = Format("Kore.ai export", _recognises, frozenset({"nlu"}), _read, unpack=_unpack)

@@ -1,0 +1,1 @@
+"""A Kore.ai assistant as its export tells of it."""

@@ -1,0 +1,182 @@
+"""What an export of a Kore.ai assistant holds, as far as it is about understanding sentences.
+
+Texts are those of the chosen language. Data alone: reading is done by :mod:`turncheck.project.kore.reader`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Literal
+
+from turncheck.project.model import NOWHERE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
+    from turncheck.project.model import Example
+    from turncheck.yaml_tree.json_places import JsonFile, Step
+
+Kind = Literal["dialog", "faq", "small_talk", "trait"]
+EXPORT_NAMES: Final = ("botDefinition.json", "appDefinition.json")
+"""What an export's file is called, to version 10 of the platform and from 11 on."""
+KINDS: Final[tuple[Kind, ...]] = ("dialog", "faq", "small_talk", "trait")
+
+_BLANKS: Final = re.compile(r"[\s_]+")
+
+
+def folded(name: str) -> str:
+    """Return a name as names are compared: trimmed, without case, ``_`` and runs of blanks as one blank."""
+    return _BLANKS.sub(" ", name).strip().casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands in an export; looked for when somebody asks."""
+
+    file: JsonFile | None = field(default=None, repr=False, compare=False)
+    path: tuple[Step, ...] = ()
+
+    @property
+    def location(self) -> Location:
+        """The place."""
+        return NOWHERE if self.file is None else self.file.location(*self.path)
+
+
+class Texts:
+    """Says where the texts of examples stand (see :class:`turncheck.project.model.Origin`)."""
+
+    __slots__ = ("_file", "_paths")
+
+    def __init__(self, file: JsonFile) -> None:
+        self._file = file
+        self._paths: list[tuple[Step, ...]] = []
+
+    def add(self, path: tuple[Step, ...]) -> int:
+        """Remember one, and return its index."""
+        self._paths.append(path)
+        return len(self._paths) - 1
+
+    def locate(self, index: int) -> Location:
+        """Return where it begins."""
+        return self._file.location(*self._paths[index])
+
+
+@dataclass(frozen=True, slots=True)
+class KoreIntent:
+    """What a sentence may be understood as. ``examples``: how many sentences teach it.
+
+    ``aliases``: further names of it (in other languages, older ones, further patterns of small talk). ``hidden``: the
+    platform does not show it. ``stub``: a dialog that was never built. ``parent``: the small talk that it follows up.
+    ``patterns``: how many patterns of the platform's own engine lead to it.
+    """
+
+    name: str
+    kind: Kind
+    examples: int
+    place: Place = Place()
+    hidden: bool = False
+    stub: bool = False
+    parent: str | None = None
+    patterns: int = 0
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def location(self) -> Location:
+        """Where it is defined."""
+        return self.place.location
+
+    @property
+    def in_total(self) -> bool:
+        """Whether coverage counts it: not a dialog without sentences, which no suite can be expected to reach."""
+        return self.kind != "dialog" or self.examples > 0
+
+
+@dataclass(frozen=True, slots=True)
+class KoreEntity:
+    """An entity. ``type``: the platform's word: ``label``, ``list_of_values``, ``number``, ``date`` …
+
+    ``values``: of a list, each value with the words for it. ``pattern``: of a regular expression, as Python has it.
+    """
+
+    name: str
+    type: str
+    place: Place = Place()
+    multiple: bool = False
+    values: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    pattern: str | None = None
+
+    @property
+    def location(self) -> Location:
+        """Where it is defined."""
+        return self.place.location
+
+
+@dataclass(frozen=True, slots=True)
+class KoreTrait:
+    """A trait, which any sentence may have beside its intent. ``key``: what rules call it."""
+
+    name: str
+    key: str
+    group: str
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KoreBot:
+    """An assistant on Kore.ai's platform.
+
+    ``language`` is the one whose sentences are ``utterances`` (of dialogs, in the order of the file, each as often as
+    it is there); ``others`` are the sentences of the others by language, which nobody judges. ``concepts`` and
+    ``patterns`` count what only the platform can run. ``links``: the bots that a universal bot asks. ``findings``: what
+    is wrong with it.
+    """
+
+    name: str
+    path: str
+    languages: tuple[str, ...]
+    default: str
+    language: str
+    intents: tuple[KoreIntent, ...] = ()
+    entities: tuple[KoreEntity, ...] = ()
+    traits: tuple[KoreTrait, ...] = ()
+    utterances: tuple[Example, ...] = ()
+    others: Mapping[str, int] = field(default_factory=dict)
+    patterns: int = 0
+    concepts: int = 0
+    rules: int = 0
+    is_universal: bool = False
+    links: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def of_kind(self, kind: Kind) -> list[KoreIntent]:
+        """Return the intents of one kind."""
+        return [intent for intent in self.intents if intent.kind == kind]
+
+    def named(self) -> dict[str, KoreIntent]:
+        """Return the intents by each of their names, folded; of two with one name the first, names before aliases."""
+        by_name: dict[str, KoreIntent] = {}
+        for intent in self.intents:
+            by_name.setdefault(folded(intent.name), intent)
+        for intent in self.intents:
+            for alias in intent.aliases:
+                by_name.setdefault(folded(alias), intent)
+        return by_name
+
+    def without_places(self) -> KoreBot:
+        """Return the same without its file, to travel to a worker process."""
+        nowhere = Place()
+        return replace(
+            self,
+            intents=tuple(replace(intent, place=nowhere) for intent in self.intents),
+            entities=tuple(replace(entity, place=nowhere) for entity in self.entities),
+            traits=tuple(replace(trait, examples=_without_places(trait.examples)) for trait in self.traits),
+            utterances=(),
+            findings=(),
+        )
+
+
+def _without_places(examples: Iterable[Example]) -> tuple[Example, ...]:
+    return tuple(replace(example, origin=None) for example in examples)

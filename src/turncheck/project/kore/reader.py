@@ -1,0 +1,333 @@
+"""``botDefinition.json`` → :class:`~turncheck.project.kore.model.KoreBot`, and the NLU data that are trained on.
+
+What an export holds beside understanding (services, scripts, messages, variables) is never looked at: it has secrets.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+from turncheck.messages.suggestions import suggestion
+from turncheck.project.kore.faults import NOT_AN_EXPORT, fault, shown
+from turncheck.project.kore.knowledge import KnowledgeReader, read_entities
+from turncheck.project.kore.model import KoreBot, KoreIntent, Place, folded
+from turncheck.project.kore.sentences import SentenceReader
+from turncheck.project.kore.values import clean, in_language, mapping, records, strings
+from turncheck.project.model import Lookup, NluData, Regex, Synonym
+from turncheck.yaml_tree.json_places import JsonError, JsonFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from turncheck.messages.finding import Finding
+    from turncheck.yaml_tree.json_places import Step
+    from turncheck.yaml_tree.source import Source
+
+_WRAPPERS: Final = ("botDefinition", "appDefinition", "app", "bot")
+_DIALOGS: Final = ("dialogs", "dialogComponents")
+_LEX: Final = frozenset({"voiceId", "clarificationPrompt", "abortStatement", "childDirected"})
+_SPECIAL_CONCEPT: Final = "~bot_substitutions"
+_FALLBACK_LANGUAGE: Final = "en"
+
+
+class NotAnExportError(ValueError):
+    """A file that is no export of a Kore.ai assistant; ``finding`` says what it is instead."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+def read_bot(source: Source, language: str | None = None) -> tuple[KoreBot, NluData]:
+    """Read an export.
+
+    Args:
+        source: its text.
+        language: whose sentences are read; the assistant's default one where none is named.
+
+    Raises:
+        NotAnExportError: it is something else, or not JSON.
+        UserError: the assistant has no such language.
+    """
+    try:
+        file = JsonFile(source)
+    except JsonError as error:
+        message = f"'{source.path}' is not JSON: {error.what[:1].lower()}{error.what[1:]}."
+        place = source.location(error.offset)
+        raise NotAnExportError(fault(NOT_AN_EXPORT, message, place, "Export the assistant again.")) from None
+    top, prefix = _unwrapped(file.data)
+    if top is None:
+        raise NotAnExportError(_what_it_is(file))
+    return _Reader(file, top, prefix, language).read()
+
+
+def _unwrapped(data: Any) -> tuple[Mapping[str, Any] | None, tuple[Step, ...]]:
+    """Return the assistant and the path to it; some tools wrap it once more."""
+    if _is_bot(data):
+        return data, ()
+    for key in _WRAPPERS:
+        inner = mapping(data).get(key)
+        if _is_bot(inner):
+            return mapping(inner), (key,)
+    return None, ()
+
+
+def _is_bot(data: Any) -> bool:
+    return isinstance(data, dict) and all(isinstance(data.get(key), list) for key in _DIALOGS)
+
+
+def _what_it_is(file: JsonFile) -> Finding:
+    path = file.source.path
+    top = mapping(file.data)
+    wanted = "an export of a Kore.ai assistant has the lists 'dialogs' and 'dialogComponents'"
+    if "intents" in top and not _LEX.isdisjoint(top):
+        what = f"'{path}' is a bot of Amazon Lex, not of Kore.ai"
+    elif not isinstance(file.data, dict):
+        what = f"'{path}' is not an export of a Kore.ai assistant: its top level is not an object"
+    else:
+        lacking = " and ".join(f"'{key}'" for key in _DIALOGS if not isinstance(top.get(key), list))
+        what = f"'{path}' is not an export of a Kore.ai assistant: the list {lacking} is missing"
+        if " and " in lacking:
+            what = what.replace("the list", "the lists").replace("is missing", "are missing")
+    hint = f"{wanted[:1].upper()}{wanted[1:]}; name the folder, file or .zip of one with --project."
+    return fault(NOT_AN_EXPORT, f"{what}.", file.location(), hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What a sentence's ``taskId`` leads to: an intent's component. ``dialog``: its dialog's id, where it has one."""
+
+    number: int
+    name: str
+    former: str
+    dialog: str
+    reference: str
+    rules: int
+
+
+class _Reader:
+    def __init__(
+        self, file: JsonFile, top: Mapping[str, Any], prefix: tuple[Step, ...], language: str | None
+    ) -> None:
+        self.file = file
+        self.top = top
+        self.prefix = prefix
+        self.findings: list[Finding] = []
+        self.default = _default_language(top)
+        self.languages = tuple(dict.fromkeys(strings(top.get("supportedLanguages")))) or (self.default,)
+        self.language = self._chosen(language)
+        self.patterns = self._count_patterns()
+
+    def read(self) -> tuple[KoreBot, NluData]:
+        tasks = self._tasks()
+        dialogs = self._dialogs(tasks)
+        by_task = self._resolved(tasks, dialogs)
+        components = list(records(self.top.get("dialogComponents")))
+        place = Place(self.file, (*self.prefix, "dialogComponents"))
+        by_id = dict(read_entities(components, self.language, place))
+        reader = SentenceReader(
+            self.file, self.prefix, self.default, by_task, {one: entity.name for one, entity in by_id.items()}
+        )
+        sentences = list(reader.read(self.top.get("sentences")))
+        utterances = tuple(one.example for one in sentences if one.language == self.language)
+        taught = Counter(one.intent for one in utterances)
+        knowledge = KnowledgeReader(self.file, self.prefix, self.language)
+        questions = list(knowledge.questions(self.top.get("knowledgeTasks")))
+        small_talk = list(knowledge.small_talk(self.top.get("smallTalk")))
+        taught_beside = tuple(knowledge.examples)
+        traits = list(knowledge.traits(self.top.get("traits")))
+        own = [replace(intent, examples=taught[intent.name]) for intent in dialogs.values()]
+        counted = Counter(one.language for one in sentences)
+        self.findings += (*reader.findings, *knowledge.findings)
+        self._check_languages()
+        self._check_exported()
+        self.findings += [
+            fault("kore-dialog-stub", f"The dialog {shown(one.name)} has not been built: it has no nodes.", one.location)
+            for one in own
+            if one.stub
+        ]
+        synonyms = mapping(in_language(self.top, self.language).get("synonyms"))
+        bot = KoreBot(
+            name=self._name(),
+            path=self.file.source.path,
+            languages=self.languages,
+            default=self.default,
+            language=self.language,
+            intents=(*own, *questions, *small_talk, *(intent for _, intent in traits)),
+            entities=tuple(by_id.values()),
+            traits=tuple(trait for trait, _ in traits),
+            utterances=utterances,
+            others={name: number for name, number in sorted(counted.items()) if name != self.language},
+            patterns=sum(self.patterns.values()),
+            concepts=sum(1 for word in synonyms if word.startswith("~") and word != _SPECIAL_CONCEPT),
+            rules=sum(task.rules for task in tasks.values()),
+            is_universal=self.top.get("type") == "universalbot",
+            links=tuple(self._links()),
+            findings=tuple(self.findings),
+        )
+        return bot, self._nlu(bot, (*utterances, *taught_beside))
+
+    def _nlu(self, bot: KoreBot, examples: Sequence[Any]) -> NluData:
+        synonyms, lookups, regexes = [], [], []
+        for entity in bot.entities:
+            if entity.values:
+                place = entity.location
+                words = [word for _, all_of_one in entity.values for word in all_of_one]
+                lookups.append(Lookup(entity.name, tuple(dict.fromkeys(words)), place))
+                synonyms += [Synonym(value, word, place) for value, of_one in entity.values for word in of_one]
+            if entity.pattern is not None:
+                regexes.append(Regex(entity.name, entity.pattern, entity.location))
+        return NluData(tuple(examples), tuple(synonyms), tuple(regexes), tuple(lookups))
+
+    # --- the assistant ------------------------------------------------------------------------------------------------
+
+    def _chosen(self, language: str | None) -> str:
+        spoken = dict.fromkeys((*self.languages, self.default, *mapping(self.top.get("localeData"))))
+        if language is None or language in spoken:
+            return language or self.default
+        raise UserError(
+            f"the assistant has no language '{language}'",
+            location=Location(self.file.source.path),
+            remedy=suggestion(language, spoken) or f"Its languages are: {', '.join(spoken)}.",
+        )
+
+    def _name(self) -> str:
+        for language in (self.default, self.language, *mapping(self.top.get("localeData"))):
+            if name := clean(in_language(self.top, language).get("name")):
+                return name
+        return ""
+
+    def _links(self) -> list[str]:
+        details = [record for _, record in records(self.top.get("linkedBotsDetails"))]
+        names = (clean(one.get("botName")) or clean(one.get("name")) for one in details)
+        return [name for name in names if name]
+
+    def _count_patterns(self) -> Counter[str]:
+        """Return how many patterns each component has, by its ``refId``."""
+        counted: Counter[str] = Counter()
+        for _, record in records(self.top.get("patterns")):
+            found = list(records(in_language(record, self.language).get("patterns")))
+            if found:
+                counted[clean(record.get("refId"))] += len(found)
+        return counted
+
+    # --- dialogs ------------------------------------------------------------------------------------------------------
+
+    def _tasks(self) -> dict[str, _Task]:
+        """Return the components of intents by their ids."""
+        tasks = {}
+        for number, record in records(self.top.get("dialogComponents")):
+            if record.get("type") == "intent":
+                rules = in_language(record, self.language).get("traitRules")
+                former = clean(record.get("name"))
+                said = clean(in_language(record, self.default).get("intent"))
+                tasks[clean(record.get("_id"))] = _Task(
+                    number,
+                    said or clean(in_language(record, self.language).get("intent")) or former,
+                    former,
+                    clean(record.get("dialogId")),
+                    clean(record.get("refId")),
+                    len(rules) if isinstance(rules, list) else 0,
+                )
+        return tasks
+
+    def _dialogs(self, tasks: Mapping[str, _Task]) -> dict[str, KoreIntent]:
+        """Return the dialogs by their ids, each as an intent."""
+        by_dialog: dict[str, list[_Task]] = {}
+        for task in tasks.values():
+            by_dialog.setdefault(task.dialog, []).append(task)
+        dialogs: dict[str, KoreIntent] = {}
+        for number, record in records(self.top.get("dialogs")):
+            own = by_dialog.get(clean(record.get("_id")), []) if record.get("_id") else []
+            others = {
+                language: name
+                for language, value in mapping(record.get("localeData")).items()
+                if (name := clean(mapping(value).get("name")))
+            }
+            name = others.get(self.default) or next((task.name for task in own if task.name), "")
+            name = name or next(iter(others.values()), "") or clean(record.get("lname"))
+            if not name:
+                continue
+            aliases = dict.fromkeys((*others.values(), *(task.former for task in own), *(task.name for task in own)))
+            path = (*self.prefix, "dialogs", number)
+            named = "localeData" if record.get("localeData") else "lname"
+            path = (*path, named, self.default, "name") if named == "localeData" else (*path, named)
+            dialogs[clean(record.get("_id")) or f"#{number}"] = KoreIntent(
+                name,
+                "dialog",
+                0,
+                Place(self.file, path),
+                hidden=record.get("isHidden") is True,
+                stub=not isinstance(record.get("nodes"), list),
+                patterns=sum(self.patterns[task.reference] for task in own),
+                aliases=tuple(alias for alias in aliases if alias and alias != name),
+            )
+        return dialogs
+
+    def _resolved(self, tasks: Mapping[str, _Task], dialogs: dict[str, KoreIntent]) -> dict[str, str]:
+        """Return the intent of each task: its dialog's, else the dialog of its name, else one of its own.
+
+        An intent that has no dialog at all is one where sentences teach it.
+        """
+        used = {clean(record.get("taskId")) for _, record in records(self.top.get("sentences"))}
+        by_name: dict[str, str] = {}
+        for intent in dialogs.values():
+            for name in (intent.name, *intent.aliases):
+                by_name.setdefault(folded(name), intent.name)
+        resolved: dict[str, str] = {}
+        for identifier, task in tasks.items():
+            if task.dialog in dialogs:
+                resolved[identifier] = dialogs[task.dialog].name
+            elif (known := by_name.get(folded(task.name)) or by_name.get(folded(task.former))) is not None:
+                resolved[identifier] = known
+            elif task.name and identifier in used:
+                place = Place(self.file, (*self.prefix, "dialogComponents", task.number, "name"))
+                aliases = (task.former,) if task.former not in {"", task.name} else ()
+                patterns = self.patterns[task.reference]
+                intent = KoreIntent(task.name, "dialog", 0, place, patterns=patterns, aliases=aliases)
+                dialogs[f"#{identifier}"] = intent
+                by_name[folded(task.name)] = resolved[identifier] = task.name
+        return resolved
+
+    # --- what is missing ----------------------------------------------------------------------------------------------
+
+    def _check_languages(self) -> None:
+        told: set[str] = set()
+        supported = {*self.languages, self.default}
+        for number, record in records(self.top.get("sentences")):
+            language = clean(record.get("language"))
+            if language and language not in supported and language not in told:
+                told.add(language)
+                message = f"There are sentences in the language '{language}', which the assistant does not support."
+                place = self.file.location(*self.prefix, "sentences", number, "language")
+                hint = "Enable the language on the platform, or remove its sentences."
+                self.findings.append(fault("kore-language-not-supported", message, place, hint))
+
+    def _check_exported(self) -> None:
+        """Sentences that the assistant has and the export lacks, since they were not asked for."""
+        options = mapping(self.top.get("exportOptions")).get("nlpData")
+        if not isinstance(options, list) or "utterances" in options:
+            return
+        said = mapping(in_language(self.top, self.default).get("nlMeta")).get("mlUtterances")
+        there = self.top.get("sentences")
+        held = sum(
+            clean(record.get("language")) in {"", self.default} for _, record in records(there)
+        )
+        if isinstance(said, int) and not isinstance(said, bool) and said > held:
+            message = f"The assistant has {said} utterances, and the export holds {held}: they were not exported."
+            place = self.file.location(*self.prefix, "localeData", self.default, "nlMeta", "mlUtterances")
+            hint = "Export it again, with the utterances among the NLP data."
+            self.findings.append(fault("kore-utterances-not-exported", message, place, hint))
+
+
+def _default_language(top: Mapping[str, Any]) -> str:
+    spoken: Iterable[str] = (
+        clean(top.get("defaultLanguage")),
+        *strings(top.get("supportedLanguages")),
+        *map(clean, mapping(top.get("localeData"))),
+    )
+    return next((language for language in spoken if language), _FALLBACK_LANGUAGE)
