@@ -16,7 +16,7 @@ from turncheck import __version__
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import Location, shown_path
 from turncheck.project.folder import ProjectFolder
-from turncheck.project.reader import read_nlu, read_project, read_stories
+from turncheck.project.reader import export_of, read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
 from turncheck.validation.findings import found
 from turncheck.validation.incomplete import missing_parts
@@ -56,6 +56,7 @@ class Request:
     stories_only: bool = False
     fail_on_warnings: bool = False
     strict: bool = False
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def check_project(request: Request) -> Checked:
     """Read and check a project, and leave out what it suppresses. A wrong ``turncheck.yml`` is the only finding.
 
     Raises:
-        UserError: there is no such folder.
+        UserError: there is no such folder, or the export in it cannot be read.
     """
     if not request.project.is_dir():
         raise UserError(f"There is no folder '{request.project}'.", remedy="Name the project's folder with --project.")
@@ -117,10 +118,19 @@ def check_project(request: Request) -> Checked:
         message = f"{error.what}. {error.remedy}" if error.remedy else error.what
         finding = found("settings-invalid", message, error.location or Location("turncheck.yml"))
         return Checked(Validated((finding,), ("always",)))
-    domain = request.domain or request.project / DEFAULT_DOMAIN
+    domain = request.domain
+    if export_of(request.project, request.data) is None:
+        domain = domain or request.project / DEFAULT_DOMAIN
+    elif request.stories_only:
+        raise UserError("a Kore.ai assistant has no stories", remedy="Use `turncheck data validate`.")
     with _collecting_rarely():
         project = read_project(
-            request.project, domain=domain, data=request.data, config=request.config, domain_as_listed=True
+            request.project,
+            domain=domain,
+            data=request.data,
+            config=request.config,
+            domain_as_listed=True,
+            language=request.language,
         )
         tests, of_tests = (ProjectTests(), ()) if request.stories_only else _tests(project)
         validated = validate(
@@ -277,6 +287,8 @@ def source_lines(project: Project | None) -> Callable[[Location], str | None]:
     """Return a function that gives the line of a place in the files of the project and its tests."""
     if project is None:
         return lambda _place: None
+    # An export holds secrets, and some are written in one line: nothing of it is shown beside what messages quote.
+    private = {file.path for file in project.files if project.kore is not None}
     sources = {file.path: file.source for file in project.files if file.source is not None}
     folder = ProjectFolder(project.root)
 
@@ -285,7 +297,7 @@ def source_lines(project: Project | None) -> Callable[[Location], str | None]:
         return sources.get(path) or folder.read(project.root / path)
 
     def line_of(place: Location) -> str | None:
-        source = source_of(place.path) if place.path else None
+        source = source_of(place.path) if place.path and place.path not in private else None
         if source is None or place.line is None or not 0 < place.line <= len(source.line_starts):
             return None
         return source.line(place.line)

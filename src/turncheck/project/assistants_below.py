@@ -22,8 +22,8 @@ _FOREIGN: Final = frozenset({"node_modules", "venv", "env", "site-packages", "__
 def assistants_below(root: Path) -> list[Path]:
     """Return the folders of assistants below ``root``, sorted: at most 20, four levels deep, links not followed.
 
-    An assistant of Rasa has a ``config.yml`` or training data beside its domain (``domain.yml`` or a folder ``domain``),
-    one of Kore.ai its export. What lies below one belongs to it.
+    An assistant of Rasa has a ``config.yml`` or training data beside its domain (``domain.yml`` or a folder
+    ``domain``), one of Kore.ai its export. What lies below one belongs to it.
     """
     found: list[Path] = []
     for seen, (current, folders, files) in enumerate(os.walk(root)):

@@ -27,10 +27,11 @@ from turncheck.project.endpoints import endpoints_from_file
 from turncheck.project.files import parse_file, read_data
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.formats.format import NEEDS_OF_RASA
-from turncheck.project.formats.kore_export import EXPORT_SUFFIXES, find_export
+from turncheck.project.formats.kore_export import EXPORT_SUFFIXES, find_export, why_no_export
 from turncheck.project.formats.kore_export import FORMAT as KORE_EXPORT
 from turncheck.project.formats.rasa_domain import domain_from_files
 from turncheck.project.formats.registry import recognised
+from turncheck.project.kore.faults import NOT_AN_EXPORT
 from turncheck.project.legacy import recognise
 from turncheck.project.merging import merged_domain, merged_flows, merged_nlu
 from turncheck.project.model import Config, Domain, NluData, Project, Response, Story
@@ -75,10 +76,10 @@ def read_project(
     ``data``, is a Kore.ai assistant: it is read alone. ``language``: whose sentences; its default one if not given.
 
     Raises:
-        UserError: something is given that an assistant of the kind does not have.
+        UserError: something is given that an assistant of the kind does not have, or the export cannot be read.
     """
     with _collector_paused():
-        if (export := _export_of(root, data)) is not None:
+        if (export := export_of(root, data)) is not None:
             _refuse_of_rasa(domain=domain, config=config)
             return _read_export(ProjectFolder(root), export, language)
         if language is not None:
@@ -140,14 +141,29 @@ def _read_project(
     )
 
 
-def _export_of(root: Path, data: Sequence[Path] | None) -> Path | None:
-    """Return the export that is the whole project, ``None`` where it is of Rasa."""
+def export_of(root: Path, data: Sequence[Path] | None = None) -> Path | None:
+    """Return the export of a Kore.ai assistant that is the whole project, ``None`` where it is of Rasa."""
     if data is None:
         return find_export(root)
     if len(data) != 1 or not data[0].is_file() or data[0].suffix not in EXPORT_SUFFIXES:
         return None
+    if data[0].suffix == ".zip":  # nothing else comes so
+        return data[0]
     found = recognised(data[0], partial(ProjectFolder(root).content, data[0]))
     return data[0] if found is KORE_EXPORT else None
+
+
+def ensure_export(path: Path) -> None:
+    """Make sure that a file which is named as a project is the export of a Kore.ai assistant.
+
+    Raises:
+        UserError: it is something else.
+    """
+    if export_of(path.parent, [path]) is None:
+        raise UserError(
+            f"'{path}' is neither an assistant's folder nor the export of a Kore.ai assistant [{NOT_AN_EXPORT}]",
+            remedy="Name the folder of an assistant, a botDefinition.json, or the platform's .zip.",
+        )
 
 
 def _refuse_of_rasa(**given: Path | None) -> None:
@@ -161,9 +177,13 @@ def _read_export(folder: ProjectFolder, export: Path, language: str | None) -> P
     parts = [one.parts for one in data_read]
     files = [one.file for one in data_read]
     bot = next((one.bot for one in parts if one.bot is not None), None)
+    if bot is None:
+        fault = next((one for one in folder.findings if one.code != "format-not-read"), None)
+        fault = fault or why_no_export(folder.name(export), folder.read_bytes(export) or b"")
+        raise UserError(f"{fault.message.rstrip('.')} [{fault.code}]", location=fault.location, remedy=fault.hint)
     return Project(
         root=folder.root,
-        name=(bot.name if bot is not None else "") or shown_path(folder.root.resolve().name),
+        name=bot.name or shown_path(folder.root.resolve().name),
         nlu=merged_nlu(parts),
         findings=_in_order(folder.findings),
         unreadable=_unreadable(files),

@@ -11,6 +11,7 @@ from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
+from turncheck.project.reader import ensure_export
 from turncheck.render.links import Links
 from turncheck.report.model import Source
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch
@@ -51,8 +52,9 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
     Raises:
         UserError: no such project, or settings that are wrong.
     """
+    given = _with_folder(given)
     file = _settings_file(Path(given.get("project", ".")))
-    settings = combine(given, file.values)
+    settings = combine(given, _with_folder(file.values))
     folder = Path(settings.project)
     if not folder.is_dir():
         raise UserError(f"no such project folder: {folder}", remedy="Name it with --project, or as PROJECT.")
@@ -103,6 +105,15 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
     if base := given.get("base"):
         search.ensure_base_is_known(base)
     return search.find
+
+
+def _with_folder(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Where the project is a file, which the export of a Kore.ai assistant may be: its folder, and it as the data."""
+    path = Path(given.get("project", "."))
+    if not path.is_file():
+        return given
+    ensure_export(path)
+    return {**given, "project": str(path.parent), "data": (str(path),)}
 
 
 def _settings_file(folder: Path) -> SettingsFile:

@@ -63,6 +63,7 @@ def read_given(settings: Settings, *, endpoints: Path | None = None, data: Itera
         data=[Path(path) for path in (settings.data if data is None else data)] or None,
         config=Path(settings.config) if settings.config else None,
         endpoints=endpoints,
+        language=settings.language,
     )
 
 

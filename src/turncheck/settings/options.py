@@ -203,6 +203,9 @@ class Settings:
     e2e: tuple[str, ...] = _setting(
         (), _paths, "end-to-end test cases (default: tests/e2e_test_cases.yml)", many=True, metavar="PATH"
     )
+    language: str | None = _setting(
+        None, _text, "of a Kore.ai assistant, whose sentences are read (default: its own default)", metavar="CODE"
+    )
     evaluations: tuple[str, ...] = _setting(
         (), _words(*EVALUATIONS), "what to run (default: what there are files for)", many=True, choices=EVALUATIONS
     )

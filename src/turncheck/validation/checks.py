@@ -8,10 +8,11 @@ from turncheck.messages.finding import Severity
 Fails = Literal["always", "on-warnings", "never"]
 """Whether a finding makes ``data validate`` end with 1: always, with ``--fail-on-warnings``, or never."""
 
-Stage = Literal["arguments", "load", "domain", "nlu", "stories", "config", "own", "cases", "suites"]
+Stage = Literal["arguments", "load", "domain", "nlu", "stories", "config", "own", "cases", "suites", "kore"]
 """The part of the work that finds it, in Rasa's order; ``own`` is what Rasa does not look for.
 
-``cases``, ``suites``: not validation at all, but reading end-to-end test cases and batch suites to run them.
+``cases``, ``suites``: not validation at all, but reading end-to-end test cases and batch suites to run them. ``kore``:
+a check of the export of a Kore.ai assistant, of which Rasa knows nothing: it is always shown as it is.
 """
 
 Part = Literal["domain", "nlu", "stories", "config", "responses"]
@@ -87,7 +88,8 @@ class Check:
         return self.fails
 
 
-_FAILS: dict[Severity, Fails] = {"error": "always", "warning": "on-warnings", "info": "never"}
+FAILS: dict[Severity, Fails] = {"error": "always", "warning": "on-warnings", "info": "never"}
+"""What a finding of a severity does to the exit code, where that does not follow Rasa."""
 
 
 def own_check(  # noqa: PLR0917 - the rows of a table
@@ -104,7 +106,7 @@ def own_check(  # noqa: PLR0917 - the rows of a table
     **columns: Unpack[Columns],
 ) -> Check:
     """Make a check of our own, which fails a run as its severity says."""
-    fails = _FAILS[severity]
+    fails = FAILS[severity]
     return Check(
         code,
         severity,

@@ -72,7 +72,7 @@ def validate(
     drop_in: bool = False,
     tests: ProjectTests | None = None,
 ) -> Validated:
-    """Check a project.
+    """Check a project. Of a Kore.ai assistant only ``strict`` matters, and nothing that Rasa asks of a project.
 
     Args:
         project: as read; what the reader found is part of the result.
@@ -83,6 +83,11 @@ def validate(
             Rasa does not get to see, because it stops or empties the domain, under ``hidden-by-load-error``.
         tests: what the project is tested with, to be held against the training data.
     """
+    if project.kore is not None:
+        from turncheck.validation.kore import kore_findings  # most projects are of Rasa
+
+        found_there = dict.fromkeys(kore_findings(project, strict=strict))
+        return _sorted((finding, CHECKS[finding.code].fails) for finding in found_there)
     facts = gather(project, tests=tests, max_history=max_history, stories_only=stories_only)
     if drop_in and not strict:
         view = rasas_view(facts)

@@ -8,6 +8,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import MANUAL_AT
 from turncheck.messages.suggestions import nearest
 from turncheck.validation.catalogue_cases import CASE_CHECKS
+from turncheck.validation.catalogue_kore import KORE_CHECKS
 from turncheck.validation.catalogue_names import NAME_CHECKS
 from turncheck.validation.catalogue_rasa import RASA_CHECKS
 from turncheck.validation.catalogue_suites import SUITE_CHECKS
@@ -17,15 +18,16 @@ from turncheck.validation.checks import Check
 OWN_CHECKS: Final = (*NAME_CHECKS, *TRAINING_CHECKS)
 
 CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
-    {check.code: check for check in (*RASA_CHECKS, *OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS)}
+    {check.code: check for check in (*RASA_CHECKS, *OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS, *KORE_CHECKS)}
 )
 
 _PREFACE: Final = """\
 # Findings
 
 What `turncheck data validate` and the `validate` evaluation of `turncheck run` can find, and, at the end, what
-`turncheck test e2e`, `turncheck test batch` and `turncheck run` find in end-to-end test cases and batch suites. This
-page is made from `turncheck.validation.registry`; `turncheck data validate --explain CODE` prints a section of it.
+`turncheck test e2e`, `turncheck test batch` and `turncheck run` find in end-to-end test cases and batch suites, and
+what is found in the export of a Kore.ai assistant, of which the checks of Rasa projects say nothing. This page is made
+from `turncheck.validation.registry`; `turncheck data validate --explain CODE` prints a section of it.
 
 The codes below “Found by Rasa too” answer what `rasa data validate` 3.6 says, with its levels and its effect on the
 exit code. Those below “turncheck's own” are not Rasa's: `data validate` shows them as `info` (a few as a warning),
@@ -79,6 +81,7 @@ def manual() -> str:
     sections += ["## turncheck's own\n", *map(manual_section, OWN_CHECKS)]
     sections += ["## In end-to-end test cases\n", *map(manual_section, CASE_CHECKS)]
     sections += ["## In batch suites\n", *map(manual_section, SUITE_CHECKS)]
+    sections += ["## In the export of a Kore.ai assistant\n", *map(manual_section, KORE_CHECKS)]
     return "\n".join(sections)
 
 

@@ -44,7 +44,18 @@ _BEARING: Final = _TURNING - {"can", "in", "out", "up", "down"}
 
 def check_similar_examples(facts: Facts) -> Iterator[Finding]:
     """Near-duplicates over two intents: the same but for case, punctuation, accents and order, or similar enough."""
-    examples = facts.project.nlu.examples
+    for example, rival in near_duplicates(facts.project.nlu.examples):
+        yield found(
+            "example-nearly-in-several-intents",
+            f"The example '{example.text}' of '{example.base_intent}' is nearly the same as '{rival.text}' of"
+            f" '{rival.base_intent}' ({rival.location}).",
+            example.location,
+            others=[rival.location],
+        )
+
+
+def near_duplicates(examples: Sequence[Example]) -> Iterator[tuple[Example, Example]]:
+    """Yield examples, each text once, with an earlier one of another intent that is nearly the same."""
     shared = _SharedSignatures(examples)
     buckets: dict[tuple[str, ...], dict[str, Example]] = {}
     reported: set[str] = set()
@@ -56,13 +67,7 @@ def check_similar_examples(facts: Facts) -> Iterator[Finding]:
         rival = _near(example, words, keys, buckets, SIMILARITY)
         if rival is not None and example.text not in reported:
             reported.add(example.text)
-            yield found(
-                "example-nearly-in-several-intents",
-                f"The example '{example.text}' of '{example.base_intent}' is nearly the same as '{rival.text}' of"
-                f" '{rival.base_intent}' ({rival.location}).",
-                example.location,
-                others=[rival.location],
-            )
+            yield example, rival
         for key in keys:
             buckets.setdefault(key, {}).setdefault(example.base_intent, example)
 

@@ -120,7 +120,9 @@ def _test_both(namespace: argparse.Namespace) -> int:
     configs: list[Path] = namespace.config or []
     config = configs[0] if len(configs) == 1 and configs[0].is_file() else None
     has_stories = bool(namespace.stories or namespace.url or find_test_stories(namespace.project))
-    project = read_project(namespace.project, config=config)
+    project = read_project(
+        namespace.project, config=config, data=getattr(namespace, "data", None), language=namespace.language
+    )
     ensure_assistant(project)
     if namespace.nlu is None:
         ensure_readable(project, {"nlu"})

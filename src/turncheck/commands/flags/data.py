@@ -56,6 +56,7 @@ def _validate(namespace: argparse.Namespace) -> int:
         stories_only=namespace.kind == "stories",
         fail_on_warnings=namespace.fail_on_warnings,
         strict=namespace.strict,
+        language=namespace.language,
     )
     return run_data_validate(
         request,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FLAGS: Final = ("engine", "rasa-url", "rasa-token", "rasa-jwt", "rasa-command")
 _PATHS: Final = ("config", "domain", "model", "nlu")
 _SEVERAL: Final = ("data", "stories")
-_AS_THEY_ARE: Final = ("seed", "folds", "vectors", "allow_custom_code", "action_endpoint", "action_server")
+_AS_THEY_ARE: Final = ("language", "seed", "folds", "vectors", "allow_custom_code", "action_endpoint", "action_server")
 
 
 def add_engine_flags(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from turncheck.settings.bounds import MOST_FOLDS, MOST_REPETITIONS, MOST_SEED, MOST_WORKERS
 
@@ -24,6 +24,38 @@ def existing_folder(text: str) -> Path:
     if not Path(text).is_dir():
         raise argparse.ArgumentTypeError(f"no such folder: {text}")
     return Path(text)
+
+
+class ProjectAction(argparse.Action):
+    """Takes an assistant's folder, or the export of a Kore.ai assistant: then its folder, and it as the only data."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - argparse's signature
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,  # noqa: ARG002 - as above
+    ) -> None:
+        """Store what the flag names."""
+        path = Path(values)
+        if path.is_file():
+            _ensure_export(path)
+            namespace.data = [path]
+            path = path.parent
+        elif not path.is_dir():
+            raise argparse.ArgumentError(self, f"no such folder: {values}")
+        setattr(namespace, self.dest, path)
+
+
+def _ensure_export(path: Path) -> None:
+    """Refuse a file that is named as a project, and is not one.
+
+    Raises:
+        UserError: says so.
+    """
+    from turncheck.project.reader import ensure_export  # not for --help
+
+    ensure_export(path)
 
 
 def whole_number(text: str) -> int:
@@ -87,8 +119,13 @@ def _is_within(number: int, least: int | None, most: int | None) -> bool:
 def add_project(group: Group) -> None:
     """Add where the assistant lies."""
     group.add_argument(
-        "--project", type=existing_folder, default=Path(), metavar="DIR", help="the assistant's folder (default: .)"
+        "--project",
+        action=ProjectAction,
+        default=Path(),
+        metavar="DIR",
+        help="the assistant's folder, or a Kore.ai export (default: .)",
     )
+    group.add_argument("--language", metavar="CODE", help="of a Kore.ai assistant, whose sentences are read")
 
 
 def add_domain(group: Group) -> None:

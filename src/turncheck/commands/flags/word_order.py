@@ -23,7 +23,15 @@ PROJECT: Final = "PROJECT"
 """How the help calls a project that is named without a flag."""
 _HOST: Final = re.compile(r"[A-Za-z0-9*][A-Za-z0-9.:*-]*")
 _RULE_SIGNS: Final = ("<", ">", "=", ":")
-_PROJECT_FILES: Final = ("config.yml", "domain.yml", "domain", "data", "turncheck.yml")
+_PROJECT_FILES: Final = (
+    "config.yml",
+    "domain.yml",
+    "domain",
+    "data",
+    "turncheck.yml",
+    "botDefinition.json",
+    "appDefinition.json",
+)
 _MOST_READ: Final = 1_000_000
 
 

@@ -53,6 +53,14 @@ def _unpack(name: str, content: bytes) -> tuple[str, bytes] | Finding:
     return f"{name}/{member}", unpacked
 
 
+def why_no_export(name: str, content: bytes) -> Finding:
+    """Say why a file that is named as one is not an export."""
+    unpacked = _unpack(name, content)
+    if isinstance(unpacked, tuple):
+        return fault(NOT_AN_EXPORT, f"'{name}' is not a zip.", Location(name), "Export the assistant again.")
+    return unpacked
+
+
 def _read(file: Opened) -> Parts:
     from turncheck.project.kore.reader import NotAnExportError, read_bot  # most projects are of Rasa
 

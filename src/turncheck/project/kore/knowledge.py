@@ -122,9 +122,7 @@ class KnowledgeReader:
                     data_of = record.get("data")
                     said = enumerate(data_of) if isinstance(data_of, list) else ()
                     texts = [
-                        WholeLabelExample(
-                            text, name, (), None, self._origin, self._origin.add((*path, "data", index))
-                        )
+                        WholeLabelExample(text, name, (), None, self._origin, self._origin.add((*path, "data", index)))
                         for index, one in said
                         if (text := clean(one))
                     ]
@@ -134,9 +132,9 @@ class KnowledgeReader:
                         yield trait, KoreIntent(name, "trait", len(texts), Place(self._file, path), aliases=aliases)
 
 
-def read_entities(components: Iterable[tuple[int, Mapping[str, Any]]], language: str, place: Place) -> Iterator[
-    tuple[str, KoreEntity]
-]:
+def read_entities(
+    components: Iterable[tuple[int, Mapping[str, Any]]], language: str, place: Place
+) -> Iterator[tuple[str, KoreEntity]]:
     """Yield the entities by the ids of their components; ``place``: where the list of components is."""
     for number, record in components:
         name = clean(record.get("name"))

@@ -110,9 +110,7 @@ class _Task:
 
 
 class _Reader:
-    def __init__(
-        self, file: JsonFile, top: Mapping[str, Any], prefix: tuple[Step, ...], language: str | None
-    ) -> None:
+    def __init__(self, file: JsonFile, top: Mapping[str, Any], prefix: tuple[Step, ...], language: str | None) -> None:
         self.file = file
         self.top = top
         self.prefix = prefix
@@ -146,7 +144,9 @@ class _Reader:
         self._check_languages()
         self._check_exported()
         self.findings += [
-            fault("kore-dialog-stub", f"The dialog {shown(one.name)} has not been built: it has no nodes.", one.location)
+            fault(
+                "kore-dialog-stub", f"The dialog {shown(one.name)} has not been built: it has no nodes.", one.location
+            )
             for one in own
             if one.stub
         ]
@@ -314,9 +314,7 @@ class _Reader:
             return
         said = mapping(in_language(self.top, self.default).get("nlMeta")).get("mlUtterances")
         there = self.top.get("sentences")
-        held = sum(
-            clean(record.get("language")) in {"", self.default} for _, record in records(there)
-        )
+        held = sum(clean(record.get("language")) in {"", self.default} for _, record in records(there))
         if isinstance(said, int) and not isinstance(said, bool) and said > held:
             message = f"The assistant has {said} utterances, and the export holds {held}: they were not exported."
             place = self.file.location(*self.prefix, "localeData", self.default, "nlMeta", "mlUtterances")

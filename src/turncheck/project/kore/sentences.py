@@ -114,9 +114,7 @@ class SentenceReader:
 def _trimmed(text: str, start: int, end: int, name: str, number: int) -> _Span:
     """A span without the blanks that somebody marked with a word."""
     marked = text[start:end]
-    return _Span(
-        start + len(marked) - len(marked.lstrip()), end - (len(marked) - len(marked.rstrip())), name, number
-    )
+    return _Span(start + len(marked) - len(marked.lstrip()), end - (len(marked) - len(marked.rstrip())), name, number)
 
 
 class _Units:

@@ -1,0 +1,143 @@
+"""What can be wrong with the export of a Kore.ai assistant."""
+
+from typing import Final
+
+from turncheck.messages.finding import Severity
+from turncheck.validation.checks import FAILS, Check
+
+_ONLY_STRICT: Final = "It is looked for with `--strict`, or `strict: true`, alone."
+
+
+def _check(code: str, severity: Severity, title: str, text: str, details: str = "") -> Check:
+    return Check(code, severity, FAILS[severity], "kore", title, text, details=details)
+
+
+KORE_CHECKS: Final = (
+    _check(
+        "kore-not-an-export",
+        "error",
+        "A file is not the export of a Kore.ai assistant",
+        "An export is JSON with the lists `dialogs` and `dialogComponents`, or the platform's `.zip` with such a file in"
+        " it. Export the assistant again, or name another file.",
+        "Nothing can be done with it: every command ends with 2.",
+    ),
+    _check(
+        "kore-unresolved-task",
+        "warning",
+        "A sentence belongs to no task",
+        "Its `taskId` names no intent of the export, so it is left out. Remove the sentence on the platform, or export"
+        " its task too.",
+    ),
+    _check(
+        "kore-unresolved-entity",
+        "warning",
+        "An annotation names no entity",
+        "It has no `entityId`, or one that the export does not hold; the annotation is left out, the others of its"
+        " sentence stand. Annotate the entity anew on the platform, and export again.",
+    ),
+    _check(
+        "kore-span-out-of-range",
+        "error",
+        "An annotation lies outside of its sentence",
+        "`startIndex` and `endIndex` count from 0, the end exclusive; they must lie within the sentence, and mark more"
+        " than blanks. The annotation is left out, the others of its sentence stand. Annotate the entity anew.",
+        "They count as JavaScript does: an emoji is two.",
+    ),
+    _check(
+        "kore-span-overlap",
+        "warning",
+        "Annotations of a sentence overlap",
+        "A word cannot be a part of two entities; none of the annotations is used. Annotate the sentence anew.",
+    ),
+    _check(
+        "kore-duplicate-sentence",
+        "warning",
+        "A sentence appears twice in an intent",
+        "It teaches nothing new. Remove one of the two. Case, and blanks around it, make no difference.",
+    ),
+    _check(
+        "kore-sentence-in-two-intents",
+        "warning",
+        "A sentence appears in two intents",
+        "Whichever the assistant chooses, one of the two is wrong. Remove it from one of them.",
+    ),
+    _check(
+        "kore-empty-sentence",
+        "warning",
+        "A sentence is empty",
+        "It teaches nothing, and is left out. Remove it.",
+    ),
+    _check(
+        "kore-utterances-not-exported",
+        "warning",
+        "The export lacks the utterances",
+        "The assistant has more utterances than the export holds, and they were not asked for (`exportOptions.nlpData`)."
+        " Export it again, with the utterances among the NLP data.",
+    ),
+    _check(
+        "kore-language-not-supported",
+        "warning",
+        "There are sentences in a language that the assistant does not support",
+        "Nobody will be understood by them. Enable the language on the platform, or remove its sentences.",
+    ),
+    _check(
+        "kore-intent-without-utterances",
+        "info",
+        "A dialog has no utterances",
+        "Only its name and its patterns lead to it, which the embedded engine does not reproduce: what is expected to"
+        " reach it is not evaluated there. Add utterances, or test it on the platform.",
+    ),
+    _check(
+        "kore-dialog-stub",
+        "info",
+        "A dialog has not been built",
+        "It has no nodes: whoever reaches it gets no answer. Build it, or remove it.",
+    ),
+    _check(
+        "kore-faq-disabled",
+        "info",
+        "An FAQ is disabled",
+        "It is not among the assistant's intents. Enable it on the platform, if it should be.",
+    ),
+    _check(
+        "kore-phrase-in-two-faqs",
+        "warning",
+        "A phrase appears in two FAQs",
+        "Whichever the assistant answers, one of the two is wrong. Remove it from one of them.",
+    ),
+    _check(
+        "kore-same-name",
+        "warning",
+        "Two intents have the same name",
+        "Names are compared without case, `_` as a blank: a suite that expects one cannot say which. Rename one of them.",
+    ),
+    _check(
+        "kore-unresolved-parent",
+        "warning",
+        "Small talk follows up a node that is not there",
+        "Its `parentId` names no node of the export, so nothing leads to it. Build it anew on the platform.",
+    ),
+    _check(
+        "kore-few-utterances",
+        "warning",
+        "A dialog has few utterances",
+        "From fewer than five nothing can be learnt that holds for what others say, and cross-validation in five folds"
+        " does not judge it. Add some, as different from each other as people are.",
+        _ONLY_STRICT,
+    ),
+    _check(
+        "kore-nearly-the-same",
+        "warning",
+        "Sentences of two intents are nearly the same",
+        "The assistant will confuse them. Say the difference in the sentence, or merge the intents.",
+        _ONLY_STRICT,
+    ),
+    _check(
+        "kore-name-unusual",
+        "info",
+        "A name is long or has special characters",
+        "The platform's manual advises names of three to five plain words: its own engine reads them as patterns, and a"
+        " `|` in a name cannot be written in a suite. Rename the task.",
+        _ONLY_STRICT,
+    ),
+)
