@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from turncheck.project.batch.model import SUITES
 from turncheck.messages.finding import Finding
+from turncheck.project.batch.model import SUITES
 from turncheck.project.folder import absolute_name
 from turncheck.project.formats.format import Format, Opened, Parts
 from turncheck.project.formats.registry import recognised
