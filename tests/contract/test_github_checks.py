@@ -8,8 +8,9 @@ import pytest
 from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trouble, refuse
 
 from turncheck.ci.github.checks import CheckAnnotation, CheckRun, post_check_run
-from turncheck.ci.github.client import GitHubClient, Patience
-from turncheck.ci.github.errors import GitHubError, MissingPermissionError
+from turncheck.ci.github.client import GitHubClient
+from turncheck.ci.github.errors import MissingPermissionError
+from turncheck.ci.rest import Patience, RestError
 from turncheck.process.secret import Secret
 
 CHECK = CheckRun(
@@ -84,5 +85,5 @@ def test_a_missing_permission_is_named(github: FakeGitHub) -> None:
 def test_a_batch_that_is_refused_is_an_error(fake: FakeGitHub) -> None:
     fake.troubles.append(Trouble("PATCH", "/check-runs", refuse(422, "Validation Failed")))
 
-    with pytest.raises(GitHubError, match="422"):
+    with pytest.raises(RestError, match="422"):
         post(fake)

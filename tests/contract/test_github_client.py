@@ -10,15 +10,10 @@ from dataclasses import dataclass, field
 import pytest
 from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trouble, refuse
 
-from turncheck.ci.github.client import GitHubClient, Patience
-from turncheck.ci.github.errors import (
-    AnswerLostError,
-    GitHubError,
-    MissingPermissionError,
-    NotFoundError,
-    TooLargeError,
-)
+from turncheck.ci.github.client import GitHubClient
+from turncheck.ci.github.errors import MissingPermissionError
 from turncheck.ci.github.stored_reports import merge_base
+from turncheck.ci.rest import AnswerLostError, NotFoundError, Patience, RestError, TooLargeError
 from turncheck.process.secret import Secret
 
 COMMENTS = "/repos/acme/bots/issues/7/comments"
@@ -48,13 +43,13 @@ def client(
 
 def test_the_description_is_enforced_in_both_directions(github: FakeGitHub) -> None:
     github.add_pull(7)
-    with pytest.raises(GitHubError, match="422"):
+    with pytest.raises(RestError, match="422"):
         client(github).post(COMMENTS, {"text": "no body"}, dict)
     assert github.log == []
 
     made = github.add_comment(7, "hello")
     del made["user"]
-    with pytest.raises(GitHubError, match="500"):
+    with pytest.raises(RestError, match="500"):
         client(github).get(COMMENTS, list)
 
 
@@ -77,7 +72,7 @@ def test_the_token_is_the_one_given_and_not_one_of_the_machine(
     monkeypatch.setenv("NETRC", netrc)
 
     client(fake).get(COMMENTS, list)
-    with pytest.raises(GitHubError, match="401"):
+    with pytest.raises(RestError, match="401"):
         GitHubClient(fake.public, None, Waits().patience()).get(COMMENTS, list)
 
     assert "authorization" not in fake.log[1].headers
@@ -118,7 +113,7 @@ def test_limits_and_trouble_are_waited_for_as_long_as_github_says(
 def test_waiting_is_bounded(fake: FakeGitHub, waits: Waits, answer: Answer) -> None:
     fake.troubles.append(Trouble("GET", COMMENTS, answer, times=1000))
 
-    with pytest.raises(GitHubError, match=r"too long|tried"):
+    with pytest.raises(RestError, match=r"too long|tried"):
         client(fake, waits, seconds=100).get(COMMENTS, list)
 
     assert sum(waits.waited) <= 100
@@ -130,15 +125,15 @@ def test_waiting_is_bounded(fake: FakeGitHub, waits: Waits, answer: Answer) -> N
     [
         (refuse(403, "Resource not accessible by integration"), MissingPermissionError),
         (refuse(403, "Resource not accessible by personal access token"), MissingPermissionError),
-        (refuse(403, "Must have admin rights"), GitHubError),
+        (refuse(403, "Must have admin rights"), RestError),
         (refuse(404, "Not Found"), NotFoundError),
         (refuse(410, "Gone"), NotFoundError),
-        (refuse(422, "Validation Failed"), GitHubError),
-        (refuse(401, "Bad credentials"), GitHubError),
+        (refuse(422, "Validation Failed"), RestError),
+        (refuse(401, "Bad credentials"), RestError),
         (Answer(404, content=b"<html>no json</html>"), NotFoundError),
-        (Answer(200, content=b"<html>no json</html>"), GitHubError),
-        (Answer(200, {"an": "object"}), GitHubError),
-        (Answer(302, headers={"Location": "http://elsewhere.example/x"}), GitHubError),
+        (Answer(200, content=b"<html>no json</html>"), RestError),
+        (Answer(200, {"an": "object"}), RestError),
+        (Answer(302, headers={"Location": "http://elsewhere.example/x"}), RestError),
     ],
 )
 def test_a_refusal_is_not_tried_again(fake: FakeGitHub, waits: Waits, answer: Answer, kind: type[Exception]) -> None:
@@ -173,7 +168,7 @@ def test_a_page_that_continues_on_another_host_is_refused(fake: FakeGitHub) -> N
     link = {"Link": f'<{fake.blob_url}/x?page=2>; rel="next"'}
     fake.troubles.append(Trouble("GET", COMMENTS, Answer(200, [], link)))
 
-    with pytest.raises(GitHubError, match="another host"):
+    with pytest.raises(RestError, match="another host"):
         list(client(fake).pages(COMMENTS, dict))
     assert fake.blob_log == []
 
@@ -204,7 +199,7 @@ def test_redirects_end(fake: FakeGitHub) -> None:
     again = Answer(302, headers={"Location": COMMENTS})
     fake.troubles.append(Trouble("GET", COMMENTS, again, times=1000))
 
-    with pytest.raises(GitHubError, match="further and further"):
+    with pytest.raises(RestError, match="further and further"):
         client(fake).get(COMMENTS, list)
 
 
@@ -220,7 +215,7 @@ def test_a_host_that_does_not_answer_is_given_up() -> None:
     waits = Waits()
     begin = time.monotonic()
 
-    with pytest.raises(GitHubError, match="cannot be reached"):
+    with pytest.raises(RestError, match="cannot be reached"):
         GitHubClient("http://127.0.0.1:9", Secret("ghs_x"), waits.patience()).get("/user", dict)
 
     assert time.monotonic() - begin < 5
@@ -230,7 +225,7 @@ def test_a_host_that_does_not_answer_is_given_up() -> None:
 @pytest.mark.parametrize("name", ["\udcff", "a\0b", "é" * 3000])
 def test_a_branch_of_any_name_can_be_asked_for(name: str) -> None:
     client = GitHubClient("http://127.0.0.1:9", Secret("ghs_x"), Waits().patience())
-    with pytest.raises(GitHubError, match=r"cannot be (reached|sent)"):
+    with pytest.raises(RestError, match=r"cannot be (reached|sent)"):
         client.get("/repos/acme/bots/pulls", dict, head=name)
-    with pytest.raises(GitHubError, match=r"cannot be (reached|sent)"):
+    with pytest.raises(RestError, match=r"cannot be (reached|sent)"):
         merge_base(client, "acme/bots", name, name)

@@ -15,10 +15,12 @@ from fake_github import (
     refuse,
 )
 
-from turncheck.ci.github.client import GitHubClient, Patience
-from turncheck.ci.github.comment import StickyComment, stamped
-from turncheck.ci.github.errors import GitHubError, MissingPermissionError, NotFoundError
+from turncheck.ci.comment import StickyComment, stamped
+from turncheck.ci.github.client import GitHubClient
+from turncheck.ci.github.comment import IssueComments
+from turncheck.ci.github.errors import MissingPermissionError
 from turncheck.ci.host import Stamp
+from turncheck.ci.rest import NotFoundError, Patience, RestError
 from turncheck.process.secret import Secret
 
 MARKER = "<!-- turncheck:report id=pizzeria -->"
@@ -27,7 +29,7 @@ PATH = r"/issues/7/comments"
 
 def sticky(fake: FakeGitHub, token: str = ACTIONS_TOKEN, number: int = 7) -> StickyComment:
     client = GitHubClient(fake.public, Secret(token), Patience(sleep=lambda _: None))
-    return StickyComment(client, "acme/bots", number, MARKER)
+    return StickyComment(IssueComments(client, "acme/bots", number), MARKER)
 
 
 def body(text: str) -> str:
@@ -132,7 +134,7 @@ def test_a_locked_or_deleted_pull_request_is_an_error_in_githubs_words(github: F
     github.add_pull(7)
     github.locked.add(7)
 
-    with pytest.raises(GitHubError, match="locked"):
+    with pytest.raises(RestError, match="locked"):
         sticky(github).write(body("x"), Stamp(1))
     with pytest.raises(NotFoundError):
         sticky(github, number=8).write(body("x"), Stamp(1))

@@ -14,9 +14,8 @@ from fake_github import Answer, Seen, Trouble
 from fake_results import JOB, RUN, SIGNATURE, TOKEN, FakeResults
 from node_tools import node_folder, npm_package
 
-from turncheck.ci.github.client import Patience
-from turncheck.ci.github.errors import GitHubError
 from turncheck.ci.github.results_service import BLOCK, NoService, ResultsService, find_service, names_beside
+from turncheck.ci.rest import Patience, RestError
 
 FILES = [("report.json", b'{"a": 1}'), ("rasa/intent_report.json", b"{}")]
 SCRIPT = """
@@ -158,7 +157,7 @@ def test_what_cannot_be_uploaded_is_an_error_that_shows_no_secret(
     method = "PUT" if path == "/blob/" else "POST"
     results.troubles.append(Trouble(method, path, answer, times=1000))
 
-    with pytest.raises(GitHubError) as caught:
+    with pytest.raises(RestError) as caught:
         service(results).upload("report", FILES)
 
     assert results.artifacts == {}

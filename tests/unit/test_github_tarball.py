@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from turncheck.ci.github import tarball
-from turncheck.ci.github.errors import GitHubError
-from turncheck.ci.github.tarball import unpack
+from turncheck.ci import tarball
+from turncheck.ci.rest import RestError
+from turncheck.ci.tarball import unpack
 
 
 def archive(*members: tuple[str, bytes | str], kind: bytes = tarfile.REGTYPE) -> io.BytesIO:
@@ -47,17 +47,17 @@ def test_links_are_not_made(tmp_path: Path, kind: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["a/../../x", "/etc/x", "../x"])
 def test_a_name_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(GitHubError, match="leads out"):
+    with pytest.raises(RestError, match="leads out"):
         unpack(archive((name, b"x")), tmp_path / "inside")
 
 
 def test_a_bomb_is_put_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tarball, "MOST_UNPACKED", 1_000_000)
-    with pytest.raises(GitHubError, match="larger"):
+    with pytest.raises(RestError, match="larger"):
         unpack(archive(*[(f"a/{n}", bytes(400_000)) for n in range(5)]), tmp_path)
 
     monkeypatch.setattr(tarball, "MOST_FILES", 10)
-    with pytest.raises(GitHubError, match="more than 10 files"):
+    with pytest.raises(RestError, match="more than 10 files"):
         unpack(archive(*[(f"a/{n}", b"x") for n in range(20)]), tmp_path)
 
 
@@ -70,12 +70,12 @@ def test_a_bomb_in_what_is_no_file_is_put_out_as_well(
     member.type, member.size = kind, 50_000_000
     packed = gzip.compress(member.tobuf() + bytes(member.size))
 
-    with pytest.raises(GitHubError, match="larger"):
+    with pytest.raises(RestError, match="larger"):
         unpack(io.BytesIO(packed), tmp_path)
 
 
 def test_a_file_that_is_a_folder_too_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(GitHubError, match="cannot be unpacked"):
+    with pytest.raises(RestError, match="cannot be unpacked"):
         unpack(archive(("a/b", b"x"), ("a/b/c", b"y")), tmp_path)
 
 
@@ -83,5 +83,5 @@ def test_a_file_that_is_a_folder_too_is_an_error(tmp_path: Path) -> None:
     "content", [b"", b"no archive", archive(("a/b", b"x" * 99)).getvalue()[:60]], ids=["empty", "text", "cut off"]
 )
 def test_what_is_no_archive_is_an_error(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(GitHubError, match="cannot be unpacked"):
+    with pytest.raises(RestError, match="cannot be unpacked"):
         unpack(io.BytesIO(content), tmp_path)

@@ -15,8 +15,8 @@ from urllib.parse import quote
 import pytest
 from small_project import write_project
 
-from turncheck.ci.github.client import GitHubClient, Patience
-from turncheck.ci.github.errors import GitHubError
+from turncheck.ci.github.client import GitHubClient
+from turncheck.ci.rest import Patience, RestError
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
 from turncheck.process.secret import Secret, read_secret, redact, redact_all, secret_of
@@ -77,7 +77,7 @@ def workflow(bot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     }
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("turncheck.ci.github.client._ATTEMPTS", 1)
+    monkeypatch.setattr("turncheck.ci.rest._ATTEMPTS", 1)
     monkeypatch.setattr("turncheck.ci.github.results_service._ATTEMPTS", 1)
     before = dict(os.environ)
     yield tmp_path
@@ -227,7 +227,7 @@ def test_the_fault_of_another_process_shows_no_token(bot: Path, tmp_path: Path) 
 def test_a_client_with_a_secret_that_was_not_checked_still_shows_nothing() -> None:
     for text in ("ghs_first\nsecond", "ghs_fürst€"):
         client = GitHubClient("http://127.0.0.1:9", Secret(text), Patience(sleep=lambda _: None))
-        with pytest.raises(GitHubError) as caught:
+        with pytest.raises(RestError) as caught:
             client.get("/user", dict)
         assert "ghs_" not in str(caught.value)
         assert "Bearer" not in str(caught.value)

@@ -16,8 +16,8 @@ from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, Final
 
 from turncheck.ci.github.answers import Artifact
-from turncheck.ci.github.errors import TooLargeError
 from turncheck.ci.host import PLOTS_SUFFIX, StoredReport
+from turncheck.ci.rest import TooLargeError
 from turncheck.messages.errors import UserError
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
 
@@ -51,7 +51,7 @@ def artifacts_of_run(client: GitHubClient, repository: str, run_id: int | str) -
     """List the artifacts of a run, newest first.
 
     Raises:
-        GitHubError: they cannot be listed.
+        RestError: they cannot be listed.
     """
     path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
     return sorted(client.pages(path, Artifact, key="artifacts", needs=NEEDS), key=lambda one: -one.id)
@@ -68,7 +68,7 @@ def read_artifact(client: GitHubClient, repository: str, artifact: Artifact) -> 
     Raises:
         NotFoundError: it has expired.
         BadArchiveError: it is no archive, plays tricks, or holds a report that is none.
-        GitHubError: it cannot be had.
+        RestError: it cannot be had.
     """
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
         path = f"/repos/{repository}/actions/artifacts/{artifact.id}/zip"

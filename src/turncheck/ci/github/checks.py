@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.ci.github.answers import Check
-from turncheck.ci.github.errors import AnswerLostError
+from turncheck.ci.rest import AnswerLostError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def post_check_run(client: GitHubClient, repository: str, check: CheckRun) -> st
     """Make a check run with its annotations, batch by batch, and return its page.
 
     Raises:
-        GitHubError: it could not be made, or not all annotations got there.
+        RestError: it could not be made, or not all annotations got there.
     """
     kept = check.annotations[:MOST]
     batches = [kept[start : start + BATCH] for start in range(0, len(kept), BATCH)] or [()]

@@ -1,24 +1,14 @@
-"""What can go wrong with GitHub: each a clear sentence, none of them a reason to lose a report or change a verdict."""
+"""What GitHub refuses in its own way."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from turncheck.ci.host import HostError
+from turncheck.ci.rest import RefusedError
 
 
-class GitHubError(HostError):
-    """GitHub could not be asked, or said no. ``status`` is that of its answer, ``None`` where there was none."""
-
-    def __init__(self, what: str, *, status: int | None = None, remedy: str | None = None) -> None:
-        super().__init__(what, remedy=remedy)
-        self.status = status
-
-
-class MissingPermissionError(GitHubError):
+class MissingPermissionError(RefusedError):
     """The token may not do it. ``needs`` is the line under ``permissions:`` that would allow it."""
-
-    forbidden = True
 
     def __init__(self, what: str, *, needs: str | None, status: int = 403) -> None:
         remedy = f"Add `{needs}` to the job's `permissions:` (pull requests of forks and Dependabot never get it)."
@@ -29,18 +19,6 @@ class MissingPermissionError(GitHubError):
     def why(self) -> str:
         """The line that is missing, and where."""
         return f"the token lacks `{self.needs}`, add it to the job's `permissions:`" if self.needs else self.what
-
-
-class NotFoundError(GitHubError):
-    """There is no such thing, there is none any more, or the token may not see it (404, 410)."""
-
-
-class AnswerLostError(GitHubError):
-    """A request that creates something was sent, and whether it did is not known: look before sending it again."""
-
-
-class TooLargeError(GitHubError):
-    """The answer is larger than what was asked to be read at most."""
 
 
 SEES_PRIVATE: Final = "On a private repository this can also mean that the token lacks a permission."

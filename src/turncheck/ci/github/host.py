@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from turncheck.ci.comment import StickyComment
 from turncheck.ci.github.checks import MOST, CheckAnnotation, CheckRun, post_check_run
-from turncheck.ci.github.client import GitHubClient, Patience
-from turncheck.ci.github.comment import StickyComment
+from turncheck.ci.github.client import GitHubClient
+from turncheck.ci.github.comment import IssueComments
 from turncheck.ci.github.context import read_context
-from turncheck.ci.github.errors import GitHubError
 from turncheck.ci.github.other_run import read_run
 from turncheck.ci.github.pull_request import find_target, target_of_number
 from turncheck.ci.github.results_service import NoService, find_service
 from turncheck.ci.github.runner import Runner
 from turncheck.ci.github.stored_reports import Reports, base_of, is_between, merge_base
-from turncheck.ci.github.tarball import files_by_api
 from turncheck.ci.host import NO_RUN, Base, Checked, Kept, Run, Stamp, Target
+from turncheck.ci.rest import Patience, RestError
+from turncheck.ci.tarball import files_by_api
 from turncheck.messages.plurals import count
 from turncheck.render.sinks.workflow_command import command
 
@@ -100,7 +101,7 @@ class GitHub(Runner):
 
     def _teller(self) -> GitHubClient:
         if self._telling is None:
-            raise GitHubError("GitHub is not asked without a token", remedy="Give the input `token`.")
+            raise RestError("GitHub is not asked without a token", remedy="Give the input `token`.")
         return self._telling
 
     # --- what is compared with ---------------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ class GitHub(Runner):
             return base
         try:
             target = find_target(context, self._asking)
-        except GitHubError as error:
+        except RestError as error:
             # The default branch seldom has one; who publishes asks again, and says what is wrong.
             if isinstance(base, Base) and base.head is not None:
                 warn(f"the pull request of this branch, so '{base.branch}' is taken to be its base", error)
@@ -126,7 +127,9 @@ class GitHub(Runner):
         return is_between(self._teller(), self.context.repository, start, commit, branch)
 
     def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
-        return files_by_api(self._asking, self.context.repository, commit) if self._asking else None
+        if self._asking is None:
+            return None
+        return files_by_api(self._asking, f"/repos/{self.context.repository}/tarball/{commit}", needs="contents: read")
 
     def earlier_reports(self, artifact_name: str, root: str) -> Reports | None:
         if self._asking is None or self.context.workflow_path is None:
@@ -153,12 +156,12 @@ class GitHub(Runner):
         """Return a pull request by its number.
 
         Raises:
-            GitHubError: GitHub could not be asked, or has no such pull request.
+            RestError: GitHub could not be asked, or has no such pull request.
         """
         return target_of_number(self._teller(), self.context.repository, number)
 
     def comment(self, target: Target, marker: str) -> StickyComment:
-        return StickyComment(self._teller(), self.context.repository, target.number, marker)
+        return StickyComment(IssueComments(self._teller(), self.context.repository, target.number), marker)
 
     def comes_later(self, target: Target) -> str:
         return (

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from turncheck.ci.github.answers import WorkflowRun
 from turncheck.ci.github.artifacts import BadArchiveError, artifacts_of_run, is_ours, read_artifact
-from turncheck.ci.github.errors import NotFoundError
 from turncheck.ci.github.pull_request import target_of_run
 from turncheck.ci.github.stored_reports import Reports
 from turncheck.ci.host import OtherRun, Stamp, StoredReport
+from turncheck.ci.rest import NotFoundError
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.github.answers import Pull
-from turncheck.ci.github.errors import NotFoundError
 from turncheck.ci.host import Target
+from turncheck.ci.rest import NotFoundError
 
 if TYPE_CHECKING:
     from turncheck.ci.github.answers import WorkflowRun
@@ -24,7 +24,7 @@ def find_target(context: GitHubContext, client: GitHubClient | None) -> Target |
     """Return the pull request of this run, or the reason why there is none to speak on.
 
     Raises:
-        GitHubError: GitHub had to be asked and could not.
+        RestError: GitHub had to be asked and could not.
     """
     pull = context.pull_request
     reads_only = "Dependabot" if context.actor == _DEPENDABOT else ""
@@ -53,7 +53,7 @@ def target_of_run(client: GitHubClient, repository: str, run: WorkflowRun) -> Ta
         run: the run, as the API gives it.
 
     Raises:
-        GitHubError: GitHub could not be asked.
+        RestError: GitHub could not be asked.
     """
     if run.head_repository is None:
         return "the repository that the change came from is gone"
@@ -81,7 +81,7 @@ def target_of_number(client: GitHubClient, repository: str, number: int) -> Targ
     """Return a pull request by its number.
 
     Raises:
-        GitHubError: GitHub could not be asked, or has no such pull request.
+        RestError: GitHub could not be asked, or has no such pull request.
     """
     return _target(client.get(f"/repos/{repository}/pulls/{number}", Pull, needs=NEEDS))
 

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, quote, urlsplit
 
 from turncheck import __version__
-from turncheck.ci.github.client import Patience
-from turncheck.ci.github.errors import GitHubError
+from turncheck.ci.rest import Patience, RestError
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import whole_number
 from turncheck.process.secret import secret_of
@@ -49,7 +48,7 @@ _AZURE_VERSION: Final = "2021-12-02"
 _LAST_NUMBER: Final = 9
 
 
-class NameTakenError(GitHubError):
+class NameTakenError(RestError):
     """The run has an artifact of this name already, and artifacts cannot be changed."""
 
 
@@ -115,13 +114,13 @@ class ResultsService:
 
         Raises:
             NameTakenError: the run has one of this name.
-            GitHubError: it could not be uploaded; then there is none.
+            RestError: it could not be uploaded; then there is none.
         """
         wanted = {"name": name, **self._expiry(days), "version": 7, "mime_type": "application/zip"}
         created = self._call("CreateArtifact", wanted)
         address = created.get("signed_upload_url")
         if not created.get("ok") or not isinstance(address, str) or not is_safe(address):
-            raise GitHubError(f"the results service gives no address to upload '{name}' to")
+            raise RestError(f"the results service gives no address to upload '{name}' to")
         self._mask_signature(address)
         blocks = _Blocks(lambda number, block: self._put_block(address, number, block))
         with zipfile.ZipFile(blocks, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
@@ -132,14 +131,14 @@ class ResultsService:
         digest = f"sha256:{blocks.digest.hexdigest()}"
         final = self._call("FinalizeArtifact", {"name": name, "size": str(blocks.size), "hash": digest})
         if not final.get("ok") or not str(final.get("artifact_id") or "").isdecimal():
-            raise GitHubError(f"the results service did not keep the artifact '{name}'")
+            raise RestError(f"the results service did not keep the artifact '{name}'")
         return Uploaded(name, str(final["artifact_id"]))
 
     def upload_beside(self, name: str, distinction: str, files: Iterable[tuple[str, bytes]], days: int = 0) -> Uploaded:
         """Upload under ``name`` or, where another job of this run has taken that, under one that begins with it.
 
         Raises:
-            GitHubError: as :meth:`upload`.
+            RestError: as :meth:`upload`.
         """
         kept = list(files)
         for candidate in names_beside(name, distinction):
@@ -180,7 +179,7 @@ class ResultsService:
         told = f"{document.get('code') or answer.status}: {document.get('msg') or answer.reason}"
         if answer.status == 409:
             raise NameTakenError(f"the results service refuses {method}: {told[:300]}", status=409)
-        raise GitHubError(f"the results service refuses {method}: {told[:300]}", status=answer.status)
+        raise RestError(f"the results service refuses {method}: {told[:300]}", status=answer.status)
 
     def _put_block(self, address: str, number: int, block: bytes) -> None:
         query = f"comp=block&blockid={quote(_block_id(number), safe='')}"
@@ -197,7 +196,7 @@ class ResultsService:
         call = Call("PUT", address, {**headers, "x-ms-version": _AZURE_VERSION}, body=body)
         answer = self._send(call, "the upload", lost=True)
         if not answer.ok:
-            raise GitHubError(f"the artifact's storage answers {answer.status}", status=answer.status)
+            raise RestError(f"the artifact's storage answers {answer.status}", status=answer.status)
 
     def _send(self, call: Call, called: str, *, lost: bool) -> _Answer:
         """Send; try again where the service is busy, and, with ``lost``, where the connection broke."""
@@ -218,15 +217,15 @@ class ResultsService:
                     return answer
                 trouble = f"{called}: the results service answers {answer.status}"
             except AnswerTooLargeError as error:
-                raise GitHubError(f"{called}: what the results service answers {error}") from None
+                raise RestError(f"{called}: what the results service answers {error}") from None
             except (requests.RequestException, HTTPError, OSError, ValueError) as error:
                 # The error's own text holds the signed address.
                 trouble = f"{called}: the results service cannot be reached ({type(error).__name__})"
                 if not lost:
-                    raise GitHubError(trouble) from None
+                    raise RestError(trouble) from None
             if attempt + 1 < _ATTEMPTS and not self.patience.wait(_FIRST_WAIT * _GROWTH**attempt):
                 break
-        raise GitHubError(trouble)
+        raise RestError(trouble)
 
     def _mask_signature(self, address: str) -> None:
         for signature in parse_qs(urlsplit(address).query).get("sig", []):

@@ -11,8 +11,8 @@ from urllib.parse import quote
 from turncheck.ci.github.answers import Commit, Difference, WorkflowRun
 from turncheck.ci.github.artifacts import BadArchiveError, artifacts_of_run, is_ours, read_artifact
 from turncheck.ci.github.context import NO_COMMIT
-from turncheck.ci.github.errors import NotFoundError
 from turncheck.ci.host import Base, LeftReport
+from turncheck.ci.rest import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -69,7 +69,7 @@ def merge_base(client: GitHubClient, repository: str, base: str, head: str) -> s
     """Ask GitHub where two states parted; ``None`` where it does not know them.
 
     Raises:
-        GitHubError: it could not be asked.
+        RestError: it could not be asked.
     """
     try:
         found = _compare(client, repository, base, head)
@@ -85,7 +85,7 @@ def is_between(client: GitHubClient, repository: str, start: str | None, commit:
     branch; an older one would charge it with less than it does.
 
     Raises:
-        GitHubError: GitHub could not be asked.
+        RestError: GitHub could not be asked.
     """
     if start is None:
         return False
@@ -127,7 +127,7 @@ class Reports:
         """Return the newest report of a commit.
 
         Raises:
-            GitHubError: GitHub could not be asked.
+            RestError: GitHub could not be asked.
         """
         return self._first(self._runs(head_sha=commit))
 
@@ -135,7 +135,7 @@ class Reports:
         """Return the report of the nearest ancestor of a commit that has one.
 
         Raises:
-            GitHubError: GitHub could not be asked.
+            RestError: GitHub could not be asked.
         """
         by_commit: dict[str, list[WorkflowRun]] = {}
         for run in self._runs(branch=branch):
@@ -150,7 +150,7 @@ class Reports:
         """Return the newest report of a branch that an earlier run left.
 
         Raises:
-            GitHubError: GitHub could not be asked.
+            RestError: GitHub could not be asked.
         """
         return self._first(self._runs(branch=branch))
 

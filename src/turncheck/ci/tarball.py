@@ -8,15 +8,15 @@ import tempfile
 import zlib
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, BinaryIO, Final
 
-from turncheck.ci.github.errors import GitHubError
+from turncheck.ci.rest import RestError
 from turncheck.process.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.ci.github.client import GitHubClient
+    from turncheck.ci.rest import RestClient
 
 MOST_BYTES: Final = 256 * 1024 * 1024
 """Of the archive as it is sent."""
@@ -27,16 +27,21 @@ _IN_MEMORY: Final = 32 * 1024 * 1024
 
 
 @contextmanager
-def files_by_api(client: GitHubClient, repository: str, commit: str) -> Iterator[Path]:
+def files_by_api(client: RestClient, path: str, *, needs: str | None = None, **parameters: str) -> Iterator[Path]:
     """Fetch a commit's files into a temporary folder, and remove it afterwards.
 
+    Args:
+        client: asks the API.
+        path: where it has the commit's ``.tar.gz``, and the ``parameters`` of the request.
+        needs: what the token must be allowed to.
+
     Raises:
-        GitHubError: they cannot be had, or are more than is taken.
+        RestError: they cannot be had, or are more than is taken.
     """
     with temporary_folder("base") as folder:
         with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
-            path = f"/repos/{repository}/tarball/{commit}"
-            client.download(path, file, MOST_BYTES, needs="contents: read")  # type: ignore[arg-type]  # has what is needed
+            taken: BinaryIO = file  # type: ignore[assignment]  # it has what is needed
+            client.download(path, taken, MOST_BYTES, needs=needs, **parameters)
             file.seek(0)
             unpack(file, Path(folder))
         yield Path(folder)
@@ -48,23 +53,23 @@ def unpack(file: IO[bytes], folder: Path) -> None:
     Links and everything else that is no file are left out; names that lead out are an error.
 
     Raises:
-        GitHubError: it is no archive, or holds more than is taken.
+        RestError: it is no archive, or holds more than is taken.
     """
     left = MOST_UNPACKED
     try:
         with _Bounded(fileobj=file, mode="rb") as unzipped, tarfile.open(fileobj=unzipped, mode="r|") as archive:
             for number, member in enumerate(archive):
                 if number >= MOST_FILES:
-                    raise GitHubError(f"the archive of the base holds more than {MOST_FILES} files")
+                    raise RestError(f"the archive of the base holds more than {MOST_FILES} files")
                 path = PurePosixPath(member.name)
                 if path.is_absolute() or ".." in path.parts:
-                    raise GitHubError("the archive of the base holds a name that leads out of it")
+                    raise RestError("the archive of the base holds a name that leads out of it")
                 content = archive.extractfile(member) if member.isreg() else None
                 if content is None or len(path.parts) < 2:
                     continue
                 left -= _write(content, folder.joinpath(*path.parts[1:]), left)
     except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError) as error:
-        raise GitHubError(f"the archive of the base cannot be unpacked ({type(error).__name__})") from None
+        raise RestError(f"the archive of the base cannot be unpacked ({type(error).__name__})") from None
 
 
 class _Bounded(gzip.GzipFile):
@@ -76,7 +81,7 @@ class _Bounded(gzip.GzipFile):
         chunk = super().read(size)
         self._read += len(chunk)
         if self._read > MOST_UNPACKED:
-            raise GitHubError(f"the archive of the base is larger than {MOST_UNPACKED // 2**20} MiB")
+            raise RestError(f"the archive of the base is larger than {MOST_UNPACKED // 2**20} MiB")
         return chunk
 
 
@@ -87,6 +92,6 @@ def _write(content: IO[bytes], path: Path, limit: int) -> int:
         while chunk := content.read(_CHUNK):
             size += len(chunk)
             if size > limit:
-                raise GitHubError(f"the archive of the base is larger than {MOST_UNPACKED // 2**20} MiB")
+                raise RestError(f"the archive of the base is larger than {MOST_UNPACKED // 2**20} MiB")
             file.write(chunk)
     return size

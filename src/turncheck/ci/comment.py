@@ -1,0 +1,176 @@
+"""The one comment of an assistant on a pull request: found again by its hidden first line, updated in place.
+
+No host's API has "write only if unchanged", so runs that race are put right afterwards: the oldest comment stays, with
+the newest content; our own newer ones are deleted. Each comment bears, invisibly, the run it came from, and an older
+run leaves the words of a newer one alone. Comments of other authors are never touched, whatever they begin with.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Protocol
+
+from turncheck.ci.host import NO_RUN, Posted, Stamp
+from turncheck.ci.rest import AnswerLostError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_STAMP: Final = re.compile(r"<!-- turncheck:run (\d{1,20})\.(\d{1,20}) -->")
+_MOST_ROUNDS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A comment that is there, whoever wrote it. ``thread``: what it is the first of, where the host groups them."""
+
+    id: int
+    author: str
+    body: str
+    url: str = ""
+    thread: int | None = None
+
+    @property
+    def stamp(self) -> Stamp:
+        """Which run wrote it."""
+        found = _STAMP.search(self.body.partition("\n")[0])
+        return Stamp(int(found[1]), int(found[2])) if found else NO_RUN
+
+
+class Comments(Protocol):
+    """All comments of one pull request. Each raises :class:`turncheck.ci.rest.RestError` where that fails."""
+
+    def all(self) -> Iterable[Written]:
+        """Every comment, in any order."""
+
+    def post(self, body: str) -> Written:
+        """Write a new one."""
+
+    def change(self, one: Written, body: str) -> None:
+        """Write another text into one of our own."""
+
+    def delete(self, one: Written) -> None:
+        """Remove one of our own."""
+
+    def author(self) -> str:
+        """Who the token speaks for."""
+
+
+class StickyComment:
+    """The comment of one assistant on one pull request.
+
+    Args:
+        comments: all that there are, of anybody.
+        marker: how our comments begin, the hidden words that tell assistants apart.
+    """
+
+    def __init__(self, comments: Comments, marker: str) -> None:
+        self._comments = comments
+        self._marker = marker
+        self._settled: tuple[str, Stamp, str] | None = None
+
+    def write(self, body: str, stamp: Stamp) -> Posted:
+        """Write it: into the comment that is there, else into a new one.
+
+        Args:
+            body: begins with the marker.
+            stamp: the run it comes from.
+
+        Raises:
+            RestError: it could not be written.
+        """
+        body = stamped(body, self._marker, stamp)
+        author = self._comments.author()
+        mine = self._mine(author)
+        if not mine:
+            return self._create(body, stamp, author)
+        return self._settle(mine, body, stamp, author)
+
+    def update(self, body: str, stamp: Stamp) -> Posted:
+        """Write it only where there is a comment already, so that nothing outdated is left behind.
+
+        Raises:
+            RestError: it could not be written.
+        """
+        author = self._comments.author()
+        mine = self._mine(author)
+        if not mine:
+            return Posted(None, "there was no comment to update")
+        return self._settle(mine, stamped(body, self._marker, stamp), stamp, author)
+
+    def confirm(self) -> None:
+        """Look once more, some time after writing: an older run that had read before may have written meanwhile.
+
+        Raises:
+            RestError: it could not be looked at, or not be written again.
+        """
+        if self._settled is None:
+            return
+        body, stamp, author = self._settled
+        mine = self._mine(author)
+        if mine and max(comment.stamp for comment in mine) < stamp:
+            self._settle(mine, body, stamp, author)
+
+    def _create(self, body: str, stamp: Stamp, author: str) -> Posted:
+        try:
+            made = self._comments.post(body)
+        except AnswerLostError:
+            if mine := self._mine(author):  # it did arrive
+                return self._settle(mine, body, stamp, author)
+            made = self._comments.post(body)
+        # Who wrote it is who we are: an app of the team's own learns its name here, and finds its older comment.
+        mine = self._mine(made.author)
+        return self._settle(mine, body, stamp, made.author) if mine else Posted(made.url)
+
+    def _settle(self, mine: list[Written], body: str, stamp: Stamp, author: str) -> Posted:
+        """Bring the newest content into the oldest comment, and delete our own newer ones."""
+        self._settled = body, stamp, author
+        posted = Posted(mine[0].url)
+        for _ in range(_MOST_ROUNDS):
+            oldest, newer = mine[0], mine[1:]
+            newest = max(mine, key=lambda comment: comment.stamp)
+            late = newest.stamp > stamp
+            posted = Posted(oldest.url, "a newer run has already written the comment" if late else "")
+            wanted = newest.body if late else body
+            with suppress(NotFoundError):  # deleted meanwhile: what is left is seen next
+                if oldest.body != wanted:
+                    self._comments.change(oldest, wanted)
+                for comment in newer:
+                    self._delete(comment)
+            mine = self._mine(author)
+            if not mine:
+                return Posted(self._comments.post(body).url)
+            # A run that read before we wrote may have written after us: then the newer content goes back in.
+            if len(mine) == 1 and mine[0].id == oldest.id and mine[0].stamp >= max(stamp, newest.stamp):
+                break
+        return posted
+
+    def _delete(self, comment: Written) -> None:
+        with suppress(NotFoundError):  # the other run was faster
+            self._comments.delete(comment)
+
+    def _mine(self, author: str) -> list[Written]:
+        """Our own comments that begin with the marker, oldest first."""
+        return [comment for comment in self._all() if comment.author == author]
+
+    def _all(self) -> list[Written]:
+        found = map(_with_line_feeds, self._comments.all())
+        return sorted((one for one in found if one.body.startswith(self._marker)), key=lambda one: one.id)
+
+
+def stamped(body: str, marker: str, stamp: Stamp) -> str:
+    """Return the body with the run behind its marker, on the same hidden line.
+
+    Raises:
+        ValueError: it does not begin with the marker.
+    """
+    if not body.startswith(marker):
+        raise ValueError("the comment does not begin with its marker")
+    return f"{marker}{stamp}{body.removeprefix(marker)}"
+
+
+def _with_line_feeds(one: Written) -> Written:
+    """A person who edits a comment in the browser leaves CR LF."""
+    return replace(one, body=one.body.replace("\r\n", "\n"))

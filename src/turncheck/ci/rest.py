@@ -1,0 +1,370 @@
+"""REST APIs of CI hosts: one session, paging to the end, bounded patience, and a token that goes nowhere else.
+
+What is a host's own (how it names itself and its refusals, how it asks for patience) is a subclass's.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+
+from turncheck import __version__
+from turncheck.ci.host import HostError
+from turncheck.web.addresses import origin_of
+from turncheck.web.exchange import (
+    AnswerTooLargeError,
+    Call,
+    Hop,
+    RedirectRefusedError,
+    copy_body,
+    exchange,
+    read_body,
+    to_safe,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import requests
+
+    from turncheck.process.secret import Secret
+    from turncheck.web.network import Network
+
+_Kind = TypeVar("_Kind")
+
+PER_PAGE: Final = 100
+FIRST_WAIT: Final = 2.0
+SECONDARY_WAIT: Final = 60.0
+_SECONDS: Final = 60.0
+"""For an answer with all its content."""
+_DOWNLOAD_SECONDS: Final = 300.0
+_ATTEMPTS: Final = 5
+_JSON_LIMIT: Final = 64 * 1024 * 1024
+_REASON_LIMIT: Final = 1024 * 1024
+_BUSY: Final = frozenset({500, 502, 503, 504})
+
+
+class RestError(HostError):
+    """The API could not be asked, or said no. ``status`` is that of its answer, ``None`` where there was none."""
+
+    def __init__(self, what: str, *, status: int | None = None, remedy: str | None = None) -> None:
+        super().__init__(what, remedy=remedy)
+        self.status = status
+
+
+class RefusedError(RestError):
+    """The token may not do it."""
+
+    forbidden = True
+
+
+class NotFoundError(RestError):
+    """There is no such thing, there is none any more, or the token may not see it (404, 410)."""
+
+
+class AnswerLostError(RestError):
+    """A request that creates something was sent, and whether it did is not known: look before sending it again."""
+
+
+class TooLargeError(RestError):
+    """The answer is larger than what was asked to be read at most."""
+
+
+@dataclass(slots=True)
+class Patience:
+    """How long all waiting may take together, in seconds; clock and sleep are given, for tests."""
+
+    left: float = 300.0
+    clock: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+
+    def wait(self, seconds: float) -> bool:
+        """Wait, or return False at once where that would take longer than is left."""
+        if seconds > self.left:
+            return False
+        self.left -= seconds
+        self.sleep(seconds)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request: ``needs`` is what the token must be allowed to, in the host's own words."""
+
+    method: str
+    url: str
+    body: Any = None
+    accept: str = "application/json"
+    needs: str | None = None
+    seconds: float = _SECONDS
+
+    @property
+    def called(self) -> str:
+        """How it is named in messages: no query, no token."""
+        return f"{self.method} {urlsplit(self.url).path}"
+
+    @property
+    def creates(self) -> bool:
+        """Whether sending it twice would do it twice."""
+        return self.method == "POST"
+
+
+class RestClient:
+    """Asks the API of one host.
+
+    Args:
+        api_url: what every path stands behind, without a slash at the end.
+        token: sent to that host alone; other hosts, to which downloads are redirected, never see it.
+        patience: bounds the waiting for rate limits and for a server in trouble.
+        network: how the host is reached.
+    """
+
+    host: ClassVar[str]
+    accepts: ClassVar[str] = "application/json"
+
+    def __init__(
+        self,
+        api_url: str,
+        token: Secret | None,
+        patience: Patience | None = None,
+        network: Network | None = None,
+    ) -> None:
+        from turncheck.web.timed import session  # only where something is asked
+
+        self.api_url = api_url
+        self.token = token
+        self.patience = patience or Patience()
+        self._session = session(network)
+        self._session.headers["User-Agent"] = f"turncheck/{__version__}"
+
+    # --- what is each host's own -------------------------------------------------------------------------------------
+
+    def credentials(self) -> dict[str, str]:
+        """Return the headers that the API's own server alone gets."""
+        return {"Authorization": f"Bearer {self.token.reveal()}"} if self.token is not None else {}
+
+    def message_of(self, document: Any) -> str:
+        """Return the host's own words in the answer that refuses a request; "" where it has none."""
+        return str(document.get("message") or "") if isinstance(document, dict) else ""
+
+    def advised_wait(self, answer: requests.Response, message: str, attempt: int) -> float | None:  # noqa: ARG002
+        """Return the seconds to wait after a 403 or 429; ``None`` where that would not help."""
+        after = answer.headers.get("retry-after", "")
+        if after.isdecimal():
+            return float(after)
+        return float(SECONDARY_WAIT * 2**attempt) if answer.status_code == 429 else None
+
+    def refusal(self, status: int, message: str, trouble: str, request: Request) -> RestError:  # noqa: ARG002
+        """Return the error for an answer that refuses a request."""
+        if status in {404, 410}:
+            return NotFoundError(trouble, status=status)
+        if status == 401:
+            return RestError(trouble, status=status, remedy="The token is wrong or has expired.")
+        if status == 403:
+            remedy = f"The token must be allowed to: {request.needs}." if request.needs else None
+            return RefusedError(trouble, status=status, remedy=remedy)
+        return RestError(trouble, status=status)
+
+    def following(self, page: Any, answer_links: Mapping[str, Any]) -> str | None:  # noqa: ARG002
+        """Return the address of the page after this one."""
+        url = answer_links.get("next", {}).get("url")
+        return str(url) if url else None
+
+    # --- what is asked -----------------------------------------------------------------------------------------------
+
+    def get(self, path: str, kind: type[_Kind], *, needs: str | None = None, **parameters: Any) -> _Kind:
+        """Return the document at a path, as the type it must have.
+
+        Raises:
+            RestError: it cannot be had; :class:`NotFoundError`, :class:`RefusedError` where that is why.
+        """
+        request = self._request("GET", path, parameters, needs=needs)
+        return self._as(kind, self._json(request)[0], request)
+
+    def pages(
+        self, path: str, kind: type[_Kind], *, key: str | None = None, needs: str | None = None, **parameters: Any
+    ) -> Iterator[_Kind]:
+        """Return every item of a list, page after page; ``key`` where the list is in an object.
+
+        Raises:
+            RestError: as :meth:`get`; also for a list that is none.
+        """
+        request = self._request("GET", path, parameters, needs=needs)
+        while True:
+            page, url = self._json(request)
+            items = page.get(key) if key is not None and isinstance(page, dict) else page
+            if not isinstance(items, list):
+                raise RestError(f"{self.host}'s answer to {request.called} is not a list")
+            for item in items:
+                yield self._as(kind, item, request)
+            if url is None:
+                return
+            request = Request("GET", url, accept=self.accepts, needs=needs)
+
+    def post(self, path: str, body: Any, kind: type[_Kind], *, needs: str | None = None) -> _Kind:
+        """Create something, and return it.
+
+        Raises:
+            AnswerLostError: it may have been created or not.
+            RestError: it was not.
+        """
+        request = self._request("POST", path, body=body, needs=needs)
+        return self._as(kind, self._json(request)[0], request)
+
+    def patch(self, path: str, body: Any, *, needs: str | None = None) -> None:
+        """Change something.
+
+        Raises:
+            RestError: as :meth:`get`.
+        """
+        self._json(self._request("PATCH", path, body=body, needs=needs))
+
+    def put(self, path: str, body: Any, *, needs: str | None = None) -> None:
+        """Put something in the place of what is there.
+
+        Raises:
+            RestError: as :meth:`get`.
+        """
+        self._json(self._request("PUT", path, body=body, needs=needs))
+
+    def delete(self, path: str, *, needs: str | None = None) -> None:
+        """Remove something.
+
+        Raises:
+            RestError: as :meth:`get`.
+        """
+        self._json(self._request("DELETE", path, needs=needs))
+
+    def download(self, path: str, file: BinaryIO, limit: int, *, needs: str | None = None, **parameters: Any) -> None:
+        """Write what a path leads to into ``file``, at most ``limit`` bytes.
+
+        Raises:
+            TooLargeError: there is more than that; ``file`` holds a part.
+            RestError: as :meth:`get`.
+        """
+        url = self._url(path, parameters)
+        request = Request("GET", url, accept="*/*", needs=needs, seconds=_DOWNLOAD_SECONDS)
+
+        def read(answer: requests.Response) -> None:
+            file.seek(0)  # an attempt before may have left a part
+            file.truncate()
+            copy_body(answer, file, limit)
+
+        self._send(request, read)
+
+    # --- how it is sent ----------------------------------------------------------------------------------------------
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        body: Any = None,
+        needs: str | None = None,
+    ) -> Request:
+        return Request(method, self._url(path, parameters), body, accept=self.accepts, needs=needs)
+
+    def _url(self, path: str, parameters: Mapping[str, Any] | None = None) -> str:
+        given = {name: value for name, value in (parameters or {}).items() if value is not None}
+        query = urlencode(given, doseq=True, errors="replace")  # a branch's name need not be UTF-8
+        return f"{self.api_url}{path}" + (f"?{query}" if query else "")
+
+    def _json(self, request: Request) -> tuple[Any, str | None]:
+        """Return the document and the address of the next page."""
+
+        def read(answer: requests.Response) -> tuple[bytes, Mapping[str, Any]]:
+            return read_body(answer, _JSON_LIMIT), answer.links
+
+        content, links = self._send(request, read)
+        if not content:
+            return None, None
+        try:
+            document = msgspec.json.decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise RestError(f"{self.host}'s answer to {request.called} is not JSON") from None
+        following = self.following(document, links)
+        if following is not None and origin_of(following) != origin_of(self.api_url):
+            raise RestError(f"{self.host}'s answer to {request.called} continues on another host")
+        return document, following
+
+    def _send(self, request: Request, read: Callable[[requests.Response], _Kind]) -> _Kind:
+        """Send it until there is an answer to go on with, and read that."""
+        import requests
+        from urllib3.exceptions import HTTPError
+
+        trouble = ""
+        for attempt in range(_ATTEMPTS):
+            wait = float(FIRST_WAIT * 2**attempt)
+            try:
+                with exchange(self._session, self._call(request), request.seconds, follow=_next_address) as answer:
+                    if answer.ok:
+                        return read(answer)
+                    message = self._words_of(answer)
+            except AnswerTooLargeError as error:
+                raise TooLargeError(f"what {request.called} gives {error}") from None
+            except RedirectRefusedError as error:
+                raise RestError(f"{self.host} redirects {request.called} to {error}") from None
+            except requests.exceptions.ConnectTimeout as error:
+                trouble = self._unreachable(request, error)  # nothing was sent
+            except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
+                trouble = self._unreachable(request, error)
+                if request.creates:
+                    raise AnswerLostError(trouble) from None
+            except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+                # A proxy or a file of certificates that is none, say. Their own words may quote the token.
+                raise RestError(f"{request.called} cannot be sent ({type(error).__name__})") from None
+            else:
+                trouble = f"{self.host} answers {answer.status_code} to {request.called}: {message}"
+                if answer.status_code in _BUSY and request.creates:
+                    raise AnswerLostError(trouble, status=answer.status_code)
+                advised = self._wait_of(answer, message, attempt)
+                if advised is None:
+                    raise self.refusal(answer.status_code, message, trouble, request)
+                wait = advised
+            if attempt + 1 < _ATTEMPTS and not self.patience.wait(wait):
+                raise RestError(f"{trouble} (waiting {wait:.0f} s more would be too long)")
+        raise RestError(f"{trouble} (tried {_ATTEMPTS} times)")
+
+    def _call(self, request: Request) -> Call:
+        headers = {"Accept": request.accept}
+        body = None
+        if request.body is not None:
+            body = msgspec.json.encode(request.body)
+            headers["Content-Type"] = "application/json"
+        return Call(request.method, request.url, headers, credentials=self.credentials(), body=body)
+
+    def _wait_of(self, answer: requests.Response, message: str, attempt: int) -> float | None:
+        """Seconds to wait before trying again; ``None`` where that would not help."""
+        if answer.status_code in _BUSY:
+            return float(FIRST_WAIT * 2**attempt)
+        return self.advised_wait(answer, message, attempt) if answer.status_code in {403, 429} else None
+
+    def _as(self, kind: type[_Kind], document: Any, request: Request) -> _Kind:
+        try:
+            return msgspec.convert(document, kind)
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise RestError(f"{self.host}'s answer to {request.called} is not what it should be: {error}") from None
+
+    def _unreachable(self, request: Request, error: Exception) -> str:
+        return f"{self.host} cannot be reached for {request.called} ({type(error).__name__})"
+
+    def _words_of(self, answer: requests.Response) -> str:
+        """The host's own words, shortened; an error page of something in between has none."""
+        try:
+            told = self.message_of(msgspec.json.decode(read_body(answer, _REASON_LIMIT)))
+        except (AnswerTooLargeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            told = ""
+        return told[:500] or answer.reason or "no reason given"
+
+
+def _next_address(hop: Hop) -> str | None:
+    """What changes something is followed only to where it is sent whole again: on the same server."""
+    if hop.method == "GET":
+        return to_safe(hop)
+    same = hop.status in {307, 308} and origin_of(hop.source) == origin_of(hop.target)
+    return None if same else f"{hop.target.partition('?')[0]}, which is not followed with {hop.method}"
