@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,12 @@ from action_servers import action_server, free_port, rasa_sdk_python
 
 from turncheck.engines.action_server.endpoint import ActionEndpoint
 from turncheck.engines.action_server.process import running_action_server
-from turncheck.engines.action_server.server import HttpActionServer
+from turncheck.engines.action_server.server import HttpActionServer, NoActionServer
 from turncheck.engines.base import CustomAction
-from turncheck.engines.embedded.trainer import EmbeddedTrainer
+from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import for_child
+from turncheck.project.model import NluData
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:
@@ -149,13 +151,13 @@ def webhook(project: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def engine(project: Path) -> EmbeddedEngine:
-    return EmbeddedTrainer(nlu=False).fit(read_project(project))
+def engine(project: Path) -> EmbeddedEngines:
+    return EmbeddedEngines(replace(read_project(project), nlu=NluData()), seed=0)
 
 
 @pytest.fixture
-def served(engine: EmbeddedEngine, webhook: str) -> EmbeddedEngine:
-    return engine.with_action_server(HttpActionServer(ActionEndpoint(webhook)))
+def served(engine: EmbeddedEngines, webhook: str) -> EmbeddedEngine:
+    return engine.assistant(HttpActionServer(ActionEndpoint(webhook)))
 
 
 def texts(turn: Turn) -> list[Any]:
@@ -213,34 +215,34 @@ def test_a_hang_ends_when_the_turns_time_is_over(served: EmbeddedEngine) -> None
     time.sleep(3)  # rasa-sdk has one worker, which still sleeps: the tests that follow need it
 
 
-def test_an_action_that_the_server_does_not_know_fails(engine: EmbeddedEngine, webhook: str) -> None:
+def test_an_action_that_the_server_does_not_know_fails(engine: EmbeddedEngines, webhook: str) -> None:
     server = HttpActionServer(ActionEndpoint(webhook.replace("webhook", "elsewhere")))
-    (noted,) = engine.with_action_server(server).conversation().say("/remember").custom_actions
+    (noted,) = engine.assistant(server).conversation().say("/remember").custom_actions
     assert noted.outcome == "failed"
 
 
-def test_without_a_server_the_conversation_goes_on_and_says_what_it_lacks(engine: EmbeddedEngine) -> None:
-    turn = engine.conversation().say("/remember")
+def test_without_a_server_the_conversation_goes_on_and_says_what_it_lacks(engine: EmbeddedEngines) -> None:
+    turn = engine.assistant(NoActionServer()).conversation().say("/remember")
     assert actions(turn)[-2:] == ["action_remember", "action_listen"]
     (noted,) = turn.custom_actions
     assert noted.missing
     assert noted.outcome == "no server"
 
 
-def test_a_server_that_is_not_there_is_told_from_none_at_all(engine: EmbeddedEngine) -> None:
+def test_a_server_that_is_not_there_is_told_from_none_at_all(engine: EmbeddedEngines) -> None:
     server = HttpActionServer(ActionEndpoint(f"http://127.0.0.1:{free_port()}/webhook"))
-    (noted,) = engine.with_action_server(server).conversation().say("/remember").custom_actions
+    (noted,) = engine.assistant(server).conversation().say("/remember").custom_actions
     assert noted.missing
     assert noted.outcome == "unreachable"
 
 
-def noted_of(engine: EmbeddedEngine, address: str, timeout: float | None = None) -> CustomAction:
-    served = engine.with_action_server(HttpActionServer(ActionEndpoint(address)))
+def noted_of(engine: EmbeddedEngines, address: str, timeout: float | None = None) -> CustomAction:
+    served = engine.assistant(HttpActionServer(ActionEndpoint(address)))
     (noted,) = served.conversation(turn_timeout=timeout).say("/remember").custom_actions
     return noted
 
 
-def test_a_server_that_hangs_up_on_an_action_failed_and_is_not_missing(engine: EmbeddedEngine) -> None:
+def test_a_server_that_hangs_up_on_an_action_failed_and_is_not_missing(engine: EmbeddedEngines) -> None:
     for how in ("hangs up", "breaks off"):
         with bad_servers.serving(how) as address:
             noted = noted_of(engine, address)
@@ -248,9 +250,9 @@ def test_a_server_that_hangs_up_on_an_action_failed_and_is_not_missing(engine: E
         assert noted.reason == "'action_remember' failed, the action server cut the connection"
 
 
-def test_a_server_that_was_there_and_is_gone_is_told_from_one_that_never_was(engine: EmbeddedEngine) -> None:
+def test_a_server_that_was_there_and_is_gone_is_told_from_one_that_never_was(engine: EmbeddedEngines) -> None:
     with bad_servers.serving("hangs up") as address:
-        served = engine.with_action_server(HttpActionServer(ActionEndpoint(address)))
+        served = engine.assistant(HttpActionServer(ActionEndpoint(address)))
     (noted,) = served.conversation().say("/remember").custom_actions
     assert noted.outcome == "lost"
     assert "is gone" in noted.reason
@@ -269,24 +271,24 @@ def test_a_server_that_was_there_and_is_gone_is_told_from_one_that_never_was(eng
     ],
 )
 def test_an_answer_is_read_where_its_type_says_that_it_is_json_as_by_rasa(
-    engine: EmbeddedEngine, kind: str, body: str, is_read: bool
+    engine: EmbeddedEngines, kind: str, body: str, is_read: bool
 ) -> None:
     content = body.encode("latin-1" if "latin-1" in kind else "utf-8")
     with bad_servers.answering({"/webhook": (200, {"Content-Type": kind}, content)}) as address:
-        served = engine.with_action_server(HttpActionServer(ActionEndpoint(address)))
+        served = engine.assistant(HttpActionServer(ActionEndpoint(address)))
         turn = served.conversation().say("/remember")
     assert [noted.outcome for noted in turn.custom_actions] == ["ran" if is_read else "failed"]
     assert [response["text"] for response in turn.responses] == (["é"] if "latin-1" in kind else [])
 
 
 @pytest.mark.parametrize(("status", "method"), [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")])
-def test_a_call_that_is_sent_on_is_followed_as_by_rasa(engine: EmbeddedEngine, status: int, method: str) -> None:
+def test_a_call_that_is_sent_on_is_followed_as_by_rasa(engine: EmbeddedEngines, status: int, method: str) -> None:
     calls: list[bad_servers.Call] = []
     json = {"Content-Type": "application/json"}
     answers = {"/webhook?token=t": (status, {"Location": "/moved"}, b""), "/moved": (200, json, b"{}")}
     with bad_servers.answering(answers, calls) as address:
         endpoint = ActionEndpoint(address, params={"token": "t"}, headers={"Authorization": "secret"})
-        turn = engine.with_action_server(HttpActionServer(endpoint)).conversation().say("/remember")
+        turn = engine.assistant(HttpActionServer(endpoint)).conversation().say("/remember")
     assert [noted.outcome for noted in turn.custom_actions] == ["ran"]
     assert [(call.method, call.path, bool(call.body), call.login) for call in calls] == [
         ("POST", "/webhook?token=t", True, "secret"),
@@ -294,7 +296,7 @@ def test_a_call_that_is_sent_on_is_followed_as_by_rasa(engine: EmbeddedEngine, s
     ]
 
 
-def test_a_call_that_is_sent_on_to_another_server_takes_no_login_along(engine: EmbeddedEngine) -> None:
+def test_a_call_that_is_sent_on_to_another_server_takes_no_login_along(engine: EmbeddedEngines) -> None:
     calls: list[bad_servers.Call] = []
     json = {"Content-Type": "application/json"}
     with (
@@ -302,15 +304,15 @@ def test_a_call_that_is_sent_on_to_another_server_takes_no_login_along(engine: E
         bad_servers.answering({"/webhook": (307, {"Location": other}, b"")}) as address,
     ):
         endpoint = ActionEndpoint(address, headers={"authorization": "secret", "X-More": "more"})
-        turn = engine.with_action_server(HttpActionServer(endpoint)).conversation().say("/remember")
+        turn = engine.assistant(HttpActionServer(endpoint)).conversation().say("/remember")
     assert [noted.outcome for noted in turn.custom_actions] == ["ran"]
     assert [(call.method, call.login) for call in calls] == [("POST", None)]
 
 
-def test_a_call_is_not_followed_to_a_host_that_is_not_allowed_nor_without_end(engine: EmbeddedEngine) -> None:
+def test_a_call_is_not_followed_to_a_host_that_is_not_allowed_nor_without_end(engine: EmbeddedEngines) -> None:
     with bad_servers.answering({"/webhook": (302, {"Location": "http://169.254.1.1/"}, b"")}) as address:
         server = HttpActionServer(ActionEndpoint(address), hosts=())
-        (noted,) = engine.with_action_server(server).conversation().say("/remember").custom_actions
+        (noted,) = engine.assistant(server).conversation().say("/remember").custom_actions
     assert noted.outcome == "failed"
     assert "'169.254.1.1', which is not among the allowed hosts" in noted.reason
     with bad_servers.answering({"/webhook": (307, {"Location": "/webhook"}, b"")}) as address:
@@ -324,7 +326,7 @@ def test_a_call_is_not_followed_to_a_host_that_is_not_allowed_nor_without_end(en
 @pytest.mark.parametrize(
     "target", ["http://[x", "http://h:port/", "file:///etc/passwd", f"http://{'a' * 70}.test/", "http://a..b/"]
 )
-def test_a_call_that_is_sent_on_to_no_address_failed(engine: EmbeddedEngine, target: str) -> None:
+def test_a_call_that_is_sent_on_to_no_address_failed(engine: EmbeddedEngines, target: str) -> None:
     with bad_servers.answering({"/webhook": (307, {"Location": target}, b"")}) as address:
         noted = noted_of(engine, address)
     assert (noted.outcome, noted.reason) == (
@@ -333,7 +335,7 @@ def test_a_call_that_is_sent_on_to_no_address_failed(engine: EmbeddedEngine, tar
     )
 
 
-def test_a_call_that_is_sent_on_to_nobody_failed_and_the_server_is_still_there(engine: EmbeddedEngine) -> None:
+def test_a_call_that_is_sent_on_to_nobody_failed_and_the_server_is_still_there(engine: EmbeddedEngines) -> None:
     target = "http://127.0.0.1:1/webhook?token=t"
     with bad_servers.answering({"/webhook": (307, {"Location": target}, b"")}) as address:
         noted = noted_of(engine, address)
@@ -344,14 +346,14 @@ def test_a_call_that_is_sent_on_to_nobody_failed_and_the_server_is_still_there(e
     )
 
 
-def test_an_answer_that_cannot_be_unpacked_failed(engine: EmbeddedEngine) -> None:
+def test_an_answer_that_cannot_be_unpacked_failed(engine: EmbeddedEngines) -> None:
     headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
     with bad_servers.answering({"/webhook": (200, headers, b"not packed")}) as address:
         noted = noted_of(engine, address)
     assert noted.reason == "'action_remember' failed, the action server's answer cannot be unpacked"
 
 
-def test_an_answer_that_drips_ends_when_the_turns_time_is_over(engine: EmbeddedEngine) -> None:
+def test_an_answer_that_drips_ends_when_the_turns_time_is_over(engine: EmbeddedEngines) -> None:
     with bad_servers.serving("drips") as address:
         begin = time.monotonic()
         noted = noted_of(engine, address, timeout=0.5)
@@ -361,9 +363,9 @@ def test_an_answer_that_drips_ends_when_the_turns_time_is_over(engine: EmbeddedE
     )
 
 
-def test_stubs_stand_for_actions_and_nobody_is_called(engine: EmbeddedEngine) -> None:
+def test_stubs_stand_for_actions_and_nobody_is_called(engine: EmbeddedEngines) -> None:
     stub = {"events": [{"event": "slot", "name": "note", "value": 5}], "responses": [{"response": "utter_after"}]}
-    conversation = engine.conversation(stubs={"action_remember": stub})
+    conversation = engine.assistant(NoActionServer()).conversation(stubs={"action_remember": stub})
     turn = conversation.say("/remember")
     assert texts(turn) == ["After that"]
     assert turn.slots["note"] == 5
@@ -372,8 +374,8 @@ def test_stubs_stand_for_actions_and_nobody_is_called(engine: EmbeddedEngine) ->
     assert noted.missing
 
 
-def test_a_validation_without_a_stub_takes_what_it_is_given(engine: EmbeddedEngine) -> None:
-    conversation = engine.conversation(stubs={})
+def test_a_validation_without_a_stub_takes_what_it_is_given(engine: EmbeddedEngines) -> None:
+    conversation = engine.assistant(NoActionServer()).conversation(stubs={})
     conversation.say("/order")
     turn = conversation.say('/give{"size": "purple"}')
     assert texts(turn) == ["Ordered a purple one"]
@@ -388,7 +390,7 @@ def sdk_command(port: int) -> str:
 
 
 def test_a_server_is_started_with_nothing_private_and_stopped_again(
-    project: Path, engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch
+    project: Path, engine: EmbeddedEngines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INPUT_TOKEN", "secret")
     monkeypatch.setenv("GITHUB_TOKEN", "secret")
@@ -396,7 +398,7 @@ def test_a_server_is_started_with_nothing_private_and_stopped_again(
     endpoint = ActionEndpoint(f"http://127.0.0.1:{port}/webhook")
     environment = for_child(os.environ, [("SHOP", "open")])
     with running_action_server(sdk_command(port), project, environment, say=print, endpoint=endpoint) as server:
-        turn = engine.with_action_server(server).conversation().say("/secrets")
+        turn = engine.assistant(server).conversation().say("/secrets")
     assert texts(turn) == ["none", "open"]
     assert not HttpActionServer(endpoint).healthy()
 
@@ -411,12 +413,12 @@ def test_a_server_that_dies_shows_the_end_of_its_log(tmp_path: Path) -> None:
         pass
 
 
-def test_a_server_that_dies_in_the_run_shows_the_end_of_its_log(tmp_path: Path, engine: EmbeddedEngine) -> None:
+def test_a_server_that_dies_in_the_run_shows_the_end_of_its_log(tmp_path: Path, engine: EmbeddedEngines) -> None:
     port, said = free_port(), list[str]()
     endpoint = ActionEndpoint(f"http://127.0.0.1:{port}/webhook")
     command = f"{sys.executable} {bad_servers.__file__} {port} dies"
     with running_action_server(command, tmp_path, {}, say=said.append, endpoint=endpoint) as server:
-        served = engine.with_action_server(server)
+        served = engine.assistant(server)
         (first,) = served.conversation().say("/remember").custom_actions
         (second,) = served.conversation().say("/remember").custom_actions
     assert (first.outcome, second.outcome) == ("lost", "lost")

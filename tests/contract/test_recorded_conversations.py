@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ from action_servers import action_server
 
 from turncheck.dialogue.event_reading import from_json
 from turncheck.engines.action_server.endpoint import ActionEndpoint
-from turncheck.engines.action_server.server import HttpActionServer
-from turncheck.engines.embedded.trainer import EmbeddedTrainer
+from turncheck.engines.action_server.server import HttpActionServer, NoActionServer
+from turncheck.engines.embedded.engines import EmbeddedEngines
+from turncheck.project.model import NluData
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:
@@ -51,11 +53,12 @@ def hold_case(case: Path, folder: Path) -> None:
     recorded = json.loads((case / "conversations.json").read_text())
     root = folder / "project"
     shutil.copytree(case / "project", root)
-    trainer = EmbeddedTrainer(nlu=recorded["train"]["command"] == "rasa train")
-    engine = trainer.fit(read_project(root))
+    project = read_project(root)
+    if recorded["train"]["command"] != "rasa train":
+        project = replace(project, nlu=NluData())
     with server_of(root) as webhook:
-        if webhook:
-            engine = engine.with_action_server(HttpActionServer(ActionEndpoint(webhook)))
+        server = HttpActionServer(ActionEndpoint(webhook)) if webhook else NoActionServer()
+        engine = EmbeddedEngines(project, seed=0).assistant(server)
         for conversation in recorded["conversations"]:
             hold(engine, conversation)
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from turncheck.engines.action_server.server import NoActionServer
 from turncheck.engines.embedded.conversation import RUN_LIMIT
-from turncheck.engines.embedded.trainer import EmbeddedTrainer
+from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedEngine:
         path = root / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    return EmbeddedTrainer().fit(read_project(root))
+    return EmbeddedEngines(read_project(root), seed=0).assistant(NoActionServer())
 
 
 def texts(turn: Turn) -> list[Any]:

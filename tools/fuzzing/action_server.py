@@ -12,7 +12,7 @@ from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 
 from turncheck.commands.shell import message_lines
 from turncheck.engines.action_server.choice import choose_server
-from turncheck.engines.embedded.trainer import EmbeddedTrainer
+from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.evaluation.e2e import CaseRun, evaluate_cases
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from turncheck.engines.embedded.engine import EmbeddedEngine
 
 FILES = {
     "config.yml": "pipeline: []\npolicies: [{name: MemoizationPolicy}, {name: RulePolicy}]\n",
@@ -105,11 +104,11 @@ def _with_token(answer: Answer) -> Answer:
     return replace(answer, content=answer.content.replace(_ECHO.encode(), f"{PLANTED}.token".encode()))
 
 
-def talk(engine: EmbeddedEngine, cases: Any, *, judge: bool) -> str:
+def talk(engine: EmbeddedEngines, cases: Any, *, judge: bool) -> str:
     """Talk to the assistant, and run its cases where they are to be judged; return what is shown."""
     shown: list[str] = []
     server = choose_server(Endpoint("action_endpoint", _ENDPOINT, Location("endpoints.yml")), {})
-    calling = engine.with_action_server(server)
+    calling = engine.assistant(server)
     for text in ("/go", "/order"):
         try:
             turn = calling.conversation().say(text)
@@ -129,7 +128,7 @@ def trials(chance: random.Random, place: Path) -> Iterator[Trial]:
     for name, text in FILES.items():
         (place / name).parent.mkdir(exist_ok=True)
         (place / name).write_text(f'version: "3.1"\n{text}' if name != "config.yml" else text)
-    engine = EmbeddedTrainer().fit(read_project(place))
+    engine = EmbeddedEngines(read_project(place), seed=0)
     cases = read_cases(place, [place / "tests" / "cases.yml"]).cases
     while True:
         seed = chance.random()

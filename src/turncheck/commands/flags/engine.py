@@ -36,14 +36,15 @@ def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
         UserError: a flag that is not understood, or that is for another engine.
     """
     from turncheck.engines.choice import refuse_settings_of_others  # not for --help
-    from turncheck.settings.options import combine, default_of, from_flags, options
+    from turncheck.settings.engines import ENGINES
+    from turncheck.settings.options import combine, from_flags, options
 
     given = from_flags({name: getattr(namespace, name.replace("-", "_"), None) for name in FLAGS})
     engine = combine(given).engine
     refuse_settings_of_others(combine(given))
-    compares = engine == default_of("engine")
+    compares = ENGINES[engine].from_files
     if not compares and getattr(namespace, "evaluate_model_directory", False):
-        raise UserError(f"--evaluate-model-directory compares models of the embedded engine, not of '{engine}'")
+        raise UserError(f"--evaluate-model-directory compares models in files, which the engine '{engine}' has not")
     more: dict[str, Any] = {"project": str(namespace.project), "workers": workers}
     for name in _PATHS:
         values = getattr(namespace, name, None) or []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
-    from turncheck.engines.base import ActionServer, NluEngine
+    from turncheck.engines.base import NluEngine
     from turncheck.report.model import EngineInfo
 
 NO_NLU = "the model was trained without NLU data"
@@ -40,13 +40,6 @@ class EmbeddedEngine:
         if self.assistant is None:
             raise ValueError(NO_CORE)
         return self.assistant.domain
-
-    def with_action_server(self, server: ActionServer) -> EmbeddedEngine:
-        """Return the same engine, with its custom actions run by this server."""
-        if self.assistant is None:
-            return self
-        server.look()
-        return replace(self, assistant=replace(self.assistant, server=server))
 
     def for_threads(self) -> EmbeddedEngine:
         """Return the same engine for conversations in several threads: sentences are understood one at a time."""
