@@ -142,6 +142,12 @@ def test_a_baseline_is_fetched_within_bounds() -> None:
         assert isinstance(read_baseline(f"{server.address}/broken", server.network), Unreadable)
 
 
+def test_trusted_certificates_that_are_not_there_are_no_fault_of_ours(tmp_path: Path) -> None:
+    found = read_baseline("https://reports.test/report.json", Network(ca_file=str(tmp_path / "gone.pem")))
+
+    assert found == Unreadable("the address cannot be fetched (SSLError)")
+
+
 def test_a_baseline_that_drips_or_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("turncheck.run.named_baseline._SECONDS", 0.6)
     monkeypatch.setattr("turncheck.run.named_baseline.MAX_BYTES", 1 << 20)

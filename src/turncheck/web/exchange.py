@@ -146,22 +146,29 @@ def _joined(url: str, target: str) -> str:
 
 
 def _sent(one: requests.Session, call: Call, method: str, url: str, seconds: tuple[float, float]) -> requests.Response:
+    import requests  # it has been by whoever made the session
+
     own = origin_of(url) == origin_of(call.url)
     options: dict[str, Any] = {}
     if own and call.login is not None:
         options["auth"] = call.login
     if url == call.url:
         options["params"] = call.query
-    return one.request(
-        method,
-        url,
-        headers={**call.headers, **(call.credentials if own else {})},
-        data=call.body if method == call.method else None,
-        timeout=(min(seconds), seconds[1]),
-        allow_redirects=False,
-        stream=True,
-        **options,
-    )
+    try:
+        return one.request(
+            method,
+            url,
+            headers={**call.headers, **(call.credentials if own else {})},
+            data=call.body if method == call.method else None,
+            timeout=(min(seconds), seconds[1]),
+            allow_redirects=False,
+            stream=True,
+            **options,
+        )
+    except requests.RequestException:
+        raise
+    except OSError as error:  # the file with trusted certificates is not there, or none
+        raise requests.exceptions.SSLError(str(error)) from error
 
 
 def read_body(answer: requests.Response, limit: int) -> bytes:
