@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from turncheck.evaluation.batch.numbers import numbers_of
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.report.model import (
     Batch,
     BatchCase,
-    BatchCounts,
     BatchSuite,
     CaseResult,
     CaseStep,
@@ -141,26 +141,25 @@ def case(name: str, *steps: str, line: int = 1, path: str = "tests/e2e_test_case
 
 def suite(name: str, *cases: tuple[str, bool]) -> BatchSuite:
     """A batch suite of ``(utterance, passed)``."""
-    return BatchSuite(
-        name=name,
-        outcome="Success",
-        counts=BatchCounts(tp=sum(passed for _, passed in cases), tn=0, fp=0, fn=sum(not p for _, p in cases)),
-        precision=1.0,
-        recall=0.5,
-        f1=0.667,
-        intent_success=50.0,
-        entity_success=0.0,
-        cases=tuple(
-            BatchCase(
-                text=text,
-                location=Location("suites/faq.json", line),
-                passed=passed,
-                expected={"intent": "faq"},
-                predicted={"intent": "faq" if passed else "other"},
-            )
-            for line, (text, passed) in enumerate(cases, start=1)
-        ),
+    made = tuple(
+        BatchCase(
+            text=text,
+            location=Location("suites/faq.json", line),
+            kind="dialog",
+            passed=passed,
+            result="tp" if passed else "fp",
+            expected=("faq",),
+            matched=("faq" if passed else "other",),
+        )
+        for line, (text, passed) in enumerate(cases, start=1)
     )
+    return BatchSuite(name=name, outcome="success", **numbers_of(made), path="suites/faq.json", cases=made)
+
+
+def batch(*suites: BatchSuite, by_stand_in: bool = False) -> Batch:
+    """Batch suites together."""
+    cases = [case for one in suites for case in one.cases]
+    return Batch(suites=suites, **numbers_of(cases), by_stand_in=by_stand_in)
 
 
 def finding(code: str, message: str, severity: Any = "error", path: str = "domain.yml", line: int = 1) -> Finding:
@@ -274,7 +273,7 @@ def report(
         )
         if cases
         else None,
-        batch=Batch(suites=tuple(suites)) if suites else None,
+        batch=batch(*suites) if suites else None,
         coverage=dict(covered or {}),
         settings=settings or GateSettings(),
         skipped=tuple(skipped),

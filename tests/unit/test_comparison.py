@@ -231,7 +231,7 @@ def test_batch_cases_are_known_by_suite_and_text() -> None:
 
     batch = compared(head, base).batch
 
-    assert [(one.name, one.expected) for one in batch.worse] == [("hi", "intent: faq")]
+    assert [(one.name, one.expected) for one in batch.worse] == [("hi", "faq")]
     assert batch.shared == 3
 
 

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
-    from turncheck.report.model import CaseResult, Misunderstanding, NluPrediction, Report, StoryResult, StoryStep
+    from turncheck.report.model import (
+        BatchCase,
+        BatchEntity,
+        BatchSuite,
+        CaseResult,
+        Misunderstanding,
+        NluPrediction,
+        Report,
+        StoryResult,
+        StoryStep,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,19 +263,47 @@ def batch_cases(report: Report) -> list[Case]:
     return [
         Case(
             name=case.text,
-            expectation=(suite.name, _flat(case.expected)),
+            expectation=batch_expectation(suite, case),
             location=case.location,
             passed=case.passed,
-            expected=_flat(case.expected),
-            actual=_flat(case.predicted),
+            expected=batch_expected(case),
+            actual=batch_actual(case),
+            remark=case.reason or "" if case.result != "not-evaluated" else "",
         )
         for suite in (report.batch.suites if report.batch else ())
         for case in suite.cases
     ]
 
 
-def _flat(values: dict[str, object]) -> str:
-    return ", ".join(f"{key}: {values[key]}" for key in sorted(values))
+def batch_expectation(suite: BatchSuite, case: BatchCase) -> Hashable:
+    """Return what tells a batch case from others of the same words: its suite, context, intents and entities."""
+    entities = tuple((entity.name, entity.expected) for entity in case.entities)
+    return suite.name, case.parent, case.kind == "trait", case.expected, entities
+
+
+def batch_expected(case: BatchCase) -> str:
+    """``Order Tea or Buy``, ``trait Urgent and Angry``, ``no intent``; of a case whose intent is right its entities."""
+    if wrong := _wrong_entities(case):
+        return ", ".join(f"{one.name}: {' or '.join(one.expected)}" for one in wrong)
+    if case.kind == "trait":
+        return f"trait {' and '.join(case.expected)}" if case.expected else "no trait"
+    return " or ".join(case.expected) or "no intent"
+
+
+def batch_actual(case: BatchCase) -> str:
+    """What was matched instead, or why nobody knows."""
+    if case.result == "not-evaluated":
+        return f"not evaluated: {case.reason or 'no answer'}"
+    if wrong := _wrong_entities(case):
+        return ", ".join(f"{one.name}: {one.matched or 'not found'}" for one in wrong)
+    if case.kind == "trait":
+        return f"trait {' and '.join(case.matched)}" if case.matched else "no trait"
+    return " and ".join(case.matched) or "no intent"
+
+
+def _wrong_entities(case: BatchCase) -> list[BatchEntity]:
+    """The entities that alone keep a case from passing."""
+    return [one for one in case.entities if not one.passed] if case.result in {"tp", "tn"} else []
 
 
 def findings_worst_first(report: Report) -> list[Finding]:

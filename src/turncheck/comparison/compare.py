@@ -128,7 +128,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     tests: dict[Evaluation, Matched] = {
         "core": still_there(_matched_stories(base, head), head, "core"),
         "e2e": still_there(end_to_end, head, "e2e"),
-        "batch": batch,
+        "batch": still_there(batch, head, "batch"),
     }
     difference = training_difference(base, head)
     explainer = Explainer(difference, head.nlu)
@@ -145,7 +145,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         responses=changed_cases(match_sentences(response_cases(base), response_cases(head))),
         stories=told,
         e2e=cases,
-        batch=changed_tests(batch),
+        batch=changed_tests(tests["batch"]),
         base_lacks=base_lacks(base, head, tests),
         lost=lost(base, head),
         unlisted=has_unlisted(base, head),

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from turncheck.report.model import Evaluation, Report
 
 
+STAND_IN: Final = "by the embedded engine, which stands in for the assistant's own"
+"""Why failed batch cases do not fail the run by themselves."""
 WARN: Final = "misunderstood: warn"
 """Why misunderstood tests do not fail the run."""
 
@@ -48,6 +50,12 @@ def _failed(found: Sequence[Tally]) -> str:
     return ", ".join([f"{' and '.join(parts)} failed", *_misunderstood(found)])
 
 
+def _all_failed(found: Sequence[Tally]) -> str:
+    """The same, those counted too that are tolerated elsewhere."""
+    failed = ((len(tally.failed) + len(tally.tolerated), tally) for tally in found)
+    return f"{' and '.join(f'{number} of {tally.counted(tally.ran)}' for number, tally in failed if number)} failed"
+
+
 def _passed(found: Sequence[Tally]) -> str:
     """``2 stories and 3 end-to-end cases passed, 1 end-to-end case not run``."""
     told = f"{' and '.join(tally.told_passed for tally in found if tally.ran)} passed"
@@ -55,7 +63,8 @@ def _passed(found: Sequence[Tally]) -> str:
 
 
 def _misunderstood(found: Sequence[Tally]) -> list[str]:
-    return [f"{tally.told_misunderstood} ({WARN})" for tally in found if tally.misunderstood]
+    told = [f"{tally.told_misunderstood} ({WARN})" for tally in found if tally.misunderstood]
+    return [*told, *(f"{tally.told_tolerated} ({STAND_IN})" for tally in found if tally.tolerated)]
 
 
 def _none_ran(name: str, found: Sequence[Tally]) -> GateResult:
@@ -85,7 +94,7 @@ def judge_new_failures(report: Report, comparison: Comparison | None) -> GateRes
             copies = sum(case.copies for _, case in newly_failing(report, comparison)) if comparison else 0
             reason = f"{count(len(failed) + copies, 'failure')} that the base does not have{half}"
         else:
-            told = [*([_failed(tallies(report))] if tests else [])]
+            told = [*([_all_failed(tallies(report))] if tests else [])]
             told += [f"{count(len(errors), 'error')} in the data"] if errors else []
             reason = f"{_in_brackets(none)}, so every failure counts as new: {', '.join(told)}"
         return GateResult(name=name, outcome="failed", reason=reason, failed_by=failed)
@@ -111,7 +120,7 @@ def _new_failures(report: Report, comparison: Comparison | None) -> tuple[tuple[
             FailedBy(what=f"{one.code}: {one.told or one.message}", location=one.location) for one in errors
         )
     findings = [one for one in (report.validation.findings if report.validation else ()) if one.severity == "error"]
-    failed = tuple(cause for tally in tallies(report) for cause in tally.failed)
+    failed = tuple(cause for tally in tallies(report) for cause in (*tally.failed, *tally.tolerated))
     return failed, tuple(FailedBy(what=f"{one.code}: {one.message}", location=one.location) for one in findings)
 
 

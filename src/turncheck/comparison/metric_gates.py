@@ -150,10 +150,15 @@ def _became_worse(comparison: Comparison, name: str) -> tuple[FailedBy, ...]:
             for case in (cases.worse if cases else ())
             if label in {None, case.expected, case.actual}
         )[:_MOST_EXAMPLES]
-    tests = {"core": ("story", comparison.stories), "e2e": ("end-to-end case", comparison.e2e)}
-    if name == COVERAGE_OF_CHANGES or name.partition(".")[0] not in tests:
+    tests = {
+        "core": ("story", comparison.stories),
+        "e2e": ("end-to-end case", comparison.e2e),
+        "batch": ("batch case", comparison.batch),
+    }
+    section = re.split(r"[.\[]", name)[0]
+    if name == COVERAGE_OF_CHANGES or section not in tests:
         return ()
-    kind, changed = tests[name.partition(".")[0]]
+    kind, changed = tests[section]
     failing = () if name.endswith(".misunderstood") else changed.newly_failing
     others = () if name.startswith(("core.failed", "core.as_written", "e2e.failed")) else changed.newly_misunderstood
     worse = [
@@ -212,5 +217,14 @@ def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[F
             FailedBy(what=f"end-to-end case {case.name}", location=case.location)
             for case in report.e2e.cases
             if case.outcome in wanted_ones
+        )
+    if name.startswith("batch") and report.batch:
+        suite_name = name.removeprefix("batch[").rpartition("].")[0] if name.startswith("batch[") else None
+        return tuple(
+            FailedBy(what=f"batch case {case.text}", location=case.location)
+            for suite in report.batch.suites
+            if suite_name in {None, suite.name}
+            for case in suite.cases
+            if not case.passed
         )
     return ()

@@ -79,9 +79,17 @@ FAMILIES: Final = (
     _family(r"e2e\.(?:misunderstood|failed|skipped)", "e2e", "lower", "count"),
     _family(r"batch\.passed", "batch", "higher", "count"),
     _family(r"batch\.failed", "batch", "lower", "count"),
-    _family(rf"batch\.suites\[.*\]\.(?:intent_success|entity_success|{_SCORES})", "batch", "higher"),
+    _family(r"batch\[.*\]\.passed", "batch", "higher", "count"),
+    _family(r"batch\[.*\]\.failed", "batch", "lower", "count"),
+    _family(rf"batch(?:\[.*\])?\.(?:accuracy|intent_success|entity_success|{_SCORES})", "batch", "higher"),
+    _family(r"batch\.coverage\.(?:pooled|mean)", "batch", "higher"),
     _family(rf"coverage\.(?:{'|'.join(COVERAGE_KINDS)}|changed)", "coverage", "higher"),
 )
+
+BATCH_FIGURES: Final = (
+    "intent_success", "f1", "precision", "recall", "accuracy", "entity_success", "passed", "failed",
+)  # fmt: skip
+"""The figures of batch suites, of all of them and of each."""
 
 _PLAIN_NAMES: Final = (
     "validation.errors", "validation.warnings",
@@ -89,6 +97,7 @@ _PLAIN_NAMES: Final = (
     "nlu.entities.EXTRACTOR.f1", "nlu.entities.EXTRACTOR.spans.f1", "nlu.responses.SELECTOR.f1",
     "core.conversation_accuracy", "core.accuracy", "core.f1", "core.failed", "core.misunderstood",
     "core.as_written.passed", "e2e.passed", "e2e.failed",
+    "batch.intent_success", "batch.f1", "batch.entity_success", "batch.passed", "batch[SUITE].f1",
     *(f"coverage.{kind}" for kind in COVERAGE_KINDS), COVERAGE_OF_CHANGES,
 )  # fmt: skip
 _LARGEST: Final = 10**15
@@ -142,7 +151,7 @@ def find_metric(report: Report, metrics: Mapping[str, Metric], name: str) -> Met
     for intent in report.nlu.unjudged if report.nlu else ():
         if name.startswith(f"nlu.intents[{intent.intent}]."):
             return NotMeasured(f"the intent has {count(intent.examples, 'example')}, fewer than there are folds")
-    prefix = name.partition(".")[0] + "."
+    prefix = tuple(re.split(r"[.\[]", name, maxsplit=1)[0] + sign for sign in ".[")
     raise _unknown(name, tuple(known for known in metrics if known.startswith(prefix)))
 
 
@@ -173,12 +182,12 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
             (f"e2e.{field}", getattr(report.e2e, field)) for field in ("passed", "misunderstood", "failed", "skipped")
         )
     if report.batch:
-        cases = [case for suite in report.batch.suites for case in suite.cases]
-        yield "batch.passed", sum(case.passed for case in cases)
-        yield "batch.failed", sum(not case.passed for case in cases)
+        yield from ((f"batch.{field}", getattr(report.batch, field)) for field in BATCH_FIGURES)
         for suite in report.batch.suites:
-            for field in ("f1", "precision", "recall", "intent_success", "entity_success"):
-                yield f"batch.suites[{suite.name}].{field}", getattr(suite, field)
+            yield from ((f"batch[{suite.name}].{field}", getattr(suite, field)) for field in BATCH_FIGURES)
+        if report.batch.coverage is not None:
+            yield "batch.coverage.pooled", report.batch.coverage.pooled
+            yield "batch.coverage.mean", report.batch.coverage.mean
     for kind in COVERAGE_KINDS:
         if kind in report.coverage:
             yield f"coverage.{kind}", report.coverage[kind].share

@@ -44,7 +44,7 @@ def why_not_run(report: Report, evaluation: Evaluation) -> str:
 def still_there(matched: Matched, head: Report, evaluation: Evaluation) -> Matched:
     """Tests that could not be run, or have no name, are not gone: all are gone only where none is left to run."""
     entry = skipped_entry(head, evaluation)
-    ran = (head.core if evaluation == "core" else head.e2e) is not None
+    ran = {"core": head.core, "e2e": head.e2e, "batch": head.batch}.get(evaluation) is not None
     if evaluation == "core" and head.core is not None and not all(story.named for story in head.core.stories):
         return replace(matched, removed=())
     part = next((one.reason for one in head.skipped if one.part and one.evaluation == evaluation), "")
@@ -100,7 +100,7 @@ def lost(base: Report, head: Report) -> tuple[OneSided, ...]:
     found = []
     for evaluation in EVALUATIONS:
         entry = skipped_entry(head, evaluation)
-        listed = evaluation == "batch" or (entry is not None and entry.no_tests)
+        listed = entry is not None and entry.no_tests
         if has_results(base, evaluation) and not has_results(head, evaluation) and not listed:
             asked = is_asked_for(head, evaluation)
             reason = why_not_run(head, evaluation) if asked or entry else "not asked for"

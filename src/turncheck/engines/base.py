@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.tracker import Tracker
     from turncheck.engines.decision import Decision
     from turncheck.process.screen import Screen
+    from turncheck.project.batch.model import Suite
     from turncheck.project.model import Project
     from turncheck.report.model import EngineInfo, Evaluation
 
@@ -104,7 +105,9 @@ class Capabilities:
     ``no_training`` about training the engines of folds. ``slow_training``: a training takes minutes, and there is one
     at a time. ``trained_by_config``: what it refuses to train is a fault of ``config.yml``, where it says no place.
     ``no_channel``: why conversations are held on no other channel than the engine's own. ``hears_as_given``: it holds
-    conversations whose messages are understood as they are given.
+    conversations whose messages are understood as they are given. ``stands_in``: it is not the
+    assistant's own, and does not reproduce how a platform ranks. ``answers_suites``: it is asked by
+    :meth:`Engines.answer_suite`, ``no_batch`` being why it cannot; any other sentence by sentence.
     """
 
     no_nlu: str | None = None
@@ -115,6 +118,9 @@ class Capabilities:
     slow_training: bool = False
     trained_by_config: bool = False
     hears_as_given: bool = False
+    stands_in: bool = False
+    answers_suites: bool = False
+    no_batch: str | None = None
 
     def why_not(self, evaluation: Evaluation) -> str | None:
         """Return why it cannot do an evaluation at all."""
@@ -122,6 +128,7 @@ class Capabilities:
             "nlu": self.no_nlu,
             "core": self.no_dialogue,
             "e2e": self.no_conversation,
+            "batch": self.no_batch if self.answers_suites else self.no_nlu,
         }
         return reasons.get(evaluation)
 
@@ -135,6 +142,37 @@ DIALOGUE_PARTS: Final = frozenset({"domain", "nlu", "responses", "stories", "con
 """What policies are trained on: NLU data and responses name intents and actions that stories use."""
 
 NOTHING_TO_LEARN: Final = "the project has neither stories nor rules to learn from"
+
+
+@dataclass(frozen=True, slots=True)
+class UtteranceAnswer:
+    """How one utterance of a batch suite was understood.
+
+    ``matched``: the winning intents, several where the engine found them ambiguous; ``traits``: those found beside
+    them. ``entities``: values by name, as the engine gives them (several of one name: a list). ``order``: in which the
+    entities were extracted, ``None`` where the engine does not tell. ``scores``: of intents, by their names. ``tags``:
+    what the platform calls a failure. ``error``: why there is no answer.
+    """
+
+    matched: tuple[str, ...] = ()
+    traits: tuple[str, ...] = ()
+    entities: Mapping[str, Any] = field(default_factory=dict)
+    order: tuple[str, ...] | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteAnswers:
+    """The answers to a suite, one per case in its order. ``cancelled``: the engine's run was, from outside.
+
+    ``version``: the version of the assistant that answered: ``in-development`` or ``published``.
+    """
+
+    answers: tuple[UtteranceAnswer, ...]
+    version: str | None = None
+    cancelled: bool = False
 
 
 class NluEngine(Protocol):
@@ -366,6 +404,16 @@ class Engines(ABC):
         """
         nlu = self.nlu
         return None if nlu is None else lambda texts: [parse.tokens or () for parse in nlu.parse(texts)]
+
+    def answer_suite(self, suite: Suite, screen: Screen) -> SuiteAnswers:
+        """Answer a batch suite as a whole, where the engine knows such suites.
+
+        An utterance that cannot be answered has its reason.
+
+        Raises:
+            CutShortError: the engine can answer no more; ``finished`` holds the answers so far as ``SuiteAnswers``.
+        """
+        raise NotImplementedError
 
     # --- dialogue -----------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from xml.etree import ElementTree as ET
 from junit_xml import TestCase, TestSuite
 from msgspec.structs import replace
 
-from turncheck.comparison.cases import heard_otherwise, judged_again, telling_step
+from turncheck.comparison.cases import batch_actual, batch_expected, heard_otherwise, judged_again, telling_step
 from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, told_understanding
 from turncheck.messages.location import Location
 from turncheck.render.circumstances import circumstances
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.render.links import Links
     from turncheck.report.model import (
+        BatchCase,
         Evaluation,
         Misunderstanding,
         NluPrediction,
@@ -311,14 +312,16 @@ class _Writer:
         suites = self._report.batch.suites if self._report.batch else ()
         judged = [(suite, result) for suite in suites for result in suite.cases]
         named = [
-            self._of_file(f"batch.{suite.name}", one.text, one.location, f"{one.expected}") for suite, one in judged
+            self._of_file(f"batch.{suite.name}", one.text, one.location, batch_expected(one)) for suite, one in judged
         ]
         of_suite: dict[int, list[TestCase]] = {id(suite): [] for suite in suites}
         for case, (suite, result) in zip(distinct(named), judged, strict=True):
             written = self._case(case)
-            if not result.passed:
-                message = attribute(plain(expected_got(str(result.expected), str(result.predicted))))
-                written.add_failure_info(message, self._text([], result.location), "batch")
+            if result.result == "not-evaluated":
+                written.add_error_info(attribute(batch_actual(result)), self._text([], result.location), "error")
+            elif not result.passed:
+                message = attribute(plain(expected_got(batch_expected(result), batch_actual(result))))
+                written.add_failure_info(message, self._text(_batch_lines(result), result.location), "batch")
             of_suite[id(suite)].append(written)
         yield from (self._suite(f"batch {suite.name}", of_suite[id(suite)]) for suite in suites)
 
@@ -398,6 +401,18 @@ class _Writer:
 def _content(case: StoryResult | CaseResult) -> str:
     """What tells cases of one name at one place apart, such as those that an ``or`` makes of a story."""
     return "\n".join([*(f"{step.kind} {step.expected}" for step in case.steps), str(case.passed)])
+
+
+def _batch_lines(case: BatchCase) -> Iterator[str]:
+    """What a failed batch case expects and what came, field by field."""
+    yield f"class: {case.result.upper()}{f' ({case.reason})' if case.reason else ''}"
+    if case.parent:
+        yield f"parent: {' >> '.join(case.parent)}"
+    for entity in case.entities:
+        sign = " " if entity.passed else "!"
+        yield f"{sign} {entity.name}: expected {' or '.join(entity.expected)}, got {entity.matched or 'nothing'}"
+    if case.scores:
+        yield f"scores: {', '.join(f'{name} {score:.2f}' for name, score in case.scores.items())}"
 
 
 def _listed(lines: Iterable[str]) -> str:

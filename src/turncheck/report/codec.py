@@ -6,13 +6,16 @@ every type and key, and that the totals in it agree with the cases they are tota
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from turncheck.messages.errors import UserError
 from turncheck.report.model import SCHEMA, Report
 from turncheck.report.schemas import document_schema
+
+if TYPE_CHECKING:
+    from turncheck.report.model import BatchCase, BatchNumbers
 
 BASELINE_NAME: Final = "baseline.json"
 """What the baseline's report is called beside the report that was compared with it."""
@@ -133,4 +136,29 @@ def _totals(report: Report) -> list[tuple[str, int, int]]:
             ("e2e.skipped", report.e2e.skipped, outcomes.count("skipped")),
             ("e2e.misunderstood", report.e2e.misunderstood, outcomes.count("misunderstood")),
         ]
+    for what, numbers, cases in _batches(report):
+        results = [case.result for case in cases]
+        classes = numbers.counts
+        totals += [
+            (f"{what}.counts.tp", classes.tp, results.count("tp")),
+            (f"{what}.counts.tn", classes.tn, results.count("tn")),
+            (f"{what}.counts.fp", classes.fp, results.count("fp")),
+            (f"{what}.counts.fn", classes.fn, results.count("fn")),
+            (f"{what}.not_evaluated", numbers.not_evaluated, results.count("not-evaluated")),
+            (f"{what}.passed", numbers.passed, sum(case.passed for case in cases)),
+            (f"{what}.failed", numbers.failed, sum(not case.passed for case in cases)),
+        ]
     return totals
+
+
+def _batches(report: Report) -> list[tuple[str, BatchNumbers, tuple[BatchCase, ...]]]:
+    """The parts about batch suites, each with its cases. Of a run on the platform the counts may be all there is."""
+    if report.batch is None:
+        return []
+    listed = [suite for suite in report.batch.suites if suite.cases]
+    found: list[tuple[str, BatchNumbers, tuple[BatchCase, ...]]] = [
+        (f"batch[{suite.name}]", suite, suite.cases) for suite in listed
+    ]
+    if len(listed) == len(report.batch.suites):
+        found.append(("batch", report.batch, report.batch.cases))
+    return found

@@ -1,4 +1,4 @@
-"""The parts of the report about conversations: stories and batch suites."""
+"""The parts of the report about conversations: stories."""
 
 from __future__ import annotations
 
@@ -232,64 +232,3 @@ class Core(Part, frozen=True, kw_only=True):
     """What a reader must know about how it was measured, a sentence each."""
     policy_entities: PolicyEntities | None = None
     """``None`` where no message has annotated entities."""
-
-
-# --- batch suites ----------------------------------------------------------------------------------------------------
-
-
-class BatchCounts(Part, frozen=True, kw_only=True):
-    """True and false positives and negatives, counted as the platform counts assertions."""
-
-    tp: int
-    """True positives."""
-    tn: int
-    """True negatives."""
-    fp: int
-    """False positives."""
-    fn: int
-    """False negatives."""
-
-
-class BatchCase(Part, frozen=True, kw_only=True):
-    """One utterance of a batch suite."""
-
-    text: str
-    """What is said."""
-    location: Location
-    """Where it is."""
-    passed: bool
-    """Whether it passed."""
-    expected: dict[str, Any]
-    """What the suite expects."""
-    predicted: dict[str, Any]
-    """What was understood."""
-
-
-class BatchSuite(Part, frozen=True, kw_only=True):
-    """One batch suite and its outcome in the platform's own words."""
-
-    name: str
-    """The suite's name."""
-    outcome: str
-    """The platform's word for how it ended."""
-    counts: BatchCounts
-    """Its assertions by outcome."""
-    precision: float
-    """Of what was predicted, the share that is right: 0 to 1."""
-    recall: float
-    """Of what was expected, the share that was found: 0 to 1."""
-    f1: float
-    """The harmonic mean of precision and recall."""
-    intent_success: float
-    """The share of utterances whose intent is right, in percent."""
-    entity_success: float
-    """The share of utterances whose entities are right, in percent."""
-    cases: tuple[BatchCase, ...] = ()
-    """Its utterances."""
-
-
-class Batch(Part, frozen=True, kw_only=True):
-    """The batch suites."""
-
-    suites: tuple[BatchSuite, ...]
-    """The suites."""

@@ -11,12 +11,20 @@ from typing import Final, Literal
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
-from turncheck.report.conversations import (
-    Alternative,
+from turncheck.report.batch import (
     Batch,
     BatchCase,
     BatchCounts,
+    BatchCoverage,
+    BatchEntity,
+    BatchIntent,
+    BatchKind,
+    BatchNumbers,
+    BatchOrder,
     BatchSuite,
+)
+from turncheck.report.conversations import (
+    Alternative,
     Core,
     Misunderstanding,
     NearSentence,
@@ -63,6 +71,12 @@ __all__ = [
     "Batch",
     "BatchCase",
     "BatchCounts",
+    "BatchCoverage",
+    "BatchEntity",
+    "BatchIntent",
+    "BatchKind",
+    "BatchNumbers",
+    "BatchOrder",
     "BatchSuite",
     "CaseMessage",
     "CaseResult",

@@ -59,7 +59,10 @@ def _types_below(document: type) -> dict[str, type]:
 
 def _described(schema: dict[str, Any], described: type) -> dict[str, Any]:
     """Add the strings below the fields; take the docstring without its indentation, which Python 3.12 leaves there."""
-    texts = field_descriptions(described)
+    texts: dict[str, str] = {}
+    for base in reversed(described.__mro__):
+        if base.__module__ == described.__module__:
+            texts |= field_descriptions(base)
     properties = {
         name: {"description": texts[name], **part} if name in texts else part
         for name, part in schema["properties"].items()

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from turncheck.report.model import (
+        Batch,
         Core,
         EndToEnd,
         EngineInfo,
@@ -32,6 +33,7 @@ def report_of(
     nlu: Nlu | None = None,
     core: Core | None = None,
     e2e: EndToEnd | None = None,
+    batch: Batch | None = None,
     coverage: Mapping[str, KindCoverage] | None = None,
     settings: GateSettings | None = None,
     skipped: Iterable[Skipped] = (),
@@ -49,6 +51,7 @@ def report_of(
         nlu=nlu,
         core=core,
         e2e=e2e,
+        batch=batch,
         coverage=dict(coverage or {}),
         settings=settings or GateSettings(),
         skipped=tuple(skipped),

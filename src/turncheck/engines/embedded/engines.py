@@ -79,13 +79,14 @@ class EmbeddedEngines(Engines):
             no_conversation=none,
             trained_by_config=True,
             hears_as_given=True,
+            stands_in=True,
         )
 
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:
         """It trains on the project's files: those that an evaluation needs must be there and whole."""
         if self.project.calm is not None:
             return frozenset()  # it is not trained at all
-        needed = NLU_PARTS if evaluation == "nlu" else DIALOGUE_PARTS | {"pipeline"}
+        needed = NLU_PARTS if evaluation in {"nlu", "batch"} else DIALOGUE_PARTS | {"pipeline"}
         return needed if evaluation == "nlu" and in_folds else needed | {"sentences"}
 
     def make_ready(self, parts: Sequence[Part], screen: Screen, ensure: Callable[[], None]) -> None:

@@ -1,0 +1,1 @@
+"""Batch suites judged: an engine's answers → classes, numbers, tables. Rules: ``docs/batch.md``."""

@@ -1,0 +1,90 @@
+"""One case of a suite and how it was understood → the report's own type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.evaluation.batch.classes import classify, is_intent
+from turncheck.evaluation.batch.values import flatten, how_it_fits
+from turncheck.project.batch.model import comparable
+from turncheck.report.batch import BATCH_KINDS, BatchCase, BatchEntity, BatchKindName, BatchOrder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from turncheck.engines.base import UtteranceAnswer
+    from turncheck.project.batch.model import ExpectedEntity, SuiteCase
+    from turncheck.report.batch import BatchResult
+
+_RIGHT = frozenset({"tp", "tn"})
+
+
+def judged_case(case: SuiteCase, answer: UtteranceAnswer, kind_of: Callable[[str], str | None]) -> BatchCase:
+    """Judge a case.
+
+    Args:
+        case: what is expected.
+        answer: how it was understood, or why not.
+        kind_of: gives the kind of an intent by its name, ``None`` where nobody knows it.
+    """
+    given = answer.traits if case.is_trait else answer.matched
+    matched = tuple(dict.fromkeys(name for name in given if is_intent(name)))
+    kind = _kind(case, matched, kind_of)
+    result: BatchResult = "not-evaluated" if answer.error is not None else classify(kind, case.intents, matched)
+    entities = tuple(_entity(one, answer, is_right=result in _RIGHT) for one in case.entities)
+    return BatchCase(
+        text=case.text,
+        location=case.location,
+        kind=kind,
+        expected=case.intents,
+        matched=matched,
+        parent=case.parent,
+        result=result,
+        passed=result in _RIGHT and all(entity.passed for entity in entities),
+        entities=entities,
+        order=_order(case, answer),
+        scores=dict(answer.scores),
+        tags=answer.tags,
+        reason=answer.error or _reason(case, matched, result),
+    )
+
+
+def _kind(case: SuiteCase, matched: tuple[str, ...], kind_of: Callable[[str], str | None]) -> BatchKindName:
+    if case.is_trait:
+        return "trait"
+    telling = case.intents[:1] or matched[:1]
+    kind = kind_of(telling[0]) if telling else None
+    return next((known for known in BATCH_KINDS if known == kind), "dialog")
+
+
+def _reason(case: SuiteCase, matched: tuple[str, ...], result: BatchResult) -> str | None:
+    """An expected intent that was matched together with another one is told from a wrong one."""
+    if result != "fp" or case.is_trait:
+        return None
+    wanted = {comparable(name) for name in case.intents}
+    others = [name for name in matched if comparable(name) not in wanted]
+    return f"ambiguous with {', '.join(others)}" if len(others) < len(matched) else None
+
+
+def _entity(expected: ExpectedEntity, answer: UtteranceAnswer, *, is_right: bool) -> BatchEntity:
+    key = comparable(expected.name)
+    found = flatten(next((value for name, value in answer.entities.items() if comparable(name) == key), None))
+    way = next((way for value in expected.values if (way := how_it_fits(value, found))), None)
+    return BatchEntity(
+        name=expected.name,
+        expected=expected.values,
+        matched=found,
+        passed=is_right and way is not None,
+        way=way,
+    )
+
+
+def _order(case: SuiteCase, answer: UtteranceAnswer) -> BatchOrder | None:
+    """The order as given; as extracted, or, where nobody tells, the given one and the other entities as written."""
+    if not case.order and (answer.order is None or not case.entities):
+        return None
+    if answer.order is not None:
+        return BatchOrder(expected=case.order, actual=answer.order, assumed=False)
+    given = {comparable(name) for name in case.order}
+    rest = (entity.name for entity in case.entities if comparable(entity.name) not in given)
+    return BatchOrder(expected=case.order, actual=(*case.order, *rest), assumed=True)

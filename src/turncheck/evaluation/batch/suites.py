@@ -1,0 +1,177 @@
+"""Batch suites judged by an engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from turncheck.engines.base import CutShortError, EngineError, SuiteAnswers, UtteranceAnswer
+from turncheck.evaluation.batch.judging import judged_case
+from turncheck.evaluation.batch.numbers import intents_of, kinds_of, numbers_of
+from turncheck.project.batch.known import KnownNames
+from turncheck.project.batch.model import comparable
+from turncheck.report.batch import Batch, BatchCoverage, BatchSuite
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from turncheck.engines.base import Engines, NluEngine, Parse
+    from turncheck.process.screen import Screen
+    from turncheck.project.batch.model import Suite, SuiteCase
+    from turncheck.report.batch import BatchCase, BatchOutcome
+
+_MOST_SCORES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRun:
+    """How suites are run. ``known``: the project's names, ``None`` where there is no project.
+
+    ``training``: its training sentences. ``notes``: on this run. ``by_stand_in``: the engine is one.
+    """
+
+    known: KnownNames | None = None
+    training: Collection[str] = ()
+    notes: str = ""
+    by_stand_in: bool = False
+
+
+def evaluate_suites(engines: Engines, suites: Sequence[Suite], run: SuiteRun, screen: Screen) -> Batch:
+    """Run and judge suites.
+
+    Raises:
+        CutShortError: the engine could answer no more, or somebody interrupted it; ``finished`` is the report's part
+            all the same, the cases without an answer not evaluated; ``None`` where there is no answer at all.
+    """
+    judged: list[BatchSuite] = []
+    stopped: CutShortError | None = None
+    for suite in suites:
+        if stopped is None:
+            answers, stopped = _answers(engines, suite, screen)
+        else:
+            answers = _unanswered(suite, stopped)
+        judged.append(judged_suite(suite, answers, run))
+    batch = batch_of(judged, run)
+    if stopped is not None:
+        answered = any(case.result != "not-evaluated" for case in batch.cases)
+        raise CutShortError(_cause(stopped), batch if answered else None)
+    return batch
+
+
+def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSuite:
+    """Judge a suite by its answers, one per case."""
+    names = run.known or KnownNames()
+    pairs = zip(suite.cases, answers.answers, strict=True)
+    cases = tuple(judged_case(case, answer, names.kind_of) for case, answer in pairs)
+    return BatchSuite(
+        **numbers_of(cases),
+        name=suite.name,
+        description=suite.description,
+        notes=run.notes,
+        version=answers.version,
+        path=suite.path,
+        outcome="cancelled" if answers.cancelled else _outcome(cases),
+        kinds=kinds_of(cases, None if run.known is None else run.known.intents),
+        intents=intents_of(cases),
+        cases=cases,
+    )
+
+
+def batch_of(suites: Sequence[BatchSuite], run: SuiteRun) -> Batch:
+    """Put judged suites together, with the numbers of all their cases."""
+    cases = [case for suite in suites for case in suite.cases]
+    training = {comparable(text) for text in run.training}
+    return Batch(
+        **numbers_of(cases),
+        suites=tuple(suites),
+        kinds=kinds_of(cases, None if run.known is None else run.known.intents),
+        coverage=None if run.known is None else _coverage(cases, run.known),
+        by_stand_in=run.by_stand_in,
+        on_training=sum(comparable(case.text) in training for case in cases),
+    )
+
+
+def _answers(engines: Engines, suite: Suite, screen: Screen) -> tuple[SuiteAnswers, CutShortError | None]:
+    try:
+        if engines.capabilities.answers_suites:
+            return engines.answer_suite(suite, screen), None
+        nlu = engines.nlu
+        return (_unknown(suite) if nlu is None else _parsed(nlu, suite)), None
+    except CutShortError as error:
+        return _as_far_as(suite, error), error
+    except (EngineError, KeyboardInterrupt) as error:
+        stopped = CutShortError(error)
+        return _unanswered(suite, stopped), stopped
+
+
+def _unknown(suite: Suite) -> SuiteAnswers:
+    why = "there are no training sentences to understand it with"
+    return SuiteAnswers(tuple(UtteranceAnswer(error=why) for _ in suite.cases))
+
+
+def _parsed(nlu: NluEngine, suite: Suite) -> SuiteAnswers:
+    parses = nlu.parse([case.text for case in suite.cases])
+    return SuiteAnswers(tuple(answer_of(case, parse) for case, parse in zip(suite.cases, parses, strict=True)))
+
+
+def _as_far_as(suite: Suite, stopped: CutShortError) -> SuiteAnswers:
+    """What an engine that was cut short had answered: answers to the suite, or parses of its sentences."""
+    finished = stopped.finished
+    if isinstance(finished, SuiteAnswers):
+        return finished
+    why = f"not run: {stopped.what.partition(chr(10))[0]}"
+    parses = list(finished or ())[: len(suite.cases)]
+    parses += [None] * (len(suite.cases) - len(parses))
+    pairs = zip(suite.cases, parses, strict=True)
+    return SuiteAnswers(
+        tuple(UtteranceAnswer(error=why) if parse is None else answer_of(case, parse) for case, parse in pairs)
+    )
+
+
+def _unanswered(suite: Suite, stopped: CutShortError) -> SuiteAnswers:
+    why = f"not run: {stopped.what.partition(chr(10))[0]}"
+    return SuiteAnswers(tuple(UtteranceAnswer(error=why) for _ in suite.cases))
+
+
+def _cause(stopped: CutShortError) -> CutShortError | KeyboardInterrupt:
+    return KeyboardInterrupt() if stopped.interrupted else stopped
+
+
+def answer_of(case: SuiteCase, parse: Parse) -> UtteranceAnswer:
+    """Return a sentence as an engine understood it as the answer to a case.
+
+    A retrieval intent is matched with its response key where the case expects one (``faq/ask_hours``).
+    """
+    name = parse.intent.name or ""
+    if any("/" in expected for expected in case.intents):
+        keys = (selected.intent_response_key for selected in parse.responses.values())
+        name = next((key for key in keys if key and key.startswith(f"{name}/")), name)
+    values: dict[str, list[object]] = {}
+    for start, end, entity in dict.fromkeys((one.start, one.end, one.entity) for one in parse.entities):
+        found = (one for one in parse.entities if (one.start, one.end, one.entity) == (start, end, entity))
+        values.setdefault(entity, []).append(next(found).value)
+    scores = {one.name: one.confidence for one in parse.ranking[:_MOST_SCORES] if one.name}
+    return UtteranceAnswer(matched=(name,) if name else (), entities=values, scores=scores)
+
+
+def _outcome(cases: Sequence[BatchCase]) -> BatchOutcome:
+    unanswered = sum(case.result == "not-evaluated" for case in cases)
+    if unanswered and unanswered == len(cases):
+        return "failed"
+    return "success with warning" if unanswered else "success"
+
+
+def _coverage(cases: Sequence[BatchCase], known: KnownNames) -> BatchCoverage | None:
+    """Covered intents of all kinds that the project has; an intent counts where any case expects it."""
+    there = {kind: names for kind, names in known.intents.items() if names}
+    if not there:
+        return None
+    expected = {comparable(name) for case in cases for name in case.expected}
+    covered = {kind: len(expected & names.keys()) for kind, names in there.items()}
+    uncovered = sorted(name for names in there.values() for key, name in names.items() if key not in expected)
+    return BatchCoverage(
+        pooled=sum(covered.values()) / sum(map(len, there.values())),
+        mean=sum(covered[kind] / len(names) for kind, names in there.items()) / len(there),
+        without=tuple(kind for kind in known.intents if kind not in there),
+        uncovered=tuple(uncovered),
+    )

@@ -1,0 +1,96 @@
+"""Entity values: what an engine gives → one string, and whether that is what a suite expects.
+
+Kore.ai's manual says in which order the keys of each type of entity are joined. Which type a value is of is told by its
+keys, which are another set for each type.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.project.batch.fields import components_of, items_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.report.batch import MatchWay
+
+_KEYS: Final = (
+    ("AirportName", "IATA", "ICAO", "Latitude", "Longitude", "City", "CityLocal"),
+    ("alpha2", "alpha3", "numericalCode", "localName", "shortName"),
+    ("amount", "code"),
+    ("fromDate", "toDate"),
+    ("formatted_address", "lat", "lng"),
+    ("amount", "unit", "type", "source"),
+)
+"""Airport, country, currency, date period, location, quantity: the keys of their values, in the order of joining."""
+
+_METACHARACTERS: Final = frozenset("\\^$.|?*+()[]{}")
+_LONGEST_PATTERN: Final = 500
+_LONGEST_VALUE: Final = 3000
+_SECONDS: Final = 0.25
+"""So long one pattern may be matched: a suite comes from a pull request."""
+_DEPTH: Final = 20
+
+
+def flatten(value: Any) -> str | None:
+    """Return an entity's value as one string, as the platform writes it; ``None`` where nothing was found.
+
+    A list of one is its element, the items of a longer one are joined by ``||``. An object's values are joined by
+    blanks, in the order of its type; of an unknown type in the order received.
+
+    >>> flatten([{"code": "USD", "amount": 10}])
+    '10 USD'
+    """
+    return _flatten(value, _DEPTH)
+
+
+def _flatten(value: Any, depth: int) -> str | None:
+    if value is None or depth == 0:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
+        return str(int(value))
+    if isinstance(value, dict):
+        parts = (_flatten(value[key], depth - 1) for key in _order(value))
+        return " ".join(part for part in parts if part) or None
+    if isinstance(value, list | tuple):
+        items = [item for one in value if (item := _flatten(one, depth - 1))]
+        return "||".join(items) or None
+    return str(value).strip() or None
+
+
+def _order(value: Mapping[str, Any]) -> list[str]:
+    fitting = [keys for keys in _KEYS if value.keys() <= set(keys)]
+    return [key for key in min(fitting, key=len, default=tuple(value)) if key in value]
+
+
+def how_it_fits(expected: str, found: str | None) -> MatchWay | None:
+    """Return how a flattened value fits an expected one, ``None`` where it does not.
+
+    Equal strings; the items of a multi-item entity, or the components of a composite one, in any order; else a full
+    match, where the expected value holds a metacharacter and is a regular expression.
+    """
+    expected = expected.strip()
+    if found is None:
+        return None
+    if found == expected:
+        return "equal"
+    if "||" in expected:
+        return "items in another order" if Counter(items_of(found)) == Counter(items_of(expected)) else None
+    if components := components_of(expected):
+        return "components in another order" if Counter(components_of(found)) == Counter(components) else None
+    return "pattern" if _matches(expected, found) else None
+
+
+def _matches(pattern: str, text: str) -> bool:
+    if len(pattern) > _LONGEST_PATTERN or len(text) > _LONGEST_VALUE or _METACHARACTERS.isdisjoint(pattern):
+        return False
+    import regex  # most values are equal or have no metacharacter
+
+    try:
+        return regex.fullmatch(pattern, text, timeout=_SECONDS) is not None
+    except (regex.error, TimeoutError, OverflowError, RecursionError, MemoryError):
+        return False

@@ -1,0 +1,203 @@
+"""The part of the report about batch suites: the platform's own numbers, and the usual ones beside them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from turncheck.messages.location import Location
+from turncheck.report.part import Part
+
+BatchKindName = Literal["dialog", "faq", "small_talk", "trait"]
+BATCH_KINDS: tuple[BatchKindName, ...] = ("dialog", "faq", "small_talk", "trait")
+
+BatchResult = Literal["tp", "tn", "fp", "fn", "not-evaluated"]
+BatchOutcome = Literal["success", "success with warning", "failed", "cancelled"]
+MatchWay = Literal["equal", "pattern", "items in another order", "components in another order"]
+
+
+class BatchCounts(Part, frozen=True, kw_only=True):
+    """True and false positives and negatives, counted as the platform counts assertions."""
+
+    tp: int
+    """True positives."""
+    tn: int
+    """True negatives."""
+    fp: int
+    """False positives."""
+    fn: int
+    """False negatives."""
+
+    @property
+    def total(self) -> int:
+        """All assertions that were evaluated."""
+        return self.tp + self.tn + self.fp + self.fn
+
+
+class BatchNumbers(Part, frozen=True, kw_only=True):
+    """The numbers of some cases. Shares are between 0 and 1; ``None`` where there is nothing to take a share of."""
+
+    counts: BatchCounts
+    """The cases by class, one each."""
+    not_evaluated: int = 0
+    """The cases that the engine could not answer."""
+    precision: float
+    """TP / (TP + FP), 0 where there are none."""
+    recall: float
+    """TP / (TP + FN), 0 where there are none."""
+    f1: float
+    """The harmonic mean of precision and recall."""
+    accuracy: float | None
+    """The share of evaluated cases that are TP or TN."""
+    intent_success: float | None
+    """The share of all cases that are TP or TN."""
+    entity_success: float | None
+    """The share of expected entities that were found; those of a case with a wrong intent count as not found."""
+    entity_success_of_right_intents: float | None = None
+    """The same share in the cases alone that are TP or TN."""
+    entities: int = 0
+    """The entities that are expected."""
+    matched_entities: int = 0
+    """Those of them that were found."""
+    passed: int
+    """The cases that passed: TP or TN, with every entity."""
+    failed: int
+    """The others, those that could not be evaluated included."""
+
+
+class BatchKind(BatchNumbers, frozen=True, kw_only=True):
+    """The numbers of the cases of one kind, and how many of the project's intents of this kind some case expects."""
+
+    covered: int | None = None
+    """The intents of this kind that some case expects; ``None`` without a project."""
+    total: int | None = None
+    """The project's intents of this kind; ``None`` without a project."""
+
+
+class BatchIntent(Part, frozen=True, kw_only=True):
+    """An intent's scores as usual elsewhere.
+
+    A wrong match is a false positive of one intent and a false negative of the other. They differ from the platform's,
+    which count each case once.
+    """
+
+    precision: float
+    """Of the cases in which it was matched, the share that expects it."""
+    recall: float
+    """Of the cases that expect it, the share in which it was matched."""
+    f1: float
+    """The harmonic mean of both."""
+    support: int
+    """The cases that expect it."""
+
+
+class BatchEntity(Part, frozen=True, kw_only=True):
+    """An entity that a case expects."""
+
+    name: str
+    """Its name."""
+    expected: tuple[str, ...]
+    """Its value as written, or alternatives."""
+    matched: str | None
+    """The value that was found, flattened to a string; ``None`` where none was."""
+    passed: bool
+    """Whether it counts as found: the value fits, and the case's intent is right."""
+    way: MatchWay | None = None
+    """How the value fits, if it does."""
+
+
+class BatchOrder(Part, frozen=True, kw_only=True):
+    """The order of a case's entities. It decides nothing."""
+
+    expected: tuple[str, ...]
+    """The order as given."""
+    actual: tuple[str, ...]
+    """That of the engine; where it tells none, the given one and then the rest as written."""
+    assumed: bool
+    """Whether the engine told none."""
+
+
+class BatchCase(Part, frozen=True, kw_only=True):
+    """One utterance of a batch suite. Names are as the suite and as the engine have them, traits without prefix."""
+
+    text: str
+    """What is said."""
+    location: Location
+    """Where it is."""
+    kind: BatchKindName
+    """What is expected: a dialog, an FAQ, small talk or traits."""
+    expected: tuple[str, ...]
+    """The intents of which one must match, or the traits that must all be found; empty: nothing may match."""
+    matched: tuple[str, ...]
+    """What was matched."""
+    parent: tuple[str, ...] = ()
+    """The intents in whose context it is said, topmost first."""
+    result: BatchResult
+    """Its class."""
+    passed: bool
+    """Whether it passed: TP or TN, with every entity."""
+    entities: tuple[BatchEntity, ...] = ()
+    """The entities that are expected."""
+    order: BatchOrder | None = None
+    """The order of its entities, where one is given."""
+    scores: dict[str, float] = {}
+    """What the engine gave to the intents, by their names."""
+    tags: tuple[str, ...] = ()
+    """What the platform calls such a failure."""
+    reason: str | None = None
+    """Why it was not evaluated, or what makes it wrong where that is not plain."""
+
+
+class BatchSuite(BatchNumbers, frozen=True, kw_only=True):
+    """One batch suite and its outcome in the platform's own words."""
+
+    name: str
+    """The suite's name."""
+    description: str = ""
+    """What it is for."""
+    notes: str = ""
+    """Notes on this run."""
+    version: str | None = None
+    """The version of the assistant: ``in-development`` or ``published``; ``None`` where the engine knows none."""
+    path: str | None = None
+    """The file, relative to the project; ``None`` where it lies on the platform."""
+    outcome: BatchOutcome
+    """The platform's word for how the run ended: with a warning where some case could not be evaluated."""
+    kinds: dict[str, BatchKind] = {}
+    """The same numbers for the cases of each kind."""
+    intents: dict[str, BatchIntent] = {}
+    """The usual scores of each intent."""
+    cases: tuple[BatchCase, ...] = ()
+    """Its utterances."""
+
+
+class BatchCoverage(Part, frozen=True, kw_only=True):
+    """How many of the project's intents some case expects, over all kinds that it has, computed in two ways."""
+
+    pooled: float
+    """All covered intents among all intents."""
+    mean: float
+    """The plain mean of the kinds' shares."""
+    without: tuple[str, ...] = ()
+    """The kinds of which the project has no intents: they are left out."""
+    uncovered: tuple[str, ...] = ()
+    """The intents that no case expects, sorted."""
+
+
+class Batch(BatchNumbers, frozen=True, kw_only=True):
+    """The batch suites, and the numbers of all their cases."""
+
+    suites: tuple[BatchSuite, ...]
+    """The suites."""
+    kinds: dict[str, BatchKind] = {}
+    """The numbers for the cases of each kind, over all suites."""
+    coverage: BatchCoverage | None = None
+    """How much of the project the suites reach; ``None`` without a project."""
+    by_stand_in: bool = False
+    """Whether the engine stands in for the assistant's own, so that failed cases by themselves fail no run."""
+    on_training: int = 0
+    """The utterances that are training sentences too: their results are optimistic."""
+
+    @property
+    def cases(self) -> tuple[BatchCase, ...]:
+        """All utterances."""
+        return tuple(case for suite in self.suites for case in suite.cases)

@@ -1,0 +1,155 @@
+"""Batch suites: classes, values, numbers, held against the recorded assertions."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turncheck.engines.base import UtteranceAnswer
+from turncheck.evaluation.batch.classes import classify, is_intent
+from turncheck.evaluation.batch.judging import judged_case
+from turncheck.evaluation.batch.numbers import intents_of, kinds_of, numbers_of, platform_numbers
+from turncheck.evaluation.batch.values import flatten, how_it_fits
+from turncheck.messages.location import Location
+from turncheck.project.batch.model import ExpectedEntity, SuiteCase
+from turncheck.report.batch import BatchCase, BatchNumbers
+
+SCORING: dict[str, Any] = json.loads(
+    (Path(__file__).parents[1] / "oracle" / "kore" / "scoring.json").read_text(encoding="utf-8")
+)
+
+
+def judged(assertion: dict[str, Any]) -> BatchCase:
+    entities = tuple(ExpectedEntity(one["name"], tuple(one["expected"])) for one in assertion["entities"])
+    case = SuiteCase(
+        f"utterance {assertion['id']}",
+        tuple(assertion["expected"]),
+        is_trait=assertion["kind"] == "trait",
+        entities=entities,
+        location=Location("a.json", 1, 1),
+    )
+    matched = tuple(assertion["matched"] or ())
+    answer = UtteranceAnswer(
+        matched=() if case.is_trait else matched,
+        traits=matched if case.is_trait else (),
+        entities={one["name"]: one["actual"] for one in assertion["entities"]},
+        error=assertion.get("error"),
+    )
+    return judged_case(case, answer, lambda _: assertion["kind"])
+
+
+@pytest.mark.parametrize("assertion", SCORING["assertions"], ids=lambda one: str(one["id"]))
+def test_an_assertion_is_judged_as_expected(assertion: dict[str, Any]) -> None:
+    case = judged(assertion)
+    assert case.kind == assertion["kind"]
+    assert case.result == assertion["class"]
+    assert case.passed == assertion["passed"]
+    for entity, expected in zip(case.entities, assertion["entities"], strict=True):
+        assert (entity.matched, entity.passed) == (expected["flat"], expected["passed"])
+
+
+def agrees(numbers: BatchNumbers, expected: dict[str, Any]) -> None:
+    counts = numbers.counts
+    assert {"tp": counts.tp, "tn": counts.tn, "fp": counts.fp, "fn": counts.fn} == expected["counts"]
+    for key in ("not_evaluated", "passed", "failed"):
+        assert getattr(numbers, key) == expected[key]
+    for key in ("precision", "recall", "f1", "accuracy", "intent_success", "entity_success"):
+        assert getattr(numbers, key) == pytest.approx(expected[key], abs=1e-9)
+    assert platform_numbers(numbers) == expected["platform"]
+
+
+@pytest.mark.parametrize("group", SCORING["groups"])
+def test_a_suites_numbers_are_as_expected(group: str) -> None:
+    cases = [judged(one) for one in SCORING["assertions"] if one["group"] == group]
+    expected = SCORING["groups"][group]
+    agrees(BatchNumbers(**numbers_of(cases)), expected)
+    kinds = kinds_of(cases)
+    assert kinds.keys() == expected["kinds"].keys()
+    for kind, numbers in kinds.items():
+        agrees(numbers, expected["kinds"][kind])
+
+
+def test_the_usual_scores_count_a_wrong_match_for_both_intents() -> None:
+    cases = [judged(one) for one in SCORING["assertions"] if one["group"] == "one_third"]
+    scores = intents_of(cases)
+    assert (scores["Order Tea"].precision, scores["Order Tea"].recall, scores["Order Tea"].support) == (0.5, 1 / 3, 3)
+    assert (scores["Cancel Order"].precision, scores["Cancel Order"].recall) == (0.0, 0.0)
+
+
+def test_entities_with_the_right_intent_alone_are_a_number_of_their_own() -> None:
+    cases = [judged(one) for one in SCORING["assertions"] if one["group"] == "entities"]
+    numbers = BatchNumbers(**numbers_of(cases))
+    assert (numbers.matched_entities, numbers.entities) == (9, 13)
+    assert numbers.entity_success_of_right_intents == pytest.approx(9 / 12)
+
+
+@pytest.mark.parametrize(
+    ("value", "flat"),
+    [
+        (None, None),
+        ([], None),
+        ("", None),
+        (True, "true"),
+        (0.25, "0.25"),
+        (1e300, "1e+300"),
+        (["a", None, "b"], "a||b"),
+        ({"toDate": "b", "fromDate": "a"}, "a b"),
+        ({"lng": 2, "lat": 1.5}, "1.5 2"),
+        ({"shortName": "India", "alpha2": "IN", "alpha3": "IND"}, "IN IND India"),
+        ({"City": "X", "IATA": "IAD", "AirportName": "Dulles"}, "Dulles IAD X"),
+        ({"z": 1, "a": {"b": 2}}, "1 2"),
+    ],
+)
+def test_values_are_flattened_as_the_manual_says(value: Any, flat: str | None) -> None:
+    assert flatten(value) == flat
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "way"),
+    [
+        ("green||black", "green", None),
+        ("green||black", "", None),
+        ("Lyon|Lille", "Lille", "pattern"),
+        ("200 USD", "200 USDx", None),
+        ("a.c", "abc", "pattern"),
+        ("A:1|B:2", "B:2|A:1", "components in another order"),
+        ("A:1|B:2", "A:1", None),
+        ("+91", "+91", "equal"),
+        ("+91", "91", None),
+        ("x", None, None),
+    ],
+)
+def test_a_value_fits_in_one_of_four_ways(expected: str, found: str | None, way: str | None) -> None:
+    assert how_it_fits(expected, found) == way
+
+
+def test_a_pattern_that_never_ends_and_one_that_is_huge_are_cut_short() -> None:
+    begin = time.monotonic()
+    assert how_it_fits("(a|aa|a?)+$b", "a" * 60) is None
+    assert how_it_fits("(a+)+b", "a" * 3000) is None
+    assert how_it_fits("a" * 600 + "?", "a" * 600) is None
+    assert time.monotonic() - begin < 5
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_any_pattern_and_any_value_are_compared(expected: str, found: str) -> None:
+    way = how_it_fits(expected, found)
+    assert way == "equal" if expected.strip() == found else way in {None, "pattern"} or "|" in expected
+
+
+@given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists))
+def test_any_value_is_flattened(value: Any) -> None:
+    flat = flatten(value)
+    assert flat is None or flat
+
+
+def test_what_engines_say_for_none_is_no_intent() -> None:
+    assert not any(map(is_intent, (None, "", "None", "Default Fallback Intent", "nlu_fallback")))
+    assert is_intent("none of these")
+    assert classify("dialog", ("A",), ()) == "fn"
