@@ -17,14 +17,17 @@ from turncheck.render.markdown import COMMENT_LIMIT
 from turncheck.render.outputs import render_documents, render_rasa_folder, render_texts
 from turncheck.render.rendered import Rendered
 from turncheck.report.codec import BASELINE_NAME, encode
+from turncheck.validation.rule_texts import rule_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from turncheck.comparison.baseline import Baseline
     from turncheck.comparison.gate_rules import Places
     from turncheck.comparison.model import Comparison, Verdict
     from turncheck.render.links import Links
     from turncheck.report.model import Report
-    from turncheck.settings.options import JunitFlavour
+    from turncheck.settings.options import JunitFlavour, OutputFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,9 @@ def conclude(
     baseline: Baseline,
     links: Links,
     places: Places = MappingProxyType({}),
+    *,
     flavour: JunitFlavour = "common",
+    formats: Collection[OutputFormat] = (),
 ) -> Outcome:
     """Compare, judge and render: everything that follows from reports alone; ``places`` as in :func:`judge`."""
     measured, report = report, told_against(report, baseline)
@@ -84,7 +89,9 @@ def conclude(
     comparison = compare(report, baseline)
     verdict = judge(report, comparison, report.settings, places)
     links = replace(links, base_commit=_commit_found(baseline))
-    documents = render_documents(report, comparison, verdict, links, flavour, measured=measured)
+    documents = render_documents(
+        report, comparison, verdict, links, flavour, formats=formats, rules=rule_texts, measured=measured
+    )
     beside = render_rasa_folder(report)
     if isinstance(baseline, Present):
         # So that whoever publishes later, with a token that may write, can compare the same two again.

@@ -12,10 +12,11 @@ import pytest
 from node_tools import npm_package
 
 from turncheck import __version__
-from turncheck.commands.validate import Request, rule_texts, run_data_validate
+from turncheck.commands.validate import Request, run_data_validate
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.render.sarif import findings_sarif
+from turncheck.validation.rule_texts import rule_texts
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "validate"
 HOSTILE = """\

@@ -28,6 +28,7 @@ class Jenkins(JobHost):
     mark = "JENKINS_URL"
     deeper_checkout = 'a checkout without "Shallow clone", with the target branch in its refspec'
     keeps_files_by = "`archiveArtifacts`"
+    formats = ("sarif",)
 
     @property
     def run(self) -> Run:

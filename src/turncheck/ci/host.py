@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from turncheck.render.links import Pages
     from turncheck.render.rendered import Rendered
     from turncheck.report.model import Report
+    from turncheck.settings.options import OutputFormat
 
 
 PLOTS_SUFFIX: Final = "-plots"
@@ -238,6 +239,8 @@ class Host:
 
     name: str = ""
     """What people call it; empty where there is none."""
+    formats: tuple[OutputFormat, ...] = ()
+    """The files that it reads, beside JUnit."""
     comment_limit: int = COMMENT_LIMIT
     """The longest comment it takes, in UTF-16 code units."""
     deeper_checkout: str = "a clone with its whole history"
@@ -251,6 +254,10 @@ class Host:
     @property
     def pages(self) -> Pages | None:
         """How the host writes addresses of files, commits and runs."""
+        return None
+
+    def results_url(self, folder: str) -> str | None:  # noqa: ARG002
+        """Return the page of the files in a folder, where that is known before they are there."""
         return None
 
     # --- what is compared with ---------------------------------------------------------------------------------------

@@ -22,17 +22,16 @@ from turncheck.validation.findings import found
 from turncheck.validation.incomplete import missing_parts
 from turncheck.validation.pipeline import Validated, validate
 from turncheck.validation.project_tests import ProjectTests
-from turncheck.validation.registry import CHECKS, explain
+from turncheck.validation.registry import explain
 from turncheck.validation.suppressions import suppress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from turncheck.messages.finding import Finding
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project
     from turncheck.render.findings import Notes
-    from turncheck.render.sarif import RuleText
     from turncheck.yaml_tree.source import Source
 
 DEFAULT_DOMAIN: Final = "domain.yml"
@@ -242,6 +241,7 @@ def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"
 
 def _sarif(checked: Checked, folder: Path) -> str:
     from turncheck.render.sarif import findings_sarif
+    from turncheck.validation.rule_texts import rule_texts
 
     content = findings_sarif(
         checked.validated.findings,
@@ -271,16 +271,6 @@ def line_hash_below(root: Path) -> Callable[[Location], str | None]:
         return hashes[index] if index < len(hashes) else None
 
     return hash_of
-
-
-def rule_texts() -> Mapping[str, RuleText]:
-    """What the manual says about each code, as the SARIF renderer wants it."""
-    from turncheck.render.sarif import RuleText
-
-    return {
-        code: RuleText(check.title, f"{check.title}. {check.text} {check.details}".strip(), check.severity)
-        for code, check in CHECKS.items()
-    }
 
 
 def source_lines(project: Project | None) -> Callable[[Location], str | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
@@ -47,7 +47,17 @@ class Annotation:
 
 
 def find_annotations(report: Report, comparison: Comparison | None) -> tuple[Annotation, ...]:
-    """Return all annotations, worst first and what is new before what is old, one per file and line.
+    """Return all annotations, worst first and what is new before what is old, one per file and line."""
+    merged: dict[tuple[str | None, int | None], list[Remark]] = {}
+    for remark in find_remarks(report, comparison):
+        path = repository_path(report.project.root, remark.location)
+        merged.setdefault((path, remark.location.line if path else None), []).append(remark)
+    found = [_merge(path, line, said) for (path, line), said in merged.items()]
+    return tuple(sorted(found, key=lambda one: LEVELS.index(one.level)))
+
+
+def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
+    """Return all that there is to say at a place, what is new before what is old.
 
     Findings, failed stories, end-to-end steps and batch cases, and, with a base, sentences that are newly wrong:
     without one, which of the wrong sentences matter to this change is not known.
@@ -63,12 +73,7 @@ def find_annotations(report: Report, comparison: Comparison | None) -> tuple[Ann
     # What failed before is only as bad as the gates take it, and never takes the place of what is new.
     counts = "test-failures" in report.settings.fail_on
     remarks += _test_remarks(old, level="error" if counts else "warning", failed="failed (on the base too)")
-    merged: dict[tuple[str | None, int | None], list[tuple[Level, str, str]]] = {}
-    for level, title, text, place in remarks:
-        path = repository_path(report.project.root, place)
-        merged.setdefault((path, place.line if path else None), []).append((level, title, text))
-    found = [_merge(path, line, said) for (path, line), said in merged.items()]
-    return tuple(sorted(found, key=lambda one: LEVELS.index(one.level)))
+    return remarks
 
 
 def within_limit(
@@ -98,38 +103,51 @@ def workflow_commands(shown: Iterable[Annotation]) -> tuple[str, ...]:
     return tuple(command(one.level, one.message, file=one.path, line=one.line, title=one.title) for one in shown)
 
 
-_Remark = tuple[Level, str, str, "Location"]
+class Remark(NamedTuple):
+    """One thing to say at a place of the project. ``kind`` is a finding's code or what went wrong with a test.
+
+    ``subject`` tells it from others of its kind, whatever line it moves to: a message, the name of a test, a sentence.
+    """
+
+    level: Level
+    title: str
+    text: str
+    location: Location
+    kind: str
+    subject: str
 
 
-def _finding_remarks(report: Report, compared: Comparison | None) -> tuple[list[_Remark], list[_Remark]]:
+def _finding_remarks(report: Report, compared: Comparison | None) -> tuple[list[Remark], list[Remark]]:
     """Errors and warnings, the new ones apart from those that the base has too.
 
     Notes are in the report alone: beside somebody's lines they would only be noise.
     """
     news = {(one.code, one.message, one.location) for one in compared.new_findings} if compared else set()
-    new: list[_Remark] = []
-    old: list[_Remark] = []
+    new: list[Remark] = []
+    old: list[Remark] = []
     for one in report.validation.findings if report.validation else ():
         if one.severity != "info":
             is_new = compared is None or (one.code, one.message, one.location) in news
-            remark = (_SEVERITIES[one.severity], one.code, _sentence(one.message, one.hint), one.location)
+            text = _sentence(one.message, one.hint)
+            remark = Remark(_SEVERITIES[one.severity], one.code, text, one.location, one.code, one.message)
             (new if is_new else old).append(remark)
     return new, old
 
 
 def _test_remarks(
     tests: Iterable[tuple[str, CaseChange]], level: Level = "error", failed: str = "failed"
-) -> list[_Remark]:
-    remarks: list[_Remark] = []
+) -> list[Remark]:
+    remarks: list[Remark] = []
     for kind, case in tests:
         if case.location:
             title = f"{kind} {failed}: {one_line(case.name, 100)}{and_copies(case)}"
             told = plain(expected_got(case.expected, case.actual, case.remark)) or "the case failed"
-            remarks.append((level, title, one_line(told, _LINE), case.location))
+            kind_of_failure = f"failed-{kind.replace(' ', '-')}"
+            remarks.append(Remark(level, title, one_line(told, _LINE), case.location, kind_of_failure, case.name))
     return remarks
 
 
-def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[_Remark]:
+def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[Remark]:
     """Sentences that alone keep tests from passing, as bad as the settings take them."""
     stories, cases = misunderstood_stories(report), misunderstood_cases(report)
     explained = (compared.misunderstood, compared.misunderstood_in_cases) if compared else ((), ())
@@ -138,7 +156,7 @@ def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[
         ("story", "as written the story passes", misunderstood_sentences(stories), explained[0]),
         ("end-to-end case", "understood as on the base the case passes", misunderstood_sentences(cases), explained[1]),
     ]
-    remarks: list[_Remark] = []
+    remarks: list[Remark] = []
     for kind, passes, sentences, known in found:
         by_place = {(one.text, one.location): one for one in known}
         for sentence in sentences:
@@ -147,7 +165,8 @@ def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[
             told = line(_told_misunderstood(one, kind), f"; {passes}")
             for near in one.because[:1]:
                 told = line(told, nearest(near.text, near.intent, near.location, _drew(near)))
-            remarks.append((level, f"misunderstood in {kind} {names}", one_line(plain(told), _LINE), one.location))
+            title, text = f"misunderstood in {kind} {names}", one_line(plain(told), _LINE)
+            remarks.append(Remark(level, title, text, one.location, "misunderstood-sentence", one.text))
     return remarks
 
 
@@ -157,25 +176,26 @@ def _told_misunderstood(one: MisunderstoodSentence, kind: str) -> Line:
     return understood_as(one.text, one.expected, one.predicted, case=kind != "story")
 
 
-def _sentence_remark(case: CaseChange, place: Location) -> _Remark:
+def _sentence_remark(case: CaseChange, place: Location) -> Remark:
     told = expected_intent(case.name, case.expected, case.actual, case.confidence)
     if case.because:
         near = case.because[0]
         told = line(told, nearest(near.text, near.intent, near.location, _drew(near)))
-    return "warning", "newly misclassified", one_line(plain(told), _LINE), place
+    return Remark(
+        "warning", "newly misclassified", one_line(plain(told), _LINE), place, "misclassified-sentence", case.name
+    )
 
 
 def _drew(near: TrainingChange) -> str:
     return "near" if near.change in {"unchanged", "unknown"} else f"{near.change} in this change:"
 
 
-def _merge(path: str | None, line: int | None, said: Sequence[tuple[Level, str, str]]) -> Annotation:
+def _merge(path: str | None, line: int | None, said: Sequence[Remark]) -> Annotation:
     """One annotation for all that is said about a line: as bad as the worst of it."""
-    level = min((level for level, _, _ in said), key=LEVELS.index)
+    level = min((one.level for one in said), key=LEVELS.index)
     if len(said) == 1:
-        _, title, text = said[0]
-        return Annotation(level, title, text, path, line)
-    message = "\n".join(f"{title}: {text}" for _, title, text in said)
+        return Annotation(level, said[0].title, said[0].text, path, line)
+    message = "\n".join(f"{one.title}: {one.text}" for one in said)
     return Annotation(level, f"{len(said)} remarks", message, path, line)
 
 

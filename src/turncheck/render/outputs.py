@@ -5,19 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from turncheck import __version__
 from turncheck.comparison.model import encode as encode_document
+from turncheck.render.code_quality import render_code_quality
+from turncheck.render.job_annotations import render_job_annotations
 from turncheck.render.junit import render_junit
 from turncheck.render.markdown import COMMENT_LIMIT, render_comment, render_summary
+from turncheck.render.open_metrics import render_open_metrics
 from turncheck.render.rasa_files import nlu_files
 from turncheck.render.rendered import Rendered
+from turncheck.render.sarif import run_sarif
 from turncheck.render.story_files import story_files
 from turncheck.report.codec import encode as encode_report
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
     from turncheck.comparison.model import Comparison, Verdict
     from turncheck.render.links import Links
+    from turncheck.render.sarif import RuleText
     from turncheck.report.model import Report
-    from turncheck.settings.options import JunitFlavour
+    from turncheck.settings.options import JunitFlavour, OutputFormat
 
 RASA_FOLDER = "rasa"
 
@@ -29,17 +37,34 @@ def render_documents(
     links: Links,
     flavour: JunitFlavour = "common",
     *,
+    formats: Collection[OutputFormat] = (),
+    rules: Callable[[], Mapping[str, RuleText]] = dict,
     measured: Report | None = None,
 ) -> tuple[Rendered, ...]:
-    """Render the documents and JUnit.
+    """Render the documents, JUnit, and what else is asked for.
 
-    ``measured``: the report to keep, where it differs from what is told beside a base.
+    Args:
+        report: as it is told beside its base.
+        comparison: with the base.
+        verdict: of the gates.
+        links: where things can be looked at.
+        flavour: of JUnit.
+        formats: further ones.
+        rules: the text of each code of a finding, for SARIF.
+        measured: the report to keep, where it differs from what is told beside a base.
     """
+    more: dict[OutputFormat, Callable[[], Rendered]] = {
+        "sarif": lambda: run_sarif(report, comparison, rules(), __version__),
+        "codequality": lambda: render_code_quality(report, comparison),
+        "metrics": lambda: render_open_metrics(report, comparison),
+        "annotations": lambda: render_job_annotations(verdict, links),
+    }
     return (
         Rendered("report.json", "application/json", encode_report(measured or report)),
         Rendered("comparison.json", "application/json", encode_document(comparison)),
         Rendered("verdict.json", "application/json", encode_document(verdict)),
         render_junit(report, comparison, verdict, links, flavour),
+        *(render() for name, render in more.items() if name in formats),
     )
 
 

@@ -15,15 +15,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from turncheck.messages.finding import MANUAL_AT, SEVERITIES
+from turncheck.messages.finding import MANUAL_AT, SEVERITIES, Finding
+from turncheck.render.annotations import find_remarks
 from turncheck.render.links import repository_path
 from turncheck.render.rendered import Rendered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.messages.finding import Finding, Severity
+    from turncheck.comparison.model import Comparison
+    from turncheck.messages.finding import Severity
     from turncheck.messages.location import Location
+    from turncheck.render.annotations import Level
+    from turncheck.report.model import Report
 
 MEDIA_TYPE: Final = "application/sarif+json"
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -32,15 +36,52 @@ MOST_BYTES: Final = 9_500_000
 """Of the log as it is sent, packed by gzip; GitHub takes 10 MB, and packers differ."""
 _LONGEST_MESSAGE: Final = 4_000
 _LEVELS: Final[Mapping[Severity, str]] = {"error": "error", "warning": "warning", "info": "note"}
+_OF_LEVELS: Final[Mapping[Level, Severity]] = {"error": "error", "warning": "warning", "notice": "info"}
 
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """What the manual says about a code: a title, an explanation in Markdown, and the severity it has by itself."""
+    """What is said about a code: a title, an explanation in Markdown, and the severity it has by itself.
+
+    ``in_manual``: whether the manual of findings explains it.
+    """
 
     title: str
     help: str
     severity: Severity
+    in_manual: bool = True
+
+
+TEST_RULES: Final[Mapping[str, RuleText]] = {
+    "failed-story": RuleText("A test story fails", "A step of a test story is not predicted.", "error", False),
+    "failed-end-to-end-case": RuleText(
+        "An end-to-end case fails", "A step is not what the case expects.", "error", False
+    ),
+    "failed-batch-case": RuleText("A batch case fails", "An utterance is not understood as expected.", "error", False),
+    "misunderstood-sentence": RuleText(
+        "A sentence of a test is misunderstood",
+        "It is understood otherwise than written, and the test passes with what is written.",
+        "warning",
+        False,
+    ),
+    "misclassified-sentence": RuleText(
+        "A sentence is newly misclassified", "On the base its intent was recognized.", "warning", False
+    ),
+}
+"""What a run says about tests, beside findings."""
+
+
+def run_sarif(report: Report, comparison: Comparison | None, rules: Mapping[str, RuleText], version: str) -> Rendered:
+    """Return a SARIF log of all that a run found: findings, failed tests, sentences that it understands wrongly."""
+    findings = report.validation.findings if report.validation else ()
+    of_tests = [
+        Finding(one.kind, _OF_LEVELS[one.level], one.text, one.location)
+        if one.kind == "misclassified-sentence"
+        else Finding(one.kind, _OF_LEVELS[one.level], f"{one.title}: {one.text}", one.location)
+        for one in find_remarks(report, comparison)
+        if one.kind in TEST_RULES
+    ]
+    return findings_sarif([*findings, *of_tests], {**rules, **TEST_RULES}, report.project.root, version)
 
 
 def findings_sarif(
@@ -129,9 +170,9 @@ def _rule(code: str, text: RuleText) -> dict[str, Any]:
         "shortDescription": {"text": f"{text.title}."},
         "fullDescription": {"text": f"{text.title}."},
         "help": {"text": text.help, "markdown": text.help},
-        "helpUri": f"{MANUAL_AT}#{code}",
+        **({"helpUri": f"{MANUAL_AT}#{code}"} if text.in_manual else {}),
         "defaultConfiguration": {"level": _LEVELS[text.severity]},
-        "properties": {"tags": ["chatbot", "validation"]},
+        "properties": {"tags": ["chatbot", "validation" if text.in_manual else "test"]},
     }
 
 

@@ -59,6 +59,8 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
     if not folder.is_dir():
         raise UserError(f"no such project folder: {folder}", remedy="Name it with --project, or as PROJECT.")
     host = find_host(environment, settings.token)
+    if not settings.output_format:
+        settings = replace(settings, output_format=host.formats)
     root = _root_in_repository(folder, host)
     inputs = Inputs(
         settings=settings,
@@ -75,7 +77,8 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
         hosts=settings.allow_hosts if in_action or settings.allow_hosts else None,
         environment=environment,
     )
-    return Prepared(settings, given, inputs, replace(links_of(host), folder=settings.project), host)
+    links = replace(links_of(host), folder=settings.project, artifact_url=host.results_url(settings.out))
+    return Prepared(settings, given, inputs, links, host)
 
 
 def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:

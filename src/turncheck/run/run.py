@@ -45,4 +45,7 @@ def run_job(inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: S
                 report = evaluated.held_against(baseline.report)
         except KeyboardInterrupt:
             report = structs.replace(report, stopped=INTERRUPTED)
-    return conclude(report, baseline, links, inputs.rules, inputs.settings.junit_flavour)
+    settings = inputs.settings
+    return conclude(
+        report, baseline, links, inputs.rules, flavour=settings.junit_flavour, formats=settings.output_format
+    )

@@ -33,6 +33,8 @@ _MOST_DAYS: Final = 3650
 
 Parser = Callable[[Any], Any]
 JunitFlavour = Literal["common", "xunit"]
+OutputFormat = Literal["sarif", "codequality", "metrics", "annotations"]
+OUTPUT_FORMATS: Final[tuple[OutputFormat, ...]] = ("sarif", "codequality", "metrics", "annotations")
 
 
 class WrongWordError(ValueError):
@@ -310,6 +312,14 @@ class Settings:
         _one_of("common", "xunit"),
         "layout of junit.xml: common (each test has its file and line) or xunit (what Jenkins' xunit plugin accepts)",
         choices=("common", "xunit"),
+    )
+    output_format: tuple[OutputFormat, ...] = _setting(
+        (),
+        _words(*OUTPUT_FORMATS),
+        "files to write besides: sarif (findings.sarif), codequality, metrics (OpenMetrics), annotations (GitLab's "
+        "reports; default: what the CI host reads)",
+        many=True,
+        choices=OUTPUT_FORMATS,
     )
     out: str = _setting("results", _text, "folder for everything that is written", file_key=False, metavar="DIR")
     token: Secret | None = _setting(

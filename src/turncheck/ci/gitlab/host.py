@@ -5,7 +5,9 @@ Source: "Predefined CI/CD variables reference" in GitLab's documentation.
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from turncheck.ci.gitlab.pages import GitLabPages
 from turncheck.ci.host import Base, Run
@@ -24,6 +26,7 @@ class GitLab(JobHost):
     mark = "GITLAB_CI"
     deeper_checkout = "the variable `GIT_DEPTH: 0`"
     keeps_files_by = "`artifacts: paths`"
+    formats = ("codequality", "metrics", "annotations")
 
     @property
     def run(self) -> Run:
@@ -45,6 +48,14 @@ class GitLab(JobHost):
     def pages(self) -> GitLabPages | None:
         url = self.variables.address("CI_PROJECT_URL")
         return GitLabPages(url) if url else None
+
+    def results_url(self, folder: str) -> str | None:
+        """Return the page of a job's artifacts below its folder; it is there once the job has ended."""
+        url = self.variables.address("CI_JOB_URL")
+        path = posixpath.normpath(folder)
+        if url is None or path.startswith(("/", "..")):
+            return None
+        return f"{url}/artifacts/browse/{quote(path, errors='replace')}/"
 
     def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
         """Return what a merge request is to be merged into; of a branch, the default branch.

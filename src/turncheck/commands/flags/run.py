@@ -61,6 +61,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     output = run.add_argument_group("output")
     add_setting(output, "out", options()["out"])
     add_setting(output, "junit-flavour", options()["junit-flavour"])
+    add_setting(output, "output-format", options()["output-format"])
     output.add_argument("--json", metavar="FILE", help="write the report to this file as well")
     output.add_argument(
         "--plots",

@@ -1,0 +1,28 @@
+"""GitLab's annotations report: links on the page of a job.
+
+Source: ``artifacts:reports:annotations`` in GitLab's documentation: an object of lists, each of ``external_link`` with
+a label and an address.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from turncheck.render.rendered import Rendered
+
+if TYPE_CHECKING:
+    from turncheck.comparison.model import Verdict
+    from turncheck.render.links import Links
+
+FILE_NAME: Final = "gl-annotations.json"
+_LONGEST: Final = 200
+
+
+def render_job_annotations(verdict: Verdict, links: Links) -> Rendered:
+    """Render the link to the results, under the verdict in a line."""
+    url = links.artifact_url or links.run_url
+    found = [{"external_link": {"label": f"turncheck: {verdict.summary}"[:_LONGEST], "url": url}}] if url else []
+    return Rendered(
+        FILE_NAME, "application/json", json.dumps({"turncheck": found}, ensure_ascii=False, indent=2) + "\n"
+    )

@@ -1,0 +1,62 @@
+"""The metrics of a report as OpenMetrics text, which GitLab shows in a merge request beside those of its target.
+
+Source: the OpenMetrics 1.0 specification. GitLab compares values as text, so they are written with a fixed number of
+digits.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from turncheck.render.rendered import Rendered
+from turncheck.render.sinks.plain import one_line
+
+if TYPE_CHECKING:
+    from turncheck.comparison.model import Comparison, MetricDelta
+    from turncheck.report.model import Report
+
+FILE_NAME: Final = "metrics.txt"
+_NAME: Final = re.compile(r"(?P<before>[^\[\]]*)(?:\[(?P<of>.*)\](?P<behind>[^\[\]]*))?", re.DOTALL)
+_ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n"}
+
+
+def render_open_metrics(report: Report, comparison: Comparison) -> Rendered:
+    """Render every metric that has a value: a gauge each, ``turncheck_nlu_intents_f1{assistant="bots/pizza"}``.
+
+    What a metric is of (an intent, a suite) is its label ``of``.
+    """
+    families: dict[str, dict[str, str]] = {}
+    assistant = report.project.root or report.project.name
+    for metric in comparison.metrics:
+        if metric.value is not None:
+            match = _NAME.fullmatch(metric.name)
+            if match is None:
+                continue
+            name = _name(f"{match['before']}{match['behind'] or ''}")
+            labels = _labels(assistant, match["of"])
+            families.setdefault(name, {}).setdefault(labels, _value(metric))
+    lines = []
+    for name, samples in families.items():
+        lines.append(f"# TYPE {name} gauge")
+        lines += [f"{name}{labels} {value}" for labels, value in samples.items()]
+    content = "\n".join([*lines, "# EOF"]) + "\n"
+    return Rendered(FILE_NAME, "application/openmetrics-text; version=1.0.0; charset=utf-8", content)
+
+
+def _name(metric: str) -> str:
+    return "turncheck_" + re.sub(r"[^A-Za-z0-9_]+", "_", metric).strip("_")
+
+
+def _labels(assistant: str, of: str | None) -> str:
+    given = {"assistant": assistant, **({"of": of} if of is not None else {})}
+    return "{" + ",".join(f'{name}="{_escaped(text)}"' for name, text in given.items()) + "}"
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r'[\\"\n]', lambda match: _ESCAPES[match[0]], one_line(text, 200))
+
+
+def _value(metric: MetricDelta) -> str:
+    value = metric.value or 0.0
+    return f"{value:.4f}" if metric.kind == "score" else f"{value:g}"

@@ -1,0 +1,153 @@
+"""What CI hosts read from files: code quality, OpenMetrics, links, SARIF; read by real readers where there are any."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hostile import HOSTILE
+from jsonschema import Draft202012Validator
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from pull_request import LINKS, pull_request
+from report_builder import finding, report
+
+from turncheck.comparison.baseline import Missing
+from turncheck.comparison.compare import compare
+from turncheck.comparison.model import Comparison
+from turncheck.conclude import conclude
+from turncheck.render.code_quality import render_code_quality
+from turncheck.render.job_annotations import render_job_annotations
+from turncheck.render.open_metrics import render_open_metrics
+from turncheck.render.rendered import Rendered
+from turncheck.report.model import Report
+from turncheck.settings.options import OUTPUT_FORMATS
+
+CODE_QUALITY = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["description", "check_name", "fingerprint", "severity", "location"],
+        "properties": {
+            "description": {"type": "string", "minLength": 1, "pattern": r"^[^\n]*$"},
+            "check_name": {"type": "string", "pattern": r"^[a-z0-9-]+$"},
+            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+            "location": {
+                "type": "object",
+                "required": ["path", "lines"],
+                "properties": {
+                    "path": {"type": "string", "pattern": r"^(?!\./|/|\.\./).+"},
+                    "lines": {
+                        "type": "object",
+                        "required": ["begin"],
+                        "properties": {"begin": {"type": "integer", "minimum": 1}},
+                    },
+                },
+            },
+        },
+    },
+}
+"""GitLab's documented format ("Code Quality report format"), with what it asks of each value in words."""
+
+
+def families(rendered: Rendered) -> list[Any]:
+    return list(text_string_to_metric_families(rendered.encoded.decode()))  # type: ignore[no-untyped-call]
+
+
+def entries(given: Report, comparison: Comparison | None = None) -> list[dict[str, Any]]:
+    found = json.loads(render_code_quality(given, comparison).encoded)
+    Draft202012Validator(CODE_QUALITY).validate(found)
+    assert len({one["fingerprint"] for one in found}) == len(found), "GitLab shows only the first of a fingerprint"
+    return list(found)
+
+
+def test_a_pull_request_has_its_findings_and_failed_tests_at_their_lines_worst_first() -> None:
+    given, comparison, _ = pull_request()
+
+    found = entries(given, comparison)
+
+    severities = [one["severity"] for one in found]
+    assert severities == sorted(severities, key=["major", "minor", "info"].index)
+    kinds = {one["check_name"] for one in found}
+    assert {"failed-story", "misclassified-sentence"} <= kinds
+    assert {one["location"]["path"].split("/")[0] for one in found} == {given.project.root.split("/")[0]}
+
+
+def test_fingerprints_stay_where_lines_move_and_differ_where_sentences_do() -> None:
+    def with_line(*lines: int) -> Report:
+        return report(findings=[finding("x", f"about {n}", line=line) for n, line in enumerate(lines)])
+
+    before = [one["fingerprint"] for one in entries(with_line(3, 9))]
+
+    assert [one["fingerprint"] for one in entries(with_line(5, 30))] == before
+
+
+def test_the_same_remark_twice_in_a_file_is_two() -> None:
+    twice = [finding("x", "the same", line=line) for line in (3, 9)]
+
+    assert len(entries(report(findings=twice))) == 2
+
+
+def test_what_belongs_to_no_file_stands_at_the_settings() -> None:
+    found = entries(report(findings=[finding("x", "x", path="")], root="bots/bank"))
+
+    assert found[0]["location"]["path"].startswith("bots/bank/")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_stay_texts(text: str) -> None:
+    given = report(findings=[finding("x", text)], name=text, root="")
+    comparison = compare(given, Missing("none"))
+
+    entries(given, comparison)
+    families(render_open_metrics(given, comparison))
+
+
+def test_metrics_are_what_a_reader_of_openmetrics_takes_and_have_every_value() -> None:
+    given, comparison, _ = pull_request()
+
+    rendered = render_open_metrics(given, comparison)
+    samples = [sample for family in families(rendered) for sample in family.samples]
+    assert len(samples) == len([one for one in comparison.metrics if one.value is not None])
+    (f1,) = [one for one in samples if one.name == "turncheck_nlu_intents_f1" and "of" not in one.labels]
+    assert f1.labels == {"assistant": given.project.root or given.project.name}
+    value = comparison.metric("nlu.intents.f1")
+    assert value is not None
+    assert f1.value == pytest.approx(value.value, abs=5e-5)
+    assert {one.labels["of"] for one in samples if one.name == "turncheck_nlu_intents_recall" and "of" in one.labels}
+
+
+def test_the_job_links_to_the_results() -> None:
+    _, _, verdict = pull_request()
+
+    (link,) = json.loads(render_job_annotations(verdict, LINKS).encoded)["turncheck"]
+
+    assert link == {"external_link": {"label": f"turncheck: {verdict.summary}"[:200], "url": LINKS.artifact_url}}
+
+
+def files(formats: tuple[Any, ...]) -> dict[str, Rendered]:
+    given, comparison, _ = pull_request()
+    del comparison
+    return {one.name: one for one in conclude(given, Missing("none"), LINKS, formats=formats).documents}
+
+
+def test_each_format_is_written_where_it_is_asked_for() -> None:
+    always = set(files(()))
+
+    assert set(files(OUTPUT_FORMATS)) - always == {
+        "findings.sarif",
+        "gl-code-quality-report.json",
+        "metrics.txt",
+        "gl-annotations.json",
+    }
+    assert set(files(("sarif",))) - always == {"findings.sarif"}
+
+
+def test_sarif_of_a_run_has_failed_tests_too() -> None:
+    log = json.loads(files(("sarif",))["findings.sarif"].encoded)
+
+    (run,) = log["runs"]
+    named = {one["ruleId"] for one in run["results"]}
+    assert "failed-story" in named
+    assert {one["id"] for one in run["tool"]["driver"]["rules"]} == named
