@@ -108,11 +108,11 @@ SIGNS = {
     "a list of forms": ("1.x", {"domain.yml": "intents: [greet]\nforms:\n- order_form\n"}, "domain.yml:2"),
     "triggers": ("1.x", {"domain.yml": "intents:\n- bye:\n    triggers: utter_bye\n"}, "domain.yml:3"),
     "unfeaturized": ("1.x", {"domain.yml": "slots:\n  a:\n    type: unfeaturized\n"}, "domain.yml:3"),
-    "no mappings": ("2.x", {"domain.yml": 'version: "2.0"\nslots:\n  a:\n    type: text\n'}, "domain.yml:2"),
+    "no mappings": ("2.x", {"domain.yml": 'version: "2.0"\nslots:\n  a:\n    type: text\n'}, "domain.yml:1"),
     "mappings in a form": (
         "2.x",
         {"domain.yml": 'version: "2.0"\nforms:\n  f:\n    required_slots:\n      a:\n      - type: from_text\n'},
-        "domain.yml:5",
+        "domain.yml:1",
     ),
     "a template of a pipeline": (
         "1.x",
@@ -141,15 +141,19 @@ def test_each_sign_of_an_older_rasa_is_found_at_its_place(sign: str, capsys: pyt
         write(name, content)
     assert run_command_line(["run", "--baseline", "none", "-q"]) == 1
     out = capsys.readouterr().out
-    first = out.splitlines()[1]
+    assert out.startswith(f"Rasa {version} project ({place}"), "the first line says it"
+    first = out.splitlines()[3]
     assert "legacy-project: This is a Rasa " + version + " project (" in first
     assert place in first
     assert "This is a Rasa " + version + " project" in out.splitlines()[-1], "the headline says it, too"
     report = json.loads(Path("results/report.json").read_text())
     assert report["validation"]["findings"][0]["code"] == "legacy-project"
+    assert report["project"]["rasa_version"] == version
+    assert report["project"]["rasa_signs"][0]["location"]["line"] == int(place.partition(":")[2])
     assert all(entry["fault"] and place in entry["reason"] for entry in report["skipped"])
     run_command_line(["data", "validate"])
     said = capsys.readouterr().out
+    assert said.startswith(f"Rasa {version} project ({place}")
     assert said.index("legacy-project") < min(
         (said.index(code) for code in ("error[",) if code in said), default=len(said)
     )
@@ -187,4 +191,43 @@ def test_each_command_says_that_it_is_an_older_project(command: list[str], capsy
 def test_a_slip_in_a_rasa_3_project_makes_it_no_older_one(files: dict[str, str]) -> None:
     for name, content in {"config.yml": CONFIG, "domain.yml": DOMAIN, **files}.items():
         write(name, content)
-    assert read_project(Path()).legacy is None
+    assert read_project(Path()).older is None
+
+
+MIXED = {
+    "templates in a domain of 3.1": (
+        {"domain.yml": 'version: "3.1"\nintents: [greet]\ntemplates:\n  utter_hi:\n  - text: hi\n'},
+        "3.x",
+        ("domain.yml:1:10", "domain.yml:3:1"),
+    ),
+    "Markdown beside a recipe": ({"data/nlu.md": "## intent:greet\n- hello\n"}, "3.x", ("data/nlu.md:1:1",)),
+    "templates of 1.x beside YAML of 2.x": (
+        {
+            "config.yml": "language: en\n",
+            "domain.yml": "intents: [greet]\ntemplates:\n  utter_hi:\n  - text: hi\n",
+            "data/nlu.yml": 'version: "2.0"\nnlu:\n- intent: greet\n  examples: |\n    - hi\n',
+        },
+        "2.x",
+        ("data/nlu.yml:1:10", "domain.yml:2:1"),
+    ),
+}
+
+
+@pytest.mark.parametrize("mixed", MIXED)
+def test_a_mixture_is_named_with_both_places(mixed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    files, version, places = MIXED[mixed]
+    for name, content in {"config.yml": CONFIG, "domain.yml": DOMAIN, **files}.items():
+        write(name, content)
+    run_command_line(["data", "validate"])
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"Rasa {version} project (")
+    assert "mixed with another version" in first
+    assert all(place in first for place in places)
+    assert any("rasa-versions-mixed" in line and all(place in line for place in places) for line in rest)
+
+
+def test_a_project_of_rasa_3_says_so_and_what_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
+    write("config.yml", CONFIG)
+    write("domain.yml", DOMAIN)
+    run_command_line(["run", "--baseline", "none", "-q"])
+    assert capsys.readouterr().out.startswith("Rasa 3.x project (domain.yml:1:10: version '3.1'; and ")

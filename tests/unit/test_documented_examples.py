@@ -275,6 +275,7 @@ def test_every_example_of_our_own_checks_is_tried() -> None:
         "data-not-found",
         "training-refused",
         "legacy-project",
+        "rasa-versions-mixed",
     }
     assert {check.code for check in OWN_CHECKS} == PLACES.keys() | elsewhere | {"hidden-by-load-error"}
     with_examples = {check.code for check in CHECKS.values() if check.wrong or check.right}

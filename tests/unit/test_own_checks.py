@@ -209,6 +209,7 @@ ELSEWHERE = {
     "test-entity-not-extractable",
     "training-refused",  # test_unreadable_parts.py
     "legacy-project",  # test_where_no_assistant_is.py
+    "rasa-versions-mixed",  # test_where_no_assistant_is.py
 }
 
 
@@ -584,4 +585,5 @@ def test_what_is_said_of_a_whole_file_is_said_of_its_first_line(tmp_path: Path) 
         "format-not-read": "data/old.md:1:1",
         "file-without-data": "data/other.yml:1:1",
         "domain-empty": "domain.yml:1:1",
+        "rasa-versions-mixed": "data/old.md:1:1",
     }

@@ -14,6 +14,7 @@ from turncheck.engines.base import CutShortError
 from turncheck.messages.errors import UserError
 from turncheck.publishing.files import write_file
 from turncheck.render.not_run import not_run_text
+from turncheck.render.version_text import noted_version_line
 from turncheck.report.codec import encode
 from turncheck.report.model import EngineInfo, Report, Skipped
 from turncheck.run.cut_short import end_with, not_run
@@ -38,6 +39,7 @@ def run_test_both(
     """
     report, stopped = evaluate_core(core, screen)
     write_core_files(report, core_output, screen)
+    sys.stdout.write(noted_version_line(report.project, str(core.project)))
     tell_core(report, core.project)
     if stopped is None:
         report, stopped = _with_nlu(report, nlu, replace(nlu_output, json=None), screen)

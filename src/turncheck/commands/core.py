@@ -21,10 +21,10 @@ from turncheck.publishing.files import write_all, write_file
 from turncheck.render.not_run import not_run_text
 from turncheck.render.story_files import story_files
 from turncheck.render.story_text import story_text
-from turncheck.report.model import ProjectInfo
+from turncheck.render.version_text import noted_version_line
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
 from turncheck.run.reading import ensure_there, read_checked_stories
-from turncheck.run.report_of import report_of
+from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_policies_accepted, ensure_possible, ensure_trainable, read_assistant
 from turncheck.web.download import download
 from turncheck.web.network import Network
@@ -84,6 +84,7 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
     """
     report, stopped = evaluate_core(options, screen, source)
     write_core_files(report, output, screen)
+    sys.stdout.write(noted_version_line(report.project, str(options.project)))
     tell_core(report, options.project)
     if stopped is not None:
         end_with(stopped)
@@ -139,7 +140,7 @@ def evaluate_core(
         raise _nothing_to_test()
     reached = reached_by_stories(_run(stories, core)) if core is not None else None
     report = report_of(
-        ProjectInfo(name=project.name),
+        project_info(project),
         options.settings.seed,
         source=source,
         engine=engine if core is not None else None,

@@ -19,10 +19,9 @@ from turncheck.publishing.files import write_file
 from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import place, text
 from turncheck.report.codec import encode
-from turncheck.report.model import ProjectInfo
 from turncheck.run.assistant import running_assistant
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, not_run, with_one_model
-from turncheck.run.report_of import report_of
+from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import read_assistant
 from turncheck.validation.e2e_case_names import check_cases
 
@@ -93,7 +92,7 @@ def run_test_e2e(
     stopped = evaluated.stopped
     result = evaluated.finished or none_run(read.cases, not_run(stopped) if stopped is not None else "")
     report = report_of(
-        ProjectInfo(name=project.name),
+        project_info(project),
         settings.seed,
         engine=engine if evaluated.finished is not None else None,
         e2e=result,

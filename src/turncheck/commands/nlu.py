@@ -25,11 +25,12 @@ from turncheck.render.nlu_text import nlu_text
 from turncheck.render.not_run import not_run_text
 from turncheck.render.rasa_files import as_json, intent_errors, nlu_files
 from turncheck.render.rendered import Rendered
+from turncheck.render.version_text import noted_version_line
 from turncheck.report.codec import encode
-from turncheck.report.model import ProjectInfo, Source
+from turncheck.report.model import Source
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
 from turncheck.run.reading import ensure_there, read_checked_nlu
-from turncheck.run.report_of import report_of
+from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_assistant, ensure_possible, ensure_readable, read_assistant
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
     """
     report, stopped = evaluate_nlu(options, screen, source)
     write_test_files(report, output, screen)
+    sys.stdout.write(noted_version_line(report.project, str(options.project)))
     tell_nlu(report, options.project)
     if stopped is not None:
         end_with(stopped)
@@ -137,7 +139,7 @@ def evaluate_nlu(
     result = as_far_as_it_goes(evaluate)
     finished = result.finished
     report = report_of(
-        ProjectInfo(name=project.name),
+        project_info(project),
         settings.seed,
         source=source or _source(options.project),
         engine=finished.engine if finished else None,

@@ -225,7 +225,18 @@ def _text(checked: Checked, notes: Notes, folder: str, *, coloured: bool) -> str
 
     validated = checked.validated
     lines = source_lines(checked.project)
-    return findings_text(validated.findings, validated.counts, lines, notes=notes, coloured=coloured, folder=folder)
+    shown = findings_text(validated.findings, validated.counts, lines, notes=notes, coloured=coloured, folder=folder)
+    return _version(checked.project, folder) + shown
+
+
+def _version(project: Project | None, folder: str) -> str:
+    """Say which Rasa a project is written for, where it is an older one or a mixture."""
+    if project is None or project.rasa is None or not (project.rasa.is_older or project.rasa.others):
+        return ""
+    from turncheck.render.version_text import version_line
+    from turncheck.run.report_of import project_info
+
+    return version_line(project_info(project), folder)
 
 
 def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"], folder: Path) -> str:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Finding
     from turncheck.project.kore.model import KoreBot
-    from turncheck.project.legacy import LegacyProject
     from turncheck.project.project_file import ProjectFile
+    from turncheck.project.rasa_version import RasaVersion
 
 NOWHERE = Location("")
 """For what is made by a program (a test, a default) and stands in no file."""
@@ -436,8 +436,9 @@ class Project:
     ``findings`` is what the reader could not read (syntax, schema, encoding …), the rest having been read all the same;
     ``unreadable`` names the parts that are incomplete because of it: ``domain``, ``nlu``, ``stories``, ``config``,
     ``endpoints``. ``calm`` is the reason why this is a CALM project, or ``None``; ``flows`` are its flows by name.
-    ``legacy`` is what shows that it is of an older Rasa, or ``None``. ``below``: the folders of assistants below this
-    one, where it is none itself. ``kore``: what its export tells of a Kore.ai assistant, ``None`` of any other.
+    ``rasa`` is the version of Rasa that it is written for, with what shows it, ``None`` where nothing is of Rasa.
+    ``below``: the folders of assistants below this one, where it is none itself.
+    ``kore``: what its export tells of a Kore.ai assistant, ``None`` of any other.
     ``files`` are the files that were read, parsed, with the position of every key and value
     (:mod:`turncheck.yaml_tree.tree`).
     """
@@ -453,9 +454,14 @@ class Project:
     findings: tuple[Finding, ...] = ()
     unreadable: frozenset[str] = frozenset()
     calm: str | None = None
-    legacy: LegacyProject | None = None
+    rasa: RasaVersion | None = None
     below: tuple[Path, ...] = ()
     flows: Mapping[str, Flow] = field(default_factory=dict)
     misspelt: Mapping[str, str] = field(default_factory=dict)
     kore: KoreBot | None = field(default=None, repr=False)
     files: tuple[ProjectFile, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def older(self) -> RasaVersion | None:
+        """The version of Rasa that it is written for, where that is older than Rasa 3."""
+        return self.rasa if self.rasa is not None and self.rasa.is_older else None

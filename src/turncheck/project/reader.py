@@ -32,10 +32,10 @@ from turncheck.project.formats.kore_export import FORMAT as KORE_EXPORT
 from turncheck.project.formats.rasa_domain import domain_from_files
 from turncheck.project.formats.registry import recognised
 from turncheck.project.kore.faults import NOT_AN_EXPORT
-from turncheck.project.legacy import recognise
 from turncheck.project.merging import merged_domain, merged_flows, merged_nlu
 from turncheck.project.model import Config, Domain, NluData, Project, Response, Story
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile
+from turncheck.project.version_signs import recognise
 from turncheck.project.versions import version_too_high
 from turncheck.yaml_tree.unquoted import unreadable_values
 
@@ -132,7 +132,7 @@ def _read_project(
             (*_named_below(folder.findings, below), *domain_findings, *config_findings, *endpoint_findings)
         ),
         unreadable=_unreadable(files) | (absent - needed),
-        legacy=recognise(folder, files, folder.findings),
+        rasa=recognise(folder, files, folder.findings),
         below=below,
         calm=calm_reason(config_read, next((one.flows_location for one in parts if one.flows_location), None)),
         flows=merged_flows(parts),

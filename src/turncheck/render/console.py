@@ -16,6 +16,7 @@ from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted, base_places
 from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.render.spans import Change, Entry, Row
+from turncheck.render.version_text import version_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -69,6 +70,8 @@ def render_console(
         TerminalWriter(links.folder, rooted, base),
         {section.name: section for section in document.sections},
     )
+    if told := version_line(report.project, links.folder):
+        console.print(Text(told))
     for name in _FAILURES:
         printer.listed(name)
     if any(entry.sign == "error" for entry in printer.entries("still_found")):

@@ -126,6 +126,7 @@ __all__ = [
     "Understood",
     "UnjudgedIntent",
     "Validation",
+    "VersionSign",
     "WrittenStep",
 ]
 
@@ -144,6 +145,15 @@ class Tool(Part, frozen=True, kw_only=True):
     """Its version."""
 
 
+class VersionSign(Part, frozen=True, kw_only=True):
+    """What shows which version of Rasa a project is written for."""
+
+    what: str
+    """What it is, in words."""
+    location: Location
+    """Where it is."""
+
+
 class ProjectInfo(Part, frozen=True, kw_only=True):
     """The assistant: its name, and its path in the repository ("" outside one or at its top)."""
 
@@ -153,6 +163,12 @@ class ProjectInfo(Part, frozen=True, kw_only=True):
     """Its path in the repository; "" at the top, or outside of one."""
     file: str | None = None
     """The file for what concerns the assistant as a whole, relative to it: its settings, else one that was read."""
+    rasa_version: str | None = None
+    """The Rasa it is written for, by the forms of its files: ``0.x`` to ``3.x``; ``None`` where it is unknown."""
+    rasa_signs: tuple[VersionSign, ...] = ()
+    """What shows it, the telling ones first."""
+    rasa_others: tuple[VersionSign, ...] = ()
+    """What only another version would take: a mixture."""
 
 
 class Source(Part, frozen=True, kw_only=True):

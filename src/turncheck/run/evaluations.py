@@ -21,14 +21,13 @@ from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import (
     EVALUATIONS,
     FindingCounts,
-    ProjectInfo,
     Skipped,
     Validation,
 )
 from turncheck.run.cases_again import EngineJudgesAgain, held_against_base
 from turncheck.run.cut_short import as_far_as_it_goes, with_one_model
 from turncheck.run.reading import file_of_all, read_given, read_tests
-from turncheck.run.report_of import report_of
+from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_assistant_here
 from turncheck.settings.bounds import capped_workers
 from turncheck.settings.gates import gate_settings
@@ -114,8 +113,9 @@ def evaluate_project(inputs: Inputs, screen: Screen) -> EvaluatedProject:
 def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: Screen) -> Report:
     settings, nlu, e2e = inputs.settings, run.nlu_measurement, run.e2e_section
     return report_of(
-        ProjectInfo(
-            name=inputs.name or project.name,
+        project_info(
+            project,
+            name=inputs.name,
             root=inputs.root,
             file=file_of_all(project.root, inputs.settings_file, _by_role(project)),
         ),
@@ -395,10 +395,9 @@ class _Run:
         """It was not asked for, or the engine has given up."""
         if not self._is_asked(evaluation):
             return self._not_asked(evaluation)
-        if self.project.legacy is not None:
-            legacy = self.project.legacy
-            place = legacy.signs[0].location
-            return Skipped(evaluation=evaluation, reason=legacy.short, fault=True, location=place)
+        if older := self.project.older:
+            place = older.signs[0].location
+            return Skipped(evaluation=evaluation, reason=older.short, fault=True, location=place)
         if self.stopped is not None:
             return Skipped(evaluation=evaluation, reason=f"not run: {self.stopped.partition(chr(10))[0]}")
         return None

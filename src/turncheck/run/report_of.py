@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck import __version__
-from turncheck.report.model import GateSettings, Report, Source, Tool
+from turncheck.report.model import GateSettings, ProjectInfo, Report, Source, Tool, VersionSign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from turncheck.project.model import Project
+    from turncheck.project.rasa_version import Sign
     from turncheck.report.model import (
         Batch,
         Core,
@@ -17,10 +19,26 @@ if TYPE_CHECKING:
         EngineInfo,
         KindCoverage,
         Nlu,
-        ProjectInfo,
         Skipped,
         Validation,
     )
+
+
+def project_info(project: Project, *, name: str | None = None, root: str = "", file: str | None = None) -> ProjectInfo:
+    """Return what a report says of the project as a whole."""
+    rasa = project.rasa
+    return ProjectInfo(
+        name=name or project.name,
+        root=root,
+        file=file,
+        rasa_version=rasa.name if rasa else None,
+        rasa_signs=_signs(rasa.signs) if rasa else (),
+        rasa_others=_signs(rasa.others) if rasa else (),
+    )
+
+
+def _signs(signs: Iterable[Sign]) -> tuple[VersionSign, ...]:
+    return tuple(VersionSign(what=sign.what, location=sign.location) for sign in signs)
 
 
 def report_of(

@@ -17,6 +17,15 @@ EXAMPLES = (
         eased="warning",
     ),
     _check(
+        "rasa-versions-mixed",
+        "warning",
+        "The project mixes versions of Rasa",
+        "Some of its files are written for one version of Rasa, others for another. The newest one that something is"
+        " written for counts; it skips or refuses what only an older one reads. Convert what is named, or remove it.",
+        'version: "3.1"\ntemplates:\n  utter_more:\n  - text: More?',
+        'version: "3.1"\nresponses:\n  utter_more:\n  - text: More?',
+    ),
+    _check(
         "regex-invalid",
         "error",
         "A regular expression does not compile",

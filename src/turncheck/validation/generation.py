@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 
 def check_generation(facts: Facts) -> Iterator[Finding]:
-    """What shows that a project is of Rasa 0.x, 1.x or 2.x."""
-    legacy = facts.project.legacy
-    if legacy is not None:
-        places = [sign.location for sign in legacy.signs]
-        yield found("legacy-project", f"{legacy.message}.", places[0], others=places[1:])
+    """What shows that a project is of Rasa 0.x, 1.x or 2.x, and what of it is of another version."""
+    rasa = facts.project.rasa
+    if rasa is None:
+        return
+    if rasa.is_older:
+        places = [sign.location for sign in rasa.signs]
+        yield found("legacy-project", f"{rasa.message}.", places[0], others=places[1:])
+    if rasa.others:
+        places = [sign.location for sign in (*rasa.others, *rasa.signs[:1])]
+        yield found("rasa-versions-mixed", rasa.mixture, places[0], others=places[1:])
