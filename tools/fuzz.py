@@ -5,10 +5,10 @@
     .venv/bin/python -m tools.fuzz --what settings github      some kinds of inputs alone
     .venv/bin/python -m tools.fuzz --what files --seed 7 …     the same again: an input depends on kind and seed alone
 
-Kinds: ``files`` (a project with one file mutated), ``settings`` (turncheck.yml, inputs, flags), ``environment`` (the
-variables and the event of a workflow run), ``github`` (what its API and services answer), ``actions`` (what an action
-server answers). An input that ends in a traceback, shows a secret or takes ten seconds of the processor is a failure,
-kept in ``.fuzz/``.
+Kinds: ``files`` (a project with one file mutated), ``older`` (training data in Markdown and JSON), ``settings``
+(turncheck.yml, inputs, flags), ``environment`` (the variables and the event of a workflow run), ``github`` (what its
+API and services answer), ``actions`` (what an action server answers). An input that ends in a traceback, shows a secret
+or takes ten seconds of the processor is a failure, kept in ``.fuzz/``.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ FAILURES = Path(__file__).parents[1] / ".fuzz"
 SLOW = 10.0
 KINDS = {
     "files": "project_files",
+    "older": "older_formats",
     "settings": "settings",
     "environment": "environment",
     "github": "github",

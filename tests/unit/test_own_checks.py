@@ -210,6 +210,12 @@ ELSEWHERE = {
     "training-refused",  # test_unreadable_parts.py
     "legacy-project",  # test_where_no_assistant_is.py
     "rasa-versions-mixed",  # test_where_no_assistant_is.py
+    "markdown-ignored",  # test_read_markdown.py
+    "markdown-refused",  # test_read_markdown.py
+    "markdown-read-otherwise",  # test_read_markdown.py
+    "lookup-file-missing",  # test_read_markdown.py
+    "data-not-json",  # test_read_nlu_json.py
+    "entity-out-of-range",  # test_read_nlu_json.py
 }
 
 

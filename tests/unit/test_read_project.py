@@ -435,10 +435,10 @@ def test_other_data_may_be_read_apart(root: Path) -> None:
     stories, findings = read_stories([root / "tests"], root)
     assert findings == ()
     assert [(one.name, str(one.location)) for one in stories] == [("t", "tests/test_stories.yml:2:3")]
-    (root / "x.md").write_text("## intent:greet\n- hello\n", encoding="utf-8")
+    (root / "x.md").write_text("## intent:greet\n- hi\n", encoding="utf-8")
     nlu, findings = read_nlu([root / "data" / "nlu.yml", root / "gone.yml", root / "x.md"], root)
-    assert [one.text for one in nlu.examples] == ["hello"]
-    assert [one.code for one in findings] == ["data-not-found", "format-not-read"]
+    assert [one.text for one in nlu.examples] == ["hello", "hi"], "what is named is read, whatever Rasa it is for"
+    assert [one.code for one in findings] == ["data-not-found"]
 
 
 def test_a_file_full_of_one_fault_does_not_drown_the_others(root: Path) -> None:
@@ -466,9 +466,10 @@ def test_json_that_is_no_nlu_data_is_passed_by_or_named(root: Path) -> None:
     (data / "other.json").write_text("{}", encoding="utf-8")
     findings = read_project(root).findings
     assert [(one.code, one.location.path) for one in findings] == [
-        ("format-not-read", "data/broken.json"),
-        ("format-not-read", "data/deep.json"),
+        ("data-not-json", "data/broken.json"),
+        ("data-not-json", "data/deep.json"),
         ("format-not-read", "data/mentions.json"),
+        ("file-without-data", "data/other.json"),
     ]
     assert findings[0].location.line == 2
 
@@ -479,6 +480,7 @@ def test_training_data_in_markdown_are_named_and_other_texts_are_not(root: Path)
     (data / "stories.md").write_text("## happy path\n* greet\n  - utter_greet\n", encoding="utf-8")
     (data / "README.md").write_text("# Data\n\n## Intents\n\n* greet\n  - hello\n", encoding="utf-8")
     (data / "notes.txt").write_text("## intent:greet\n", encoding="utf-8")
+    (root / "config.yml").write_text("recipe: default.v1\n", encoding="utf-8")
     findings = read_project(root).findings
     assert [(one.code, one.severity, one.location.path) for one in findings] == [
         ("format-not-read", "warning", "data/nlu.md"),

@@ -31,6 +31,7 @@ from turncheck.project.model import (
     ActiveLoopStep,
     BotStep,
     CheckpointStep,
+    EventStep,
     OrStep,
     SlotWasSetStep,
     UserStep,
@@ -154,6 +155,8 @@ class _Cutter:
                 self._add(ActiveLoop(name, location=step.location))
             case CheckpointStep():
                 self._checkpoint(step)
+            case EventStep():
+                pass  # these events of Rasa 1.x change nothing that a policy sees
             case OrStep():
                 alternatives = [
                     user_uttered(part) if isinstance(part, UserStep) else self._slot_set(part)

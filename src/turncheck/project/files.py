@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from turncheck.messages.location import Location
     from turncheck.project.folder import ProjectFolder
 
 
@@ -65,7 +66,7 @@ def read_data(
             continue  # a suite is a test, wherever it lies
         if file_format is not None and file_format.read is not None:
             found.setdefault(absolute_name(path), (path, fence, file_format))
-        elif file_format is not None or is_given:
+        elif is_given:
             folder.note_unread(path)
     kinds = frozenset(wanted)
     read = [_read_file(folder, *found[key], kinds, is_test=is_test, language=language) for key in sorted(found)]
@@ -115,3 +116,25 @@ def _text_of(folder: ProjectFolder, path: Path, file_format: Format, content: by
             return None
         name, content = unpacked
     return folder.decode(name, content)
+
+
+def training_data_in_markdown(data: Iterable[DataFile]) -> dict[str, Location]:
+    """Return the places of the first headers of the files of an older format, by path."""
+    older = [one.file for one in data if one.format is not None and one.format.last is not None]
+    if not older:
+        return {}
+    from turncheck.project.formats.rasa_markdown import first_header, is_training_data
+
+    sources = [(file.path, file.source) for file in older if file.source is not None]
+    return {path: first_header(source) for path, source in sources if is_training_data(source.file_text)}
+
+
+def without_older_formats(folder: ProjectFolder, data: list[DataFile]) -> list[DataFile]:
+    """Leave out what Rasa 3 passes over in silence, and note what of it is training data."""
+    older = {one.file.path for one in data if one.format is not None and one.format.last is not None}
+    if not older:
+        return data
+    folder.findings[:] = [finding for finding in folder.findings if finding.location.path not in older]
+    for path in training_data_in_markdown(data):
+        folder.note_unread(folder.root / path)
+    return [one for one in data if one.file.path not in older]

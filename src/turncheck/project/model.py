@@ -366,7 +366,16 @@ class OrStep:
     location: Location
 
 
-Step = UserStep | ActionStep | BotStep | SlotWasSetStep | ActiveLoopStep | CheckpointStep | OrStep
+@dataclass(frozen=True, slots=True)
+class EventStep:
+    """An event of Rasa 1.x's stories that is not an action: ``followup``, ``reminder``, ``export`` and the like."""
+
+    event: str
+    parameters: Mapping[str, Any]
+    location: Location
+
+
+Step = UserStep | ActionStep | BotStep | SlotWasSetStep | ActiveLoopStep | CheckpointStep | OrStep | EventStep
 
 
 @dataclass(frozen=True, slots=True)

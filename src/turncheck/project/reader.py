@@ -24,7 +24,7 @@ from turncheck.project.assistants_below import assistants_below, told_assistants
 from turncheck.project.calm import calm_reason
 from turncheck.project.config import config_from_file
 from turncheck.project.endpoints import endpoints_from_file
-from turncheck.project.files import parse_file, read_data
+from turncheck.project.files import parse_file, read_data, training_data_in_markdown, without_older_formats
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.formats.format import NEEDS_OF_RASA
 from turncheck.project.formats.kore_export import EXPORT_SUFFIXES, find_export, why_no_export
@@ -101,7 +101,6 @@ def _read_project(
     domain_path = _domain_path(folder, domain)
     domain_files = _domain_files(folder, domain_path, as_listed=domain_as_listed) if domain_path else []
     data_read = read_data(folder, _data_paths(folder, data))
-    parts = [one.parts for one in data_read]
     own_domain = next((one.file.path for one in data_read if "domain" in one.file.kinds), DEFAULT_DOMAIN)
     location = Location(folder.name(domain_path) if domain_path else own_domain)
     domain_read, domain_findings = domain_from_files(domain_files, location)
@@ -110,6 +109,15 @@ def _read_project(
     config_read, config_findings = config_from_file(config_file) if config_file else (Config(), ())
     endpoints_file = _endpoints_file(folder, endpoints)
     endpoints_read, endpoint_findings = endpoints_from_file(endpoints_file) if endpoints_file else ({}, ())
+    own_files = [*domain_files, *(file for file in (config_file, endpoints_file) if file)]
+    rasa = recognise(folder, [*own_files, *(one.file for one in data_read)], training_data_in_markdown(data_read))
+    if rasa is None or not rasa.is_older:
+        data_read = without_older_formats(folder, data_read)
+    else:
+        from turncheck.project.older_rules import refused_in_data  # most projects are of Rasa 3
+
+        folder.findings += refused_in_data(rasa.major, data_read)
+    parts = [one.parts for one in data_read]
     files = [*domain_files, *(one.file for one in data_read), *(file for file in (config_file, endpoints_file) if file)]
     absent = _absent(data_read, has_domain=domain_path is not None, has_config=config_file is not None)
     needed = _needs(data_read)
@@ -132,7 +140,7 @@ def _read_project(
             (*_named_below(folder.findings, below), *domain_findings, *config_findings, *endpoint_findings)
         ),
         unreadable=_unreadable(files) | (absent - needed),
-        rasa=recognise(folder, files, folder.findings),
+        rasa=rasa,
         below=below,
         calm=calm_reason(config_read, next((one.flows_location for one in parts if one.flows_location), None)),
         flows=merged_flows(parts),

@@ -12,9 +12,8 @@ from turncheck.project.rasa_version import RasaVersion, Sign, version_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.messages.finding import Finding
     from turncheck.project.folder import ProjectFolder
     from turncheck.project.project_file import ProjectFile
     from turncheck.yaml_tree.tree import YamlNode
@@ -30,26 +29,26 @@ _OLDEST_NAMES: Final = re.compile(
 _OLD_COMPONENTS: Final = {"EmbeddingIntentClassifier": 1, "ConveRTTokenizer": 2, "HFTransformersNLP": 2}
 """Components that are gone, with the last version that had them."""
 _OLDEST_FILES: Final = ("policies.yml", "nlu_config.yml")
-_MARKDOWN_HEADER: Final = re.compile(rb"^##", re.MULTILINE)
 
 
-def recognise(folder: ProjectFolder, files: Sequence[ProjectFile], findings: Iterable[Finding]) -> RasaVersion | None:
+def recognise(folder: ProjectFolder, files: Sequence[ProjectFile], older: Mapping[str, Location]) -> RasaVersion | None:
     """Return the version that a project's files are written for; ``None`` where there are none of Rasa.
 
     Args:
         folder: the project's.
         files: its files, parsed.
-        findings: those of reading; training data in Markdown are among them.
+        older: the training data in Markdown by their paths, with the place of their first header.
     """
     signs = [sign for file in files for sign in _signs_of(file)]
-    signs += _markdown(folder, findings)
+    signs += [Sign("training data in Markdown", place, last=2, typical=1) for place in [*older.values()][:1]]
     if any(sign.typical < 2 for sign in signs):
         signs += (
             Sign(f"'{name}' belonged to Rasa Core and NLU 0.x", Location(name, 1, 1), last=0, typical=0)
             for name in _OLDEST_FILES
             if (folder.root / name).is_file()
         )
-    if any(sign.last < 3 for sign in signs):
+    signs += _first_json(files)
+    if any(sign.typical < 3 for sign in signs):
         signs += _first_yaml(files)
     if not signs and not any(file.role in {"domain", "config"} or file.kinds for file in files):
         return None
@@ -84,6 +83,14 @@ def _first_yaml(files: Iterable[ProjectFile]) -> Iterator[Sign]:
         is_yaml = PurePath(file.path).suffix in YAML_SUFFIXES
         if file.role == "data" and is_yaml and (file.has_stories or "nlu" in file.kinds):
             yield Sign("training data in YAML", Location(file.path, 1, 1), first=2)
+            return
+
+
+def _first_json(files: Iterable[ProjectFile]) -> Iterator[Sign]:
+    """NLU data in JSON: every version reads them, and hardly anybody wrote some for Rasa 2 or 3."""
+    for file in files:
+        if file.role == "data" and PurePath(file.path).suffix == ".json" and "nlu" in file.kinds:
+            yield Sign("NLU data in JSON", Location(file.path, 1, 1), typical=1)
             return
 
 
@@ -197,17 +204,3 @@ def _named(section: YamlNode | None) -> Iterator[tuple[str, Location]]:
         node = item.items.get("name") if isinstance(item, YamlMapping) else item
         if isinstance(node, YamlScalar) and isinstance(node.value, str):
             yield node.value.rpartition(".")[2], node.location
-
-
-# --- Markdown --------------------------------------------------------------------------------------------------------
-
-
-def _markdown(folder: ProjectFolder, findings: Iterable[Finding]) -> Iterator[Sign]:
-    for finding in findings:
-        path = finding.location.path
-        if finding.code == "format-not-read" and path.endswith(".md"):
-            content = folder.read_bytes(folder.root / path) or b""
-            header = _MARKDOWN_HEADER.search(content)
-            line = content.count(b"\n", 0, header.start() if header else 0) + 1
-            yield Sign("training data in Markdown", Location(path, line, 1), last=2, typical=1)
-            return

@@ -9,6 +9,7 @@ from turncheck.project.model import (
     ActiveLoopStep,
     BotStep,
     CheckpointStep,
+    EventStep,
     OrStep,
     SlotWasSetStep,
     UserStep,
@@ -121,6 +122,8 @@ def _step_content(step: Step, said: Callable[[str], Hashable]) -> Hashable:
             return ("slot", step.slot, repr(step.value), step.named_only)
         case ActiveLoopStep():
             return ("loop", step.name)
+        case EventStep():
+            return ("event", step.event, repr(step.parameters))
         case CheckpointStep():
             return ("checkpoint", step.name, tuple(_step_content(slot, said) for slot in step.slots))
         case OrStep():

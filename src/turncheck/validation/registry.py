@@ -10,12 +10,13 @@ from turncheck.messages.suggestions import nearest
 from turncheck.validation.catalogue_cases import CASE_CHECKS
 from turncheck.validation.catalogue_kore import KORE_CHECKS
 from turncheck.validation.catalogue_names import NAME_CHECKS
+from turncheck.validation.catalogue_older import OLDER_CHECKS
 from turncheck.validation.catalogue_rasa import RASA_CHECKS
 from turncheck.validation.catalogue_suites import SUITE_CHECKS
 from turncheck.validation.catalogue_training import TRAINING_CHECKS
 from turncheck.validation.checks import Check
 
-OWN_CHECKS: Final = (*NAME_CHECKS, *TRAINING_CHECKS)
+OWN_CHECKS: Final = (*NAME_CHECKS, *TRAINING_CHECKS, *OLDER_CHECKS)
 
 CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
     {check.code: check for check in (*RASA_CHECKS, *OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS, *KORE_CHECKS)}
@@ -35,7 +36,7 @@ and with `--strict` at the severity given here; `run` and the action do so for t
 `strict: true`, for all.
 
 A finding is suppressed by a comment `# turncheck: ignore CODE` on its line or on the line above; where it is about
-several places, at any of them. Several codes are separated by commas. In a Markdown file, which is not read,
+several places, at any of them. Several codes are separated by commas. In a Markdown file
 `<!-- turncheck: ignore CODE -->` counts anywhere. `ignore:` in `turncheck.yml`, a list of codes, counts for all files.
 What cannot be read at all cannot be suppressed. A command that does not look for a code does not call its suppression
 unused.

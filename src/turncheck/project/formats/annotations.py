@@ -41,8 +41,10 @@ class AnnotationError(ValueError):
         self.offset = offset
 
 
-def parse_annotations(example: str) -> tuple[str, tuple[EntityAnnotation, ...]]:
+def parse_annotations(example: str, *, lists: bool = True) -> tuple[str, tuple[EntityAnnotation, ...]]:
     """Return the sentence without its marks and its entities; raises :class:`AnnotationError`.
+
+    ``lists``: whether ``[{…}, {…}]`` is a mark: Rasa 1.x does not know it.
 
     ``"to [Rome](city)"`` gives ``"to Rome"`` and the entity ``city`` from 3 to 7 with the value ``"Rome"``.
     """
@@ -51,7 +53,7 @@ def parse_annotations(example: str) -> tuple[str, tuple[EntityAnnotation, ...]]:
     parts: list[str] = []
     entities: list[EntityAnnotation] = []
     done = length = 0
-    for opening, text, mark in _annotations(example):
+    for opening, text, mark in _annotations(example, lists=lists):
         parts += (example[done:opening], text)
         start = length + opening - done
         length = start + len(text)
@@ -90,13 +92,13 @@ class WrittenSentence:
         return opening + 1 + within if within < length else end + within - length
 
 
-def _annotations(example: str) -> Iterator[tuple[int, str, re.Match[str]]]:
+def _annotations(example: str, *, lists: bool = True) -> Iterator[tuple[int, str, re.Match[str]]]:
     """Yield where each annotation begins, its text and the mark behind it, in time that grows with the length only.
 
     One regular expression for all would try every ``[`` of a long run anew; here all those before one ``]`` are decided
     at once, and a mark is tried only if its end is still to come.
     """
-    last_end = {"(": example.rfind(")"), "{": example.rfind("}"), "[": example.rfind("]")}
+    last_end = {"(": example.rfind(")"), "{": example.rfind("}"), "[": example.rfind("]") if lists else -1}
     opening = example.find("[")
     while opening >= 0:
         closing = example.find("]", opening + 1)

@@ -95,6 +95,8 @@ class Format:
     needs: frozenset[Need] = frozenset()
     has_annotations: bool = False
     unpack: Callable[[str, bytes], tuple[str, bytes] | Finding] | None = None
+    last: int | None = None
+    """The last major version of Rasa that reads it, where that is an older one."""
 
     def kinds(self, source: Source) -> frozenset[str]:
         """Return what a file seems to hold."""

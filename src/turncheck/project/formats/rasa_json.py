@@ -1,7 +1,7 @@
 """NLU data in Rasa's JSON format (``{"rasa_nlu_data": {…}}``), which Rasa 3 still reads, with a warning.
 
-Rasa skips what is not JSON. Findings made here: ``format-not-read`` for such a file, ``format-deprecated`` for any
-other, ``schema-violation`` where Rasa refuses it, ``annotation-invalid`` for an entity that lies outside of its
+Rasa skips what is not JSON. Findings made here: ``data-not-json`` for such a file, ``format-deprecated`` for any
+other, ``schema-violation`` where Rasa refuses it, ``entity-out-of-range`` for an entity that lies outside of its
 sentence.
 """
 
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.project.formats.format import NEEDS_OF_RASA, Format, Opened, Parts
+from turncheck.project.formats.json_checks import not_json, out_of_range
 from turncheck.project.model import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.project.versions import version_too_high
-from turncheck.yaml_tree.json_tree import JsonDocument, parse_json
+from turncheck.yaml_tree.json_tree import parse_json
 from turncheck.yaml_tree.offsets import ListedTexts, text_location
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.project.folder import ProjectFolder
+    from turncheck.yaml_tree.source import Source
 
 TOP_KEY: Final = "rasa_nlu_data"
 _EXAMPLES: Final = ("common_examples", "intent_examples", "entity_examples")
@@ -31,9 +33,11 @@ _REMEDY: Final = "`rasa data convert nlu` writes Rasa's YAML format."
 def _read(file: Opened) -> Parts:
     document = parse_json(file.source)
     root = document.root
-    refusal = _why_not_read(document)
-    if refusal is not None or not isinstance(root, YamlMapping):
-        return Parts(findings=() if refusal is None else (refusal,), belongs=False)
+    refusal = not_json(document)
+    if refusal is not None:
+        return Parts(findings=(refusal,))
+    if not isinstance(root, YamlMapping) or TOP_KEY not in root.items:
+        return Parts(findings=(_without_key(file.source),), belongs=False)
     findings = [
         Finding("yaml-duplicate-key", "error", f"In JSON too, {fault.what}.", fault.location, fault.hint)
         for fault in document.faults
@@ -45,26 +49,22 @@ def _read(file: Opened) -> Parts:
     return Parts(nlu, findings=(*findings, *more))
 
 
-def _why_not_read(document: JsonDocument) -> Finding | None:
-    """Why Rasa does not take a file for NLU data, though it holds their key; ``None`` where it does."""
-    path = document.source.path
-    place, why = Location(path, 1, 1), f"its top level has no key '{TOP_KEY}'"
-    if fault := next((one for one in document.faults if one.kind != "duplicate-key"), None):
-        place, why = fault.location, f"it is not JSON: {fault.what}"
-    elif isinstance(document.root, YamlMapping) and TOP_KEY in document.root.items:
-        return None
-    return Finding("format-not-read", "warning", f"'{path}' is not read: {why}.", place, _REMEDY)
+def _without_key(source: Source) -> Finding:
+    """Why Rasa does not take a file for NLU data, though it holds their key."""
+    what = f"'{source.path}' is not read: its top level has no key '{TOP_KEY}'."
+    return Finding("format-not-read", "warning", what, Location(source.path, 1, 1), _REMEDY)
 
 
 def _read_root(folder: ProjectFolder, root: YamlMapping) -> tuple[NluData, list[Finding]]:
     findings = [
+        *_keys_beside(root),
         Finding(
             "format-deprecated",
             "warning",
             f"'{root.source.path}' is NLU data in JSON: Rasa 3 is the last version that reads it.",
             root.key_location(TOP_KEY),
             _REMEDY,
-        )
+        ),
     ]
     section = root.items[TOP_KEY]
     if not isinstance(section, YamlMapping):
@@ -83,9 +83,6 @@ def _read_root(folder: ProjectFolder, root: YamlMapping) -> tuple[NluData, list[
                 scalar, text, intent, entities = made
                 texts.append(scalar)
                 examples.append(Example(text, intent, entities, None, origin, len(texts) - 1))
-                place = scalar.location
-                marked = ((entity, text[entity.start : entity.end]) for entity in entities)
-                synonyms += (Synonym(str(one.value), word, place) for one, word in marked if word != str(one.value))
     regexes = [
         Regex(name, pattern, node.location)
         for node, name, patterns in _named(section, "regex_features", "name", "pattern", findings)
@@ -96,6 +93,15 @@ def _read_root(folder: ProjectFolder, root: YamlMapping) -> tuple[NluData, list[
         for node, name, elements in _named(section, "lookup_tables", "name", "elements", findings)
     ]
     return NluData(tuple(examples), tuple(synonyms), tuple(regexes), tuple(lookups)), findings
+
+
+def _keys_beside(root: YamlMapping) -> Iterator[Finding]:
+    """Any other key at the top level ends the reading."""
+    for key in root.items:
+        if key not in {TOP_KEY, "version"}:
+            what = f"In '{root.source.path}' the key '{key}' stands beside '{TOP_KEY}', which Rasa refuses."
+            yield Finding("schema-violation", "error", what, root.key_location(key), "Remove the key.")
+            return
 
 
 def _items(section: YamlMapping, key: str, findings: list[Finding]) -> Iterator[YamlMapping]:
@@ -156,13 +162,9 @@ def _entity(node: YamlMapping, sentence: YamlScalar, findings: list[Finding]) ->
     if not isinstance(role, str | None) or not isinstance(group, str | None):
         findings.append(_violation(node, "the 'role' and 'group' of an entity must be strings"))
         return None
-    if not 0 <= start < end <= len(text):
-        what = f"The entity '{name}' at {start} to {end} lies outside of its sentence of {len(text)} characters."
-        findings.append(
-            Finding("annotation-invalid", "error", what, node.location, "Count characters, from 0, the end exclusive.")
-        )
-        return None
-    return EntityAnnotation(start, end, name, text[start:end] if value is None else value, role, group)
+    entity = EntityAnnotation(start, end, name, text[start:end] if value is None else value, role, group)
+    findings += out_of_range(entity, text, node.location)
+    return entity
 
 
 def _lookup(folder: ProjectFolder, node: YamlMapping, name: str, elements: list[str]) -> Lookup:

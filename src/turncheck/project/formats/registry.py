@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.project.formats import kore_export, kore_suites, rasa_e2e, rasa_json, rasa_markdown, rasa_yaml
+from turncheck.project.formats import (
+    kore_export,
+    kore_suites,
+    other_json,
+    rasa_e2e,
+    rasa_json,
+    rasa_markdown,
+    rasa_yaml,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +28,7 @@ FORMATS: tuple[Format, ...] = (
     rasa_e2e.FORMAT,
     kore_suites.JSON,
     kore_suites.CSV,
+    other_json.FORMAT,
 )
 
 

@@ -1,0 +1,216 @@
+"""NLU data in the Markdown of Rasa 0.x to 2.x, as Rasa 1.10 reads it.
+
+Sections begin with ``## intent:name`` (or synonym, regex, lookup), their items with ``-``, ``*`` or ``+``. Findings
+made here: ``markdown-refused`` where Rasa ends, ``markdown-ignored`` what it passes over in silence,
+``markdown-read-otherwise`` what it takes for something else than one thinks, ``annotation-…`` and
+``lookup-file-missing``. What can be read around a fault is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from turncheck.project.formats.annotations import AnnotationError, parse_annotations
+from turncheck.project.formats.markdown_text import Notes, Uncommented, item_of, shown
+from turncheck.project.model import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
+
+if TYPE_CHECKING:
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
+    from turncheck.project.folder import ProjectFolder
+    from turncheck.project.formats.markdown_text import Line
+    from turncheck.yaml_tree.source import Source
+
+SECTIONS: Final = ("intent", "synonym", "regex", "lookup")
+MARKERS: Final = tuple(f"## {section}:" for section in SECTIONS)
+"""What makes a file NLU data, wherever it stands."""
+_EXAMPLES: Final = "`- intent: NAME` with `examples: |` and a line `- text` for each"
+_REMEDY: Final = f"In YAML it is {_EXAMPLES}; `turncheck data convert nlu` writes that."
+_STORY_LINE: Final = "* "
+
+
+class _Places:
+    """Where the examples of a file stand."""
+
+    def __init__(self, text: Uncommented, starts: list[int]) -> None:
+        self._text = text
+        self._starts = starts
+
+    def locate(self, index: int) -> Location:
+        return self._text.location(self._starts[index])
+
+
+@dataclass(slots=True)
+class _Table:
+    """A lookup table that is being read: its items, or the path of its file."""
+
+    name: str
+    location: Location
+    items: list[str] = field(default_factory=list)
+    path: str | None = None
+
+
+@dataclass(slots=True)
+class _Reading:
+    text: Uncommented
+    notes: Notes = field(default_factory=Notes)
+    section: str | None = None
+    title: str = ""
+    examples: list[Example] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    synonyms: list[Synonym] = field(default_factory=list)
+    regexes: list[Regex] = field(default_factory=list)
+    tables: list[_Table] = field(default_factory=list)
+    is_skipping: bool = False
+    """Within a section that Rasa refuses."""
+
+
+def read_markdown_nlu(folder: ProjectFolder, source: Source) -> tuple[NluData, list[Finding]]:
+    """Read a file of NLU data in Markdown."""
+    text = Uncommented(source)
+    reading = _Reading(text)
+    origin = _Places(text, reading.starts)
+    if text.open_comment >= 0:
+        what = f"A comment in '{source.path}' is never closed; it stays in the text."
+        reading.notes.otherwise(what, text.location(text.open_comment), "Close it with '-->'.")
+    for line in text.lines():
+        header = find_header(line.text)
+        if header is not None:
+            _begin_section(reading, line, *header)
+        elif (item := item_of(line.text)) is not None:
+            _read_item(reading, line, item, origin)
+        elif line.text:
+            _read_other(reading, line)
+    lookups = [_lookup(folder, reading.notes, table) for table in reading.tables]
+    reading.regexes.sort(key=lambda regex: regex.name)
+    data = NluData(tuple(reading.examples), tuple(reading.synonyms), tuple(reading.regexes), tuple(lookups))
+    return data, reading.notes.findings
+
+
+def find_header(line: str) -> tuple[str, str] | None:
+    """Return section and title of the first header in a line: ``##``, blanks, section, ``:``, title.
+
+    >>> find_header("## intent: greet")
+    ('intent', ' greet')
+    """
+    marks = line.find("##")
+    if marks < 0:
+        return None
+    begin = marks + 2
+    word = begin + len(line[begin:]) - len(line[begin:].lstrip())
+    colon = line.find(":", word + 1)
+    if 0 <= colon < len(line) - 1:
+        return line[word:colon], line[colon + 1 :]
+    if begin < word < len(line) - 1 and line[word] == ":":
+        return line[word - 1], line[word + 1 :]
+    return None
+
+
+def _begin_section(reading: _Reading, line: Line, section: str, title: str) -> None:
+    place = reading.text.location(line.start)
+    path = place.path
+    if not line.text.startswith("##"):
+        what = (
+            f"'{shown(line.text)}' in '{path}' is not an item: the '##' in it begins the {section} '{title.strip()}'."
+        )
+        reading.notes.otherwise(what, place, f"Write the line without '##'. {_REMEDY}")
+    if section not in SECTIONS:
+        what = f"The section '{section}' in '{path}' is not one of {', '.join(SECTIONS)}; Rasa ends here."
+        reading.notes.refused(what, place, f"Write `## intent:NAME`, without a blank before the colon. {_REMEDY}")
+        reading.is_skipping = True
+        return
+    reading.is_skipping = False
+    reading.section, reading.title = section, title.strip()
+    if section == "intent" and title.count("/") > 1:
+        what = f"The intent '{reading.title}' in '{path}' has more than one '/'; Rasa ends here."
+        reading.notes.refused(what, place, "Write it as INTENT/KEY. In YAML it is `- intent: INTENT/KEY`.")
+    elif section != "intent" and title != title.strip():
+        what = f"The blanks around the name of the {section} '{title}' belong to it in Rasa 1; they are left out."
+        reading.notes.otherwise(what, place, f"Write `## {section}:{title.strip()}`; in YAML `- {section}: NAME`.")
+
+
+def _read_item(reading: _Reading, line: Line, item: str, origin: _Places) -> None:
+    start = line.start + len(line.text) - len(item)
+    if reading.is_skipping:
+        return
+    if reading.section is None:
+        place = reading.text.location(line.start)
+        what = f"'{shown(line.text)}' in '{place.path}' comes before the first header; it is lost."
+        reading.notes.ignored(what, place, f"Put it below a header such as `## intent:NAME`. {_REMEDY}")
+    elif reading.section == "intent":
+        _read_example(reading, item, start, origin)
+    elif reading.section == "synonym":
+        reading.synonyms.append(Synonym(reading.title, item, reading.text.location(start)))
+    elif reading.section == "regex":
+        reading.regexes.append(Regex(reading.title, item, reading.text.location(start)))
+    else:
+        _read_element(reading, item, reading.text.location(start))
+
+
+def _read_example(reading: _Reading, item: str, start: int, origin: _Places) -> None:
+    place = reading.text.location(start)
+    try:
+        text, entities = parse_annotations(item, lists=False)
+    except AnnotationError as error:
+        where = reading.text.location(start + error.offset)
+        hint = 'Write it like [Rome]{"entity": "city", "role": "to"}, with strings alone.'
+        reading.notes.note(error.code, "error", f"{error}.", where, hint)
+        return
+    for entity in entities:
+        if not isinstance(entity.value, str):
+            what = f"The value {entity.value!r} of the entity '{entity.entity}' is not a string; Rasa 1 ends here."
+            reading.notes.note("annotation-invalid", "error", what, place, "Put it in double quotes.")
+            return
+    reading.starts.append(start)
+    reading.examples.append(Example(text, reading.title, entities, None, origin, len(reading.starts) - 1))
+    reading.synonyms += _implied(text, entities, place)
+
+
+def _implied(text: str, entities: tuple[EntityAnnotation, ...], place: Location) -> list[Synonym]:
+    """Return the synonyms that annotations imply: a value that differs from the text counts for the whole project."""
+    marked = ((entity, text[entity.start : entity.end]) for entity in entities)
+    return [Synonym(entity.value, word, place) for entity, word in marked if word != entity.value]
+
+
+def _read_other(reading: _Reading, line: Line) -> None:
+    """Read a line that is neither header nor item: the path of a lookup table's file, else nothing."""
+    if reading.is_skipping:
+        return
+    place = reading.text.location(line.start)
+    if reading.section == "lookup" and not line.text.startswith("#"):
+        reading.tables.append(_Table(reading.title, place, path=line.text))
+        return
+    what = f"'{shown(line.text)}' in '{place.path}' is neither a header nor an item; it is ignored."
+    hint = "Begin a header with '## intent:' and an item with '- ', or remove the line."
+    reading.notes.ignored(what, place, f"{hint} {_REMEDY}")
+
+
+# --- lookup tables ---------------------------------------------------------------------------------------------------
+
+
+def _read_element(reading: _Reading, item: str, place: Location) -> None:
+    table = next((table for table in reversed(reading.tables) if table.name == reading.title), None)
+    if table is None:
+        table = _Table(reading.title, place)
+        reading.tables.append(table)
+    if table.path is not None:
+        what = f"The lookup table '{reading.title}' in '{place.path}' has a file and then items; Rasa ends here."
+        reading.notes.refused(what, place, "Put the items into the file, or the lines of the file here.")
+        return
+    table.items.append(item)
+
+
+def _lookup(folder: ProjectFolder, notes: Notes, table: _Table) -> Lookup:
+    if table.path is None:
+        return Lookup(table.name, tuple(table.items), table.location)
+    path = folder.root / table.path
+    if not folder.contains(path) or not path.is_file():
+        what = f"The file '{shown(table.path)}' of the lookup table '{table.name}' does not exist; training fails."
+        notes.note(
+            "lookup-file-missing", "error", what, table.location, "Correct the path; it counts from the project."
+        )
+        return Lookup(table.name, (), table.location, table.path)
+    source = folder.read(path)
+    lines = source.file_text.splitlines() if source is not None else []
+    return Lookup(table.name, tuple(filter(None, map(str.strip, lines))), table.location, folder.name(path))

@@ -1,0 +1,334 @@
+"""Stories in the Markdown of Rasa 0.x to 2.x, training stories and end-to-end ones, as Rasa 1.10 reads them.
+
+A story begins with ``## name``; ``* intent{…}`` is what the user says, ``- action`` what the bot does, ``> name`` a
+checkpoint. In an end-to-end story the user's line is ``* intent: text``. Findings made here: ``markdown-refused`` where
+Rasa ends, ``markdown-ignored`` what it skips, ``markdown-read-otherwise`` what it takes for something else than one
+thinks, ``annotation-…`` in texts, and ``story-without-steps``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.project.formats.annotations import AnnotationError, parse_annotations
+from turncheck.project.formats.markdown_text import COMMENT, COMMENT_END, Notes, shown
+from turncheck.project.model import (
+    ActionStep,
+    ActiveLoopStep,
+    CheckpointStep,
+    EventStep,
+    OrStep,
+    SlotWasSetStep,
+    Step,
+    Story,
+    StoryEntity,
+    UserStep,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
+    from turncheck.yaml_tree.source import Source
+
+_FORM_LINE: Final = re.compile(r"[*-]\s+form: ")
+_FORM_PREFIX: Final = "form: "
+_VARIABLE: Final = re.compile(r"`([^`]+)`")
+_CONFIDENCE: Final = re.compile(r"@[0-9.]+")
+_REMEDY: Final = "`turncheck data convert core` writes the story in YAML."
+_STEPS: Final = "In YAML the steps are `- intent: NAME` and `- action: NAME`."
+
+EVENTS_AS_ACTIONS: Final = frozenset({"restart", "rewind", "undo", "reset_slots", "pause", "resume"})
+"""Events that a story names like actions, in YAML as well."""
+_OTHER_EVENTS: Final = frozenset(
+    {"followup", "reminder", "cancel_reminder", "export", "session_started", "form_validation", "agent", "bot", "user",
+     "action_execution_rejected"}
+)  # fmt: skip
+
+
+class _RefusedError(ValueError):
+    """What ends the reading in Rasa, and what to do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(slots=True)
+class _Reading:
+    source: Source
+    end_to_end: bool | None
+    """Whether lines must give texts; ``None``: those that do are read so."""
+    notes: Notes = field(default_factory=Notes)
+    stories: list[Story] = field(default_factory=list)
+    name: str | None = None
+    place: Location | None = None
+    steps: list[Step] = field(default_factory=list)
+    texts: list[Location] = field(default_factory=list)
+    intents: list[Location] = field(default_factory=list)
+
+
+def read_markdown_stories(source: Source, *, end_to_end: bool | None = None) -> tuple[tuple[Story, ...], list[Finding]]:
+    """Read a file of stories.
+
+    ``end_to_end``: whether each message must give its text, as for ``rasa test --e2e``, or none may; by default a line
+    that gives one is read so.
+    """
+    reading = _Reading(source, end_to_end)
+    if source.has_byte_order_mark:
+        what = f"'{source.path}' begins with a byte order mark, which hides its first story from Rasa; it is left out."
+        reading.notes.otherwise(what, source.location(0), "Save the file without a byte order mark.")
+    for line, place in _lines(reading):
+        try:
+            _read_line(reading, line, place)
+        except _RefusedError as error:
+            what = str(error).rstrip(".")
+            reading.notes.refused(f"{what}; Rasa ends here ('{source.path}').", place, f"{error.hint} {_REMEDY}")
+    _finish(reading)
+    _note_mixture(reading)
+    return tuple(reading.stories), reading.notes.findings
+
+
+def _lines(reading: _Reading) -> Iterator[tuple[str, Location]]:
+    """Yield the lines without comments; one that starts with ``<!--`` and is not closed hides those up to ``-->``."""
+    source = reading.source
+    opened: Location | None = None
+    for number in range(1, len(source.line_starts) + 1):
+        written = source.line(number)
+        line = _without_comments(written).strip()
+        if not line:
+            continue
+        place = source.location(source.line_starts[number - 1] + len(written) - len(written.lstrip()))
+        variable = _VARIABLE.search(line)
+        if variable is not None:
+            what = f"'{shown(line)}' in '{source.path}' has the template variable '{variable[1]}', which nothing sets; "
+            reading.notes.refused(f"{what}Rasa ends here.", place, "Write the text without backquotes.")
+            continue
+        if line.startswith(COMMENT):
+            opened = place
+        elif opened is not None:
+            opened = None if line.endswith(COMMENT_END) else opened
+        else:
+            yield line, place
+    if opened is not None:
+        what = f"A comment in '{source.path}' is never closed; the rest of the file is lost."
+        reading.notes.ignored(what, opened, "End it with a line '-->'.")
+
+
+def _without_comments(line: str) -> str:
+    parts = []
+    done = 0
+    while (opening := line.find(COMMENT, done)) >= 0:
+        closing = line.find(COMMENT_END, opening + len(COMMENT))
+        if closing < 0:
+            break
+        parts.append(line[done:opening])
+        done = closing + len(COMMENT_END)
+    return "".join([*parts, line[done:]])
+
+
+def _read_line(reading: _Reading, line: str, place: Location) -> None:
+    if line.startswith("#"):
+        _finish(reading)
+        reading.name, reading.place = line[1:].strip("# "), place
+    elif line.startswith(">"):
+        _checkpoint(reading, line[1:].strip(), place)
+    elif _FORM_LINE.match(line):
+        what = f"'{shown(line)}' in '{reading.source.path}' was written by interactive learning; Rasa skips it."
+        reading.notes.note("markdown-ignored", "info", what, place, "Nothing is lost: the form's own events count.")
+    elif line.startswith("-"):
+        _event(reading, line[1:], place)
+    elif line.startswith("*"):
+        _messages(reading, line[1:], place)
+    else:
+        what = f"'{shown(line)}' in '{reading.source.path}' is not a step of a story; Rasa skips it."
+        reading.notes.ignored(what, place, f"Begin it with '#', '*', '-' or '>', or remove it. {_STEPS}")
+
+
+def _finish(reading: _Reading) -> None:
+    """End the story that is open."""
+    if reading.name is None or reading.place is None:
+        return
+    if any(not isinstance(step, CheckpointStep) for step in reading.steps):
+        reading.stories.append(Story(reading.name, "story", tuple(reading.steps), reading.place))
+    else:
+        what = f"The story '{reading.name}' in '{reading.source.path}' has no steps; it is skipped."
+        reading.notes.note("story-without-steps", "warning", what, reading.place, "Add steps, or remove the story.")
+    reading.steps = []
+
+
+def _started(reading: _Reading, what: str) -> None:
+    if reading.name is None:
+        raise _RefusedError(f"{what} comes before the first story", "Put it below a header such as `## name`.")
+
+
+# --- checkpoints and events ------------------------------------------------------------------------------------------
+
+
+def _checkpoint(reading: _Reading, written: str, place: Location) -> None:
+    name, conditions = _name_and_parameters(written)
+    _started(reading, f"The checkpoint '{name}'")
+    is_end = any(not isinstance(step, CheckpointStep) for step in reading.steps)
+    if is_end and conditions:
+        what = f"The checkpoint '{name}' in '{reading.source.path}' ends a piece of the story; its conditions are lost."
+        hint = (
+            "Write them where a story starts at the checkpoint. In YAML it is `- checkpoint: NAME` with `slot_was_set`."
+        )
+        reading.notes.otherwise(what, place, hint)
+        conditions = {}
+    slots = tuple(SlotWasSetStep(slot, value, place) for slot, value in conditions.items())
+    reading.steps.append(CheckpointStep(name, place, slots))
+
+
+def _event(reading: _Reading, written: str, place: Location) -> None:
+    name, parameters = _name_and_parameters(written)
+    if name == "slot":
+        if not parameters:
+            raise _RefusedError("A slot event names no slot", 'Write `- slot{"name": "value"}`.')
+        _started(reading, "A slot event")
+        reading.steps += (SlotWasSetStep(slot, value, place) for slot, value in parameters.items())
+        return
+    _started(reading, f"'{name}'")
+    named = parameters.get("name", name)
+    if name == "form":
+        reading.steps.append(ActiveLoopStep(None if named is None else str(named), place))
+    elif name in EVENTS_AS_ACTIONS:
+        reading.steps.append(ActionStep(name, place))
+    elif name in _OTHER_EVENTS:
+        reading.steps.append(EventStep(name, parameters, place))
+    else:
+        if parameters:
+            what = f"The parameters of '{name}' in '{reading.source.path}' are dropped: an action takes none."
+            reading.notes.ignored(what, place, f"Remove them. {_STEPS}")
+        reading.steps.append(ActionStep(str(named), place))
+
+
+def _name_and_parameters(written: str) -> tuple[str, dict[str, Any]]:
+    """Split ``name{json}``; what stands there must be an object."""
+    written = written.strip()
+    brace = written.find("{")
+    if brace < 0:
+        return written, {}
+    if brace == 0:
+        raise _RefusedError(f"'{shown(written)}' names no event", "Write the name of an action or an event.")
+    if len(written) == brace + 1:
+        return written[:brace].strip(), {}
+    hint = 'Write it like slot{"drink": "tea"}, in double quotes.'
+    try:
+        parameters = json.loads(written[brace:])
+    except (ValueError, RecursionError) as error:
+        raise _RefusedError(f"'{shown(written[brace:])}' is not JSON", hint) from error
+    if not isinstance(parameters, dict):
+        raise _RefusedError(f"'{shown(written[brace:])}' is not an object", hint)
+    return written[:brace].strip(), parameters
+
+
+# --- messages --------------------------------------------------------------------------------------------------------
+
+
+def _messages(reading: _Reading, written: str, place: Location) -> None:
+    _started(reading, f"The message '{shown(written.strip())}'")
+    parts = [part.strip() for part in written.split(" OR ")]
+    gives_texts = reading.end_to_end or (
+        reading.end_to_end is None and _text_of_message(parts[0], strict=False) is not None
+    )
+    steps = [_with_text(reading, part, place) if gives_texts else _with_intent(reading, part, place) for part in parts]
+    (reading.texts if gives_texts else reading.intents).append(place)
+    reading.steps.append(steps[0] if len(steps) == 1 else OrStep(tuple((step,) for step in steps), place))
+
+
+def _with_intent(reading: _Reading, written: str, place: Location) -> UserStep:
+    """Read ``intent{json}``: the intent goes to the first brace or confidence."""
+    head = written.removeprefix("/")
+    end = next((index for index, character in enumerate(head) if character in "{@"), len(head))
+    intent = head[:end].strip()
+    confidence = _CONFIDENCE.match(head, end)
+    behind = head[confidence.end() if confidence else end :]
+    if not behind.startswith("{"):
+        return UserStep(intent, place)
+    entities = _entities(behind)
+    if entities is None:
+        what = f"'{shown(behind)}' behind the intent '{intent}' is not a JSON object; Rasa reads no entities."
+        hint = 'Write it like inform{"drink": "tea"}. In YAML it is `entities: [{drink: tea}]`.'
+        reading.notes.otherwise(what, place, hint)
+    return UserStep(intent, place, None, entities or ())
+
+
+def _entities(written: str) -> tuple[StoryEntity, ...] | None:
+    try:
+        data = json.loads(written)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict):
+        return None
+    return tuple(
+        StoryEntity(name, value)
+        for name, values in data.items()
+        for value in (values if isinstance(values, list) else [values])
+    )
+
+
+def _text_of_message(written: str, *, strict: bool = True) -> tuple[str, str] | None:
+    """Split ``intent: text``, ``form: intent: text`` or ``intent{json}: text``; the JSON does not count.
+
+    ``strict``: as Rasa does in end-to-end stories. Else the text must be behind a blank, so that an intent such as
+    ``ask:price`` is one.
+    """
+    while written.startswith(_FORM_PREFIX):
+        written = written.removeprefix(_FORM_PREFIX).lstrip()
+    end = next((index for index, character in enumerate(written) if character in "{}:"), len(written))
+    if not 0 < end < len(written) or written[end] == "}":
+        return None
+    colon = end
+    if written[end] == "{":
+        colon = written.rfind("}:") + 1
+        if colon <= 0:
+            return None
+    text = written[colon + 1 :]
+    if not strict and not (text[:1].isspace() and text.strip()):
+        return None
+    return written[:end], text.strip()
+
+
+def _with_text(reading: _Reading, written: str, place: Location) -> UserStep:
+    split = _text_of_message(written)
+    if split is None:
+        raise _RefusedError(
+            f"'{shown(written)}' is a line of a training story, not of a test story: `* intent: text` is wanted",
+            "Write what the user says behind the intent; in YAML `user: |-` with the text, and `intent:`.",
+        )
+    intent, message = split
+    if intent != intent.rstrip():
+        what = f"The blank behind the intent '{intent}' belongs to it in Rasa 1; it is left out here."
+        reading.notes.otherwise(what, place, f"Write `* {intent.strip()}: …`.")
+    try:
+        text, annotated = parse_annotations(message, lists=False)
+    except AnnotationError as error:
+        hint = 'Write it like [Rome]{"entity": "city", "role": "to"}, in double quotes.'
+        reading.notes.note(error.code, "error", f"{error}.", place, hint)
+        text, annotated = message, ()
+    entities = tuple(StoryEntity(a.entity, a.value, a.role, a.group, a.start, a.end) for a in annotated)
+    if text.startswith("/"):
+        entities = _entities_of_command(text)
+    return UserStep(intent.strip(), place, text, entities)
+
+
+def _entities_of_command(text: str) -> tuple[StoryEntity, ...]:
+    brace = text.find("{")
+    found = _entities(text[brace:]) if brace >= 0 else None
+    return tuple(StoryEntity(one.entity, one.value, start=brace, end=len(text)) for one in found or ())
+
+
+def _note_mixture(reading: _Reading) -> None:
+    """Say of a file that gives texts for some messages alone that it is neither training nor test data."""
+    if reading.end_to_end is None and reading.texts and reading.intents:
+        what = (
+            f"'{reading.source.path}' gives texts for some messages and none for others: "
+            f"{reading.texts[0]} is a line of a test story, {reading.intents[0]} one of a training story."
+        )
+        hint = "Keep test stories (`* intent: text`) and training stories (`* intent`) in files of their own."
+        reading.notes.otherwise(what, reading.intents[0], hint)

@@ -1,0 +1,63 @@
+"""Checks of our own about the forms of Rasa 0.x, 1.x and 2.x: what they drop, refuse, or take for something else."""
+
+from turncheck.validation.checks import own_check as _check
+
+OLDER_CHECKS = (
+    _check(
+        "markdown-ignored",
+        "warning",
+        "A line of training data is ignored",
+        "Rasa passes over it in silence: it is neither a header nor an item, comes before the first header, or belongs"
+        " to another kind of file. Correct the line, or convert the file: in YAML nothing is passed over.",
+        "## intent:greet\nhello\n- hi there",
+        "## intent:greet\n- hello\n- hi there",
+        matters_always=True,
+    ),
+    _check(
+        "markdown-refused",
+        "error",
+        "Rasa ends at a line of training data",
+        "Nothing is trained or tested while it is there. Correct the line as the finding says, or convert the file.",
+        "## intent :greet\n- hello",
+        "## intent:greet\n- hello",
+        matters_always=True,
+    ),
+    _check(
+        "markdown-read-otherwise",
+        "warning",
+        "A line of training data means something else than it seems to",
+        "Rasa finds a header in an item, keeps a blank in a name, drops a condition, or reads a comment as text. Write"
+        " it so that it says what it means, or convert the file.",
+        "## intent:ask\n- what does ## intent:greet mean",
+        "## intent:ask\n- what does intent:greet mean",
+        matters_always=True,
+    ),
+    _check(
+        "lookup-file-missing",
+        "error",
+        "The file of a lookup table does not exist",
+        "Training ends with an error. The path counts from the folder in which Rasa is started.",
+        "## lookup:town\ndata/town.txt",
+        "## lookup:town\ndata/towns.txt",
+        matters_always=True,
+    ),
+    _check(
+        "data-not-json",
+        "error",
+        "A file of NLU data is not JSON",
+        "Rasa passes over the whole file in silence, so that its sentences are missing. Correct it, or convert it.",
+        '{"rasa_nlu_data": {"common_examples": [],}}',
+        '{"rasa_nlu_data": {"common_examples": []}}',
+        matters_always=True,
+    ),
+    _check(
+        "entity-out-of-range",
+        "warning",
+        "An entity lies outside of its sentence",
+        "Rasa looks at no offsets, and learns nothing from such an entity. Offsets count characters from 0, the end"
+        " exclusive; other tools count bytes, or include the end.",
+        '{"text": "to Rome", "entities": [{"start": 3, "end": 9, "entity": "city"}]}',
+        '{"text": "to Rome", "entities": [{"start": 3, "end": 7, "entity": "city"}]}',
+        matters_always=True,
+    ),
+)
