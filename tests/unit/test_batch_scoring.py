@@ -17,7 +17,8 @@ from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.batch.numbers import intents_of, kinds_of, numbers_of, platform_numbers
 from turncheck.evaluation.batch.values import flatten, how_it_fits
 from turncheck.messages.location import Location
-from turncheck.project.batch.model import ExpectedEntity, SuiteCase
+from turncheck.project.batch.known import KnownIntent, KnownNames
+from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
 from turncheck.report.batch import BatchCase, BatchNumbers
 
 SCORING: dict[str, Any] = json.loads(
@@ -41,7 +42,8 @@ def judged(assertion: dict[str, Any]) -> BatchCase:
         entities={one["name"]: one["actual"] for one in assertion["entities"]},
         error=assertion.get("error"),
     )
-    return judged_case(case, answer, lambda _: assertion["kind"])
+    told = {comparable(name): KnownIntent(name, assertion["kind"]) for name in (*case.intents[:1], *matched)}
+    return judged_case(case, answer, KnownNames(intents=told))
 
 
 @pytest.mark.parametrize("assertion", SCORING["assertions"], ids=lambda one: str(one["id"]))

@@ -10,27 +10,31 @@ from turncheck.project.batch.model import comparable
 from turncheck.report.batch import BATCH_KINDS, BatchCase, BatchEntity, BatchKindName, BatchOrder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from turncheck.engines.base import UtteranceAnswer
+    from turncheck.project.batch.known import KnownNames
     from turncheck.project.batch.model import ExpectedEntity, SuiteCase
     from turncheck.report.batch import BatchResult
 
 _RIGHT = frozenset({"tp", "tn"})
 
 
-def judged_case(case: SuiteCase, answer: UtteranceAnswer, kind_of: Callable[[str], str | None]) -> BatchCase:
+def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> BatchCase:
     """Judge a case.
 
     Args:
         case: what is expected.
         answer: how it was understood, or why not.
-        kind_of: gives the kind of an intent by its name, ``None`` where nobody knows it.
+        names: those of the project, by which kinds are told.
     """
     given = answer.traits if case.is_trait else answer.matched
     matched = tuple(dict.fromkeys(name for name in given if is_intent(name)))
-    kind = _kind(case, matched, kind_of)
-    result: BatchResult = "not-evaluated" if answer.error is not None else classify(kind, case.intents, matched)
+    kind = _kind(case, matched, names)
+    result: BatchResult = "not-evaluated"
+    if answer.error is None:
+        wanted, found = (
+            [names.canonical(name, is_trait=case.is_trait) for name in of_it] for of_it in (case.intents, matched)
+        )
+        result = classify(kind, wanted, found)
     entities = tuple(_entity(one, answer, is_right=result in _RIGHT) for one in case.entities)
     return BatchCase(
         text=case.text,
@@ -45,24 +49,24 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, kind_of: Callable[[str
         order=_order(case, answer),
         scores=dict(answer.scores),
         tags=answer.tags,
-        reason=answer.error or _reason(case, matched, result),
+        reason=answer.error or _reason(case, matched, result, names),
     )
 
 
-def _kind(case: SuiteCase, matched: tuple[str, ...], kind_of: Callable[[str], str | None]) -> BatchKindName:
+def _kind(case: SuiteCase, matched: tuple[str, ...], names: KnownNames) -> BatchKindName:
     if case.is_trait:
         return "trait"
     telling = case.intents[:1] or matched[:1]
-    kind = kind_of(telling[0]) if telling else None
+    kind = names.kind_of(telling[0]) if telling else None
     return next((known for known in BATCH_KINDS if known == kind), "dialog")
 
 
-def _reason(case: SuiteCase, matched: tuple[str, ...], result: BatchResult) -> str | None:
+def _reason(case: SuiteCase, matched: tuple[str, ...], result: BatchResult, names: KnownNames) -> str | None:
     """An expected intent that was matched together with another one is told from a wrong one."""
     if result != "fp" or case.is_trait:
         return None
-    wanted = {comparable(name) for name in case.intents}
-    others = [name for name in matched if comparable(name) not in wanted]
+    wanted = {names.canonical(name) for name in case.intents}
+    others = [name for name in matched if names.canonical(name) not in wanted]
     return f"ambiguous with {', '.join(others)}" if len(others) < len(matched) else None
 
 

@@ -10,8 +10,9 @@ from turncheck.project.batch.model import comparable
 from turncheck.report.batch import BATCH_KINDS, BatchCounts, BatchIntent, BatchKind, BatchNumbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from turncheck.project.batch.known import KnownNames
     from turncheck.report.batch import BatchCase
 
 _RIGHT = frozenset({"tp", "tn"})
@@ -43,24 +44,34 @@ def numbers_of(cases: Sequence[BatchCase]) -> dict[str, Any]:
     }
 
 
-def kinds_of(cases: Sequence[BatchCase], known: Mapping[str, Mapping[str, str]] | None = None) -> dict[str, BatchKind]:
+def kinds_of(cases: Sequence[BatchCase], known: KnownNames | None = None) -> dict[str, BatchKind]:
     """Return the numbers of each kind that has cases, and of each that the project has intents of.
 
     Args:
         cases: the cases.
-        known: the project's intents by kind, each by its comparable name; ``None`` where there is no project.
+        known: the project's names; ``None`` where there is no project.
     """
-    expected = {comparable(name) for case in cases for name in case.expected}
     kinds: dict[str, BatchKind] = {}
     for kind in BATCH_KINDS:
         of_kind = [case for case in cases if case.kind == kind]
-        there = None if known is None else known.get(kind, {})
+        there = None if known is None else known.in_total(kind)
         if not of_kind and not there:
             continue
-        covered = None if there is None else len(expected & there.keys())
+        covered = None if there is None or known is None else len(expected_names(cases, known, kind) & there.keys())
         total = None if there is None else len(there)
         kinds[kind] = BatchKind(**numbers_of(of_kind), covered=covered, total=total)
     return kinds
+
+
+def expected_names(cases: Sequence[BatchCase], known: KnownNames, kind: str) -> set[str]:
+    """Return what the cases expect, as it is compared: traits, or intents of any other kind."""
+    is_trait = kind == "trait"
+    return {
+        known.canonical(name, is_trait=is_trait)
+        for case in cases
+        if (case.kind == "trait") == is_trait
+        for name in case.expected
+    }
 
 
 def intents_of(cases: Sequence[BatchCase]) -> dict[str, BatchIntent]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from turncheck.engines.base import CutShortError, EngineError, SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.batch.judging import judged_case
-from turncheck.evaluation.batch.numbers import intents_of, kinds_of, numbers_of
+from turncheck.evaluation.batch.numbers import expected_names, intents_of, kinds_of, numbers_of
 from turncheck.project.batch.known import KnownNames
 from turncheck.project.batch.model import comparable
-from turncheck.report.batch import Batch, BatchCoverage, BatchSuite
+from turncheck.report.batch import BATCH_KINDS, Batch, BatchCoverage, BatchSuite
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -62,7 +62,7 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
     """Judge a suite by its answers, one per case."""
     names = run.known or KnownNames()
     pairs = zip(suite.cases, answers.answers, strict=True)
-    cases = tuple(judged_case(case, answer, names.kind_of) for case, answer in pairs)
+    cases = tuple(judged_case(case, answer, names) for case, answer in pairs)
     return BatchSuite(
         **numbers_of(cases),
         name=suite.name,
@@ -71,7 +71,7 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
         version=answers.version,
         path=suite.path,
         outcome="cancelled" if answers.cancelled else _outcome(cases),
-        kinds=kinds_of(cases, None if run.known is None else run.known.intents),
+        kinds=kinds_of(cases, run.known),
         intents=intents_of(cases),
         cases=cases,
     )
@@ -84,7 +84,7 @@ def batch_of(suites: Sequence[BatchSuite], run: SuiteRun) -> Batch:
     return Batch(
         **numbers_of(cases),
         suites=tuple(suites),
-        kinds=kinds_of(cases, None if run.known is None else run.known.intents),
+        kinds=kinds_of(cases, run.known),
         coverage=None if run.known is None else _coverage(cases, run.known),
         by_stand_in=run.by_stand_in,
         on_training=sum(comparable(case.text) in training for case in cases),
@@ -140,8 +140,11 @@ def _cause(stopped: CutShortError) -> CutShortError | KeyboardInterrupt:
 def answer_of(case: SuiteCase, parse: Parse) -> UtteranceAnswer:
     """Return a sentence as an engine understood it as the answer to a case.
 
-    A retrieval intent is matched with its response key where the case expects one (``faq/ask_hours``).
+    A retrieval intent is matched with its response key where the case expects one (``faq/ask_hours``). Traits are
+    nothing that such an engine tells of: a case that expects some is not evaluated.
     """
+    if case.is_trait:
+        return UtteranceAnswer(error="the engine does not tell traits")
     name = parse.intent.name or ""
     if any("/" in expected for expected in case.intents):
         keys = (selected.intent_response_key for selected in parse.responses.values())
@@ -163,15 +166,17 @@ def _outcome(cases: Sequence[BatchCase]) -> BatchOutcome:
 
 def _coverage(cases: Sequence[BatchCase], known: KnownNames) -> BatchCoverage | None:
     """Covered intents of all kinds that the project has; an intent counts where any case expects it."""
-    there = {kind: names for kind, names in known.intents.items() if names}
+    there = {kind: names for kind in BATCH_KINDS if (names := known.in_total(kind))}
     if not there:
         return None
-    expected = {comparable(name) for case in cases for name in case.expected}
-    covered = {kind: len(expected & names.keys()) for kind, names in there.items()}
-    uncovered = sorted(name for names in there.values() for key, name in names.items() if key not in expected)
+    expected = {kind: expected_names(cases, known, kind) for kind in there}
+    covered = {kind: len(expected[kind] & names.keys()) for kind, names in there.items()}
+    uncovered = sorted(
+        name for kind, names in there.items() for key, name in names.items() if key not in expected[kind]
+    )
     return BatchCoverage(
         pooled=sum(covered.values()) / sum(map(len, there.values())),
         mean=sum(covered[kind] / len(names) for kind, names in there.items()) / len(there),
-        without=tuple(kind for kind in known.intents if kind not in there),
+        without=tuple(kind for kind in BATCH_KINDS if kind not in there),
         uncovered=tuple(uncovered),
     )

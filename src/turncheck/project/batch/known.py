@@ -12,26 +12,68 @@ if TYPE_CHECKING:
 
     from turncheck.project.model import Project
 
+KINDS = ("dialog", "faq", "small_talk", "trait")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownIntent:
+    """An intent of the project; ``in_total``: whether coverage counts it."""
+
+    name: str
+    kind: str
+    in_total: bool = True
+
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """Names by their comparable forms. ``intents``: by kind (``dialog``, ``faq``, ``small_talk``, ``trait``)."""
+    """Names by their comparable forms. Of an intent that has other names (older ones, in other languages) these too."""
 
-    intents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    intents: Mapping[str, KnownIntent] = field(default_factory=dict)
+    traits: Mapping[str, KnownIntent] = field(default_factory=dict)
     entities: Mapping[str, str] = field(default_factory=dict)
 
     def kind_of(self, name: str) -> str | None:
         """Return the kind of an intent, ``None`` where the project has none of this name."""
-        key = comparable(name)
-        return next((kind for kind, names in self.intents.items() if kind != "trait" and key in names), None)
+        found = self.intents.get(comparable(name))
+        return None if found is None else found.kind
+
+    def canonical(self, name: str, *, is_trait: bool = False) -> str:
+        """Return the name by which an intent, or a trait, is compared."""
+        found = (self.traits if is_trait else self.intents).get(comparable(name))
+        return comparable(name if found is None else found.name)
+
+    def in_total(self, kind: str) -> dict[str, str]:
+        """Return the intents of a kind that coverage counts, by their comparable names."""
+        known = self.traits if kind == "trait" else self.intents
+        return {comparable(one.name): one.name for one in known.values() if one.kind == kind and one.in_total}
 
 
 def known_names(project: Project) -> KnownNames:
     """Return the names of a project; of a Rasa project all intents are dialogs."""
-    intents = [*project.domain.intents, *(one.intent for one in project.nlu.examples if one.intent)]
-    intents += [one.base_intent for one in project.nlu.examples if one.base_intent]
+    if project.kore is not None:
+        return _of_kore(project)
+    names = [*project.domain.intents, *(one.intent for one in project.nlu.examples if one.intent)]
+    bases = {one.base_intent for one in project.nlu.examples if one.intent != one.base_intent and one.base_intent}
+    intents = {comparable(name): KnownIntent(name, "dialog") for name in reversed(names)}
+    # Of a retrieval intent each response is something that can be meant, the intent itself stands for all of them.
+    intents |= {comparable(name): KnownIntent(name, "dialog", in_total=False) for name in bases}
     entities = [*project.domain.entities, *(one.entity for each in project.nlu.examples for one in each.entities)]
-    return KnownNames({"dialog": _by_comparable(intents)}, _by_comparable(entities))
+    return KnownNames(intents, {}, _by_comparable(entities))
+
+
+def _of_kore(project: Project) -> KnownNames:
+    intents: dict[str, KnownIntent] = {}
+    traits: dict[str, KnownIntent] = {}
+    bot = project.kore
+    found = () if bot is None else bot.intents
+    for one in found:
+        into = traits if one.kind == "trait" else intents
+        into.setdefault(comparable(one.name), KnownIntent(one.name, one.kind, one.in_total))
+    for one in found:
+        for alias in one.aliases:
+            into = traits if one.kind == "trait" else intents
+            into.setdefault(comparable(alias), KnownIntent(one.name, one.kind, one.in_total))
+    return KnownNames(intents, traits, _by_comparable(one.name for one in (() if bot is None else bot.entities)))
 
 
 def _by_comparable(names: Iterable[str]) -> dict[str, str]:
