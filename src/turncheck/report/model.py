@@ -161,6 +161,8 @@ class ProjectInfo(Part, frozen=True, kw_only=True):
     """What the assistant is called: its folder, at a repository's top the repository."""
     root: str = ""
     """Its path in the repository; "" at the top, or outside of one."""
+    kind: Literal["rasa", "kore"] = "rasa"
+    """Whose files these are: a Rasa project's, or the export of an assistant on Kore.ai's platform."""
     file: str | None = None
     """The file for what concerns the assistant as a whole, relative to it: its settings, else one that was read."""
     rasa_version: str | None = None

@@ -221,6 +221,15 @@ SUITE_CHECKS: Final = (
         "the same, saved as “CSV UTF-8”",
     ),
     _check(
+        "suite-unknown-name",
+        "warning",
+        "A suite names what the project does not have",
+        "An intent, a trait or an entity that neither the export nor the Rasa project knows: the case can never pass."
+        " Correct the name.",
+        "input,intent\nbuy tea,Oder Tea",
+        "input,intent\nbuy tea,Order Tea",
+    ),
+    _check(
         "suite-name-style",
         "info",
         "An intent's name is not as the platform advises",

@@ -69,7 +69,7 @@ def _add_validation_flags(parser: argparse.ArgumentParser) -> None:
 
 def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``test`` with its kinds below it."""
-    from turncheck.commands.flags import e2e, nlu  # `train` needs neither
+    from turncheck.commands.flags import batch, e2e, nlu  # `train` needs none of them
 
     parser = subparsers.add_parser(
         "test",
@@ -86,6 +86,7 @@ def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
     nlu.add_test_nlu(kinds)
     core.add_test_core(kinds)
     e2e.add_test_e2e(kinds)
+    batch.add_test_batch(kinds)
 
 
 def _train_both(namespace: argparse.Namespace) -> int:

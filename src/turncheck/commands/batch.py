@@ -1,0 +1,194 @@
+"""``turncheck test batch``: run batch suites against the assistant and tell how they fared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
+
+from turncheck.engines.choice import chosen_engines
+from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
+from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
+from turncheck.messages.location import Location
+from turncheck.messages.plurals import count
+from turncheck.project.batch.known import known_names
+from turncheck.project.batch.reader import HowToRead, find_suites, read_suites
+from turncheck.project.folder import ProjectFolder
+from turncheck.publishing.files import write_file, write_results
+from turncheck.render.batch_csv import render_batch_csv
+from turncheck.render.batch_text import batch_text
+from turncheck.render.engine_text import engine_lines
+from turncheck.render.sinks.terminal import place, text
+from turncheck.report.codec import encode
+from turncheck.report.model import ProjectInfo
+from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
+from turncheck.run.report_of import report_of
+from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
+from turncheck.validation.suite_names import unknown_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.engines.base import Models
+    from turncheck.messages.finding import Finding
+    from turncheck.process.screen import Screen
+    from turncheck.project.batch.model import Suites
+    from turncheck.report.model import Batch, EngineInfo, Report
+    from turncheck.settings.options import Settings
+
+MAX_NOTES: Final = 1024
+"""Characters of the notes on a run, as the platform has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """What is run and written. ``paths``: suites, files or folders; without any, those of the project.
+
+    ``csv``: the platform's report layout; ``raw_csv``: without apostrophes before what spreadsheets take for formulas.
+    ``out``: a folder for all of it, ``None``: none.
+    """
+
+    paths: tuple[str, ...] = ()
+    how: HowToRead = field(default_factory=HowToRead)
+    notes: str = ""
+    csv: Path | None = None
+    raw_csv: bool = False
+    json: Path | None = None
+    out: Path | None = None
+
+
+def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e`
+    options: BatchOptions,
+    settings: Settings,
+    models: Models,
+    environment: Mapping[str, str],
+    screen: Screen,
+    output: TextIO,
+) -> int:
+    """Run the suites: 0 if all cases passed, 1 if one failed, 2 if none could be judged.
+
+    Raises:
+        UserError: suites that cannot be read, nothing to run, an assistant that cannot be made. Where the engine gave
+            up, all that was finished is written before.
+        KeyboardInterrupt: somebody interrupted it; what was finished is written.
+    """
+    if len(options.notes) > MAX_NOTES:
+        raise UserError(f"--notes has {len(options.notes):,} characters, {MAX_NOTES:,} at most are kept")
+    project = read_assistant(settings)
+    paths = options.paths or find_suites(project.root)
+    read = read_suites(project.root, paths, options.how)
+    names = known_names(project)
+    refuse_faulty(read, unknown_names(read, names), named_as(project.root, paths), settings.project, screen)
+    if options.how.name is not None and len(read.suites) > 1:
+        raise UserError("--name is for one suite", remedy="Run the suites one by one to name them.")
+    engine: EngineInfo | None = None
+    run = SuiteRun(names, {example.text for example in project.nlu.examples}, options.notes)
+
+    def evaluate() -> Batch:
+        nonlocal engine
+        with chosen_engines(settings, project, environment, models=models) as engines:
+            ensure_possible(engines, "batch")
+            ensure_readable(project, engines.needs("batch"))
+            if not engines.capabilities.answers_suites:
+                engines.make_ready(("nlu",), screen, lambda: ensure_readable(project, engines.needs("batch")))
+            engine = engines.info(conversations=False)
+            for line in engine_lines(engine):
+                screen.note(line)
+            cases = sum(len(suite.cases) for suite in read.suites)
+            stands_in = replace(run, by_stand_in=engines.capabilities.stands_in)
+            with screen.step("batch", f"Running {count(cases, 'batch case')}"):
+                return with_one_model(engines, lambda: evaluate_suites(engines, read.suites, stands_in, screen))
+
+    evaluated = as_far_as_it_goes(evaluate)
+    batch = evaluated.finished
+    report = report_of(
+        ProjectInfo(name=project.name, kind="rasa" if project.kore is None else "kore"),
+        settings.seed,
+        engine=engine if batch is not None else None,
+        batch=batch,
+        skipped=evaluated.skipped("batch"),
+        stopped=evaluated.reason,
+        timings=screen.timings,
+    )
+    if batch is not None:
+        output.write(batch_text(batch, folder=settings.project))
+    write_batch(report, options, screen)
+    if evaluated.stopped is not None:
+        end_with(evaluated.stopped)
+    return _exit_code(batch, screen)
+
+
+def _exit_code(batch: Batch | None, screen: Screen) -> int:
+    if batch is None or all(case.result == "not-evaluated" for case in batch.cases):
+        screen.note("Nothing was tested: no case could be evaluated.")
+        return EXIT_NOT_DONE
+    if any(suite.outcome == "failed" for suite in batch.suites):
+        return EXIT_NOT_DONE
+    return EXIT_FAILED if batch.failed else EXIT_OK
+
+
+def named_as(root: Path, paths: Sequence[str]) -> dict[str, str]:
+    """Return by the names that findings have how files were named by whoever gave them."""
+    folder = ProjectFolder(root)
+    return {folder.name(Path(path)): path for path in paths if Path(path).is_file()}
+
+
+def refuse_faulty(
+    read: Suites, checked: Sequence[Finding], named: Mapping[str, str], folder: str, screen: Screen
+) -> None:
+    """Say what is wrong with suites; errors end it before anything runs.
+
+    Raises:
+        UserError: all errors, or that there are no suites.
+    """
+    findings = sorted((*read.findings, *checked), key=lambda finding: finding.location.sort_key)
+    errors = [finding for finding in findings if finding.severity == "error"]
+    for finding in findings:
+        if finding.severity != "error":
+            screen.note(f"{finding.severity.capitalize()}: {_told(finding, named, folder)}")
+    if errors:
+        faults = "\n".join(_told(finding, named, folder) for finding in errors)
+        raise UserError(f"the suites have {len(errors)} faults:\n{faults}" if len(errors) > 1 else faults)
+    if not read.suites:
+        raise UserError(
+            "there are no batch suites", remedy="Name a suite (.json or .csv), or put it into tests/ or batch/."
+        )
+
+
+def _told(finding: Finding, named: Mapping[str, str], folder: str) -> str:
+    where = finding.location
+    shown = named.get(where.path)
+    at = place(where, folder) if shown is None else text(str(Location(shown, where.line, where.column)), 400)
+    hint = f" {finding.hint}" if finding.hint else ""
+    return f"{at}: {text(f'{finding.message}{hint}', 600)} ({finding.code})"
+
+
+def write_batch(report: Report, options: BatchOptions, screen: Screen) -> None:
+    """Write what was asked for.
+
+    Raises:
+        UserError: a file cannot be written.
+    """
+    suites = report.batch.suites if report.batch else ()
+    if options.csv is not None:
+        several = len(suites) > 1
+        for number, suite in enumerate(suites, start=1):
+            path = options.csv.with_stem(f"{options.csv.stem}-{number}") if several else options.csv
+            rendered = render_batch_csv(report, suite, path.name, raw=options.raw_csv)
+            write_file(path, rendered.encoded)
+            screen.note(f"The results of '{text(suite.name)}' are in {path}")
+    if options.json is not None:
+        write_file(options.json, encode(report))
+    if options.out is not None:
+        from turncheck.comparison.gates import judge
+        from turncheck.render.junit import render_junit
+        from turncheck.render.links import Links
+        from turncheck.render.rendered import Rendered
+
+        junit = render_junit(report, None, judge(report, None, report.settings), Links())
+        files = [Rendered("report.json", "application/json", encode(report)), junit]
+        files += [
+            render_batch_csv(report, suite, f"batch/{number}.csv", raw=options.raw_csv)
+            for number, suite in enumerate(suites, start=1)
+        ]
+        write_results(options.out, files)

@@ -1,0 +1,52 @@
+"""Names in batch suites that the project does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.messages.finding import Finding
+from turncheck.messages.suggestions import nearest
+from turncheck.project.batch.model import comparable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from turncheck.messages.location import Location
+    from turncheck.project.batch.known import KnownNames
+    from turncheck.project.batch.model import SuiteCase, Suites
+
+
+def unknown_names(suites: Suites, known: KnownNames) -> list[Finding]:
+    """Return a finding for each intent, parent, trait and entity that the project lacks, at its first place.
+
+    Of a project without intents, or without entities, nothing is said about those.
+    """
+    found: dict[tuple[str, str], Finding] = {}
+    for suite in suites.suites:
+        for case in suite.cases:
+            for what, name, place, there in _named(case, known):
+                if there and comparable(name) not in there:
+                    found.setdefault((what, comparable(name)), _unknown(what, name, place, there.values()))
+    return list(found.values())
+
+
+def _named(case: SuiteCase, known: KnownNames) -> Iterator[tuple[str, str, Location, Mapping[str, str]]]:
+    intents = {key: one.name for key, one in known.intents.items()}
+    traits = {key: one.name for key, one in known.traits.items()}
+    for name in case.intents:
+        if case.is_trait:
+            yield "trait", name, case.intent_location, traits
+        else:
+            yield "intent", name, case.intent_location, intents
+    for name in case.parent:
+        yield "intent", name, case.intent_location, intents
+    for entity in case.entities:
+        yield "entity", entity.name, entity.location, known.entities
+
+
+def _unknown(what: str, name: str, place: Location, there: Iterable[str]) -> Finding:
+    near = nearest(name, there)
+    message = f"The project has no {what} '{name[:80]}'."
+    told = f"{message} Did you mean '{near[0]}'?" if near else message
+    hint = "Correct the name; otherwise the case can never pass."
+    return Finding("suite-unknown-name", "warning", told, place, hint)
