@@ -4,7 +4,7 @@
 
 Projects (default: those of ``examples/``, and the recorded helpdesk assistant where it is there) are cross-validated in
 five folds, dealt anew for each of three seeds; of the corpora the first N training sentences of each intent are learnt,
-and the official test part is judged. LogisticRegressionClassifier stands behind its two default
+and the official test part is judged. LogisticRegressionClassifier is behind its two default
 CountVectorsFeaturizers, as it runs here. Prints a Markdown table: accuracy in percent, calibration error over ten bins,
 and the error that chance alone shows at most in 95 of 100 draws of as many answers, each right with exactly its
 confidence. Ends with 1 where the stand-in is worse by more than 0.3 points. With

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
-from turncheck.comparison.leftovers import told_against
-from turncheck.comparison.understood_otherwise import marked
+from turncheck.comparison.leftovers import with_renames_reported
+from turncheck.comparison.understood_differently import marked
 from turncheck.engines.base import INTERRUPTED
 from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.render.markdown import COMMENT_LIMIT
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Outcome:
     """What the main job made. Nothing of it has been written or published yet.
 
-    ``report`` is as it is told beside the base, ``measured`` as it is kept: nothing in it depends on a base.
+    ``report`` is as it is reported beside the base, ``measured`` as it is kept: nothing in it depends on a base.
     ``documents`` and ``beside`` (Rasa's files, the baseline) are rendered; the texts are when it is known what they
     link to.
     """
@@ -83,7 +83,7 @@ def conclude(
     formats: Collection[OutputFormat] = (),
 ) -> Outcome:
     """Compare, judge and render: everything that follows from reports alone; ``places`` as in :func:`judge`."""
-    measured, report = report, told_against(report, baseline)
+    measured, report = report, with_renames_reported(report, baseline)
     if isinstance(baseline, Present):
         report = marked(report, baseline.report)
     comparison = compare(report, baseline)

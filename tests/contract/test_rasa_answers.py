@@ -72,7 +72,7 @@ def test_every_recorded_answer_is_read() -> None:
         assert answers.read_tracker(json.dumps(body).encode(), "c1", events="NONE").slots["drink"] == "tea"
 
 
-# --- what is no answer ------------------------------------------------------------------------------------------------
+# --- what is not an answer -------------------------------------------------------------------------------------------
 
 PAGE = b"<!DOCTYPE html>\n<html><title>Sign in</title></html>"
 NO_ANSWERS = [b"", b" ", PAGE, b"null", b"[]", b"{}", b'"ok"', b"5", b'["a"]', b"[[]]", b"\xff\xfe{}", b"[" * 100_000]

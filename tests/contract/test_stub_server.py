@@ -1,4 +1,4 @@
-"""What stands between a Rasa that is started here and its action server."""
+"""What is between a Rasa that is started here and its action server."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_without_a_base_it_is_a_failure_that_shows_how_its_sentence_was_understo
     assert "'good evening to you' is understood as ask_hours\n" in done.stdout
 
 
-def test_what_cannot_be_judged_again_stays_a_failure_and_says_what_was_understood_otherwise(shop: Path) -> None:
+def test_what_cannot_be_judged_again_stays_a_failure_and_says_what_was_understood_differently(shop: Path) -> None:
     """Two reports that somebody made: no engine is there to judge anything."""
     run(shop, "alone", NOISE, base="none")
     done = turncheck("report", "compare", "base", "alone", "--out", "two", "--fail-on", "new-failures", cwd=shop)

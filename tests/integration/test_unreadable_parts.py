@@ -1,4 +1,4 @@
-"""A project of which a part cannot be read or trained is not judged by half, by no command, and is no success."""
+"""A project of which a part cannot be read or trained is not judged by half, by no command, and is not a success."""
 
 from __future__ import annotations
 

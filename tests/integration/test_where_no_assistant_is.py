@@ -1,4 +1,4 @@
-"""A folder that is no assistant names those below; a project of an older Rasa is told to be one before all else."""
+"""A folder that is not an assistant names those below; a project of an older Rasa is told to be one before all else."""
 
 from __future__ import annotations
 

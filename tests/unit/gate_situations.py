@@ -176,7 +176,7 @@ def sign(gates: tuple[GateResult, ...], name: str) -> str:
 
 
 def tables() -> str:
-    """Return both tables: what each gate says, and what stands above the comment."""
+    """Return both tables: what each gate says, and what is above the comment."""
     rows = ["| situation | " + " | ".join(f"`{name}`" for name in GATES) + " |", "|---|" + ":---:|" * len(GATES)]
     for situation in SITUATIONS:
         gates = situation.verdict(EVERY_GATE).gates

@@ -1,4 +1,4 @@
-"""Cause before symptom: what is broken once is told once, first, with all that fails because of it below."""
+"""Cause before symptom: what is broken once is reported once, first, with all that fails because of it below."""
 
 from __future__ import annotations
 

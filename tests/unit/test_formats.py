@@ -32,7 +32,7 @@ SENTENCES = "greet\thello\ngreet\thi there\ngreet\tgood day\nbye\tbye bye\nbye\t
 
 
 class Lines:
-    """Where the sentences of a file stand, one a line."""
+    """Where the sentences of a file stand, one per line."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from small_project import DOMAIN, NLU
 
-from turncheck.comparison.understood_otherwise import same_understanding
+from turncheck.comparison.understood_differently import same_understanding
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.base import Turn
 from turncheck.engines.embedded.messages import parse_json

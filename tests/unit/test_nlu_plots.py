@@ -1,4 +1,4 @@
-"""Pictures: which are drawn, what stands in their cells, and what hostile labels do to them (nothing)."""
+"""Pictures: which are drawn, what is in their cells, and what hostile labels do to them (nothing)."""
 
 from __future__ import annotations
 

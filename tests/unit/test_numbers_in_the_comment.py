@@ -46,7 +46,7 @@ _INTENTS = ("greet", "order", "bye")
 
 
 def misunderstood(name: str, text: str) -> StoryResult:
-    """A story that fails only because a sentence is understood otherwise than written."""
+    """A story that fails only because a sentence is understood differently than written."""
     place = Location("tests/test_stories.yml", 7, 5)
     heard = StoryStep(kind="intent", expected="greet", predicted="bye", passed=False, text=text, location=place)
     sentence = Misunderstanding(
@@ -213,7 +213,7 @@ def shown_sections(text: str) -> Iterator[tuple[int, int, int]]:
 
 
 def counted(text: str) -> Iterator[tuple[frozenset[str], str, str]]:
-    """Yield the words that each number is about, the number, and where it stands."""
+    """Yield the words that each number is about, the number, and where it is."""
     for line in without_names(text).splitlines():
         if _LIST.match(line) or line.startswith(("<sub>", "Both sides judged")):
             continue

@@ -1,4 +1,4 @@
-"""A value of the wrong shape is blamed where it stands, by the rule that it was meant for, with what to do."""
+"""A value of the wrong shape is blamed where it is, by the rule that it was meant for, with what to do."""
 
 from __future__ import annotations
 

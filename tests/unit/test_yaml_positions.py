@@ -211,7 +211,7 @@ def test_what_pyyaml_reads_is_read_alike(text: str) -> None:
         return
     document = parse(text)
     if document.findings or document.root is None:
-        return  # a key twice, or a key that is no scalar: PyYAML is more lenient
+        return  # a key twice, or a key that is not a scalar: PyYAML is more lenient
     assert document.root.data == (expected or {})
 
 

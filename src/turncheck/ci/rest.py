@@ -117,7 +117,7 @@ class RestClient:
     """Asks the API of one host.
 
     Args:
-        api_url: what every path stands behind, without a slash at the end.
+        api_url: what every path follows, without a slash at the end.
         token: sent to that host alone; other hosts, to which downloads are redirected, never see it.
         patience: bounds the waiting for rate limits and for a server in trouble.
         network: how the host is reached.

@@ -50,10 +50,10 @@ def files_by_api(client: RestClient, path: str, *, needs: str | None = None, **p
 def unpack(file: IO[bytes], folder: Path) -> None:
     """Unpack a repository's archive, without the one folder that everything in it lies in.
 
-    Links and everything else that is no file are left out; names that lead out are an error.
+    Links and everything else that is not a file are left out; names that lead out are an error.
 
     Raises:
-        RestError: it is no archive, or holds more than is taken.
+        RestError: it is not an archive, or holds more than is taken.
     """
     left = MOST_UNPACKED
     try:

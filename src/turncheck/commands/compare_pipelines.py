@@ -1,6 +1,6 @@
 """``turncheck test nlu --config a.yml b.yml``: several pipelines on the same data, in parallel, resumable.
 
-Each fit is written as soon as it is done, with a key of all that it depends on; what stands there under the same key is
+Each fit is written as soon as it is done, with a key of all that it depends on; what is there under the same key is
 not done again. The results do not depend on where the fits ran: here, in other processes, or on a Dask cluster.
 """
 
@@ -235,7 +235,7 @@ def _run_tasks(
 
 
 def _finished(task: Task, folder: Path) -> Score | None:
-    """Return the score of a fit that was finished earlier; anything else that stands there is done again."""
+    """Return the score of a fit that was finished earlier; anything else that is there is done again."""
     path = folder / task.folder / _DONE
     try:
         state = json.loads(path.read_bytes())

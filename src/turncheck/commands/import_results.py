@@ -40,7 +40,7 @@ _REPORT: Final = "_report.json"
 _INTENTS: Final = "intent"
 _STORY_FILES: Final = ("failed_test_stories.yml", "successful_test_stories.yml", "stories_with_warnings.yml")
 _POLICY_ENTITIES: Final = "TEDPolicy"
-"""Rasa writes its files whether or not the policy is there; what it found is no understanding of a pipeline's."""
+"""Rasa writes its files whether or not the policy is there; what it found is not an understanding of a pipeline's."""
 
 
 def run_import(

@@ -45,7 +45,7 @@ def read_report(path: Path) -> Report:
     """Read a report from a file, or from the folder that a run wrote.
 
     Raises:
-        UserError: it is not there, or is no report.
+        UserError: it is not there, or is not a report.
     """
     if path.is_dir():
         path = path / "report.json"

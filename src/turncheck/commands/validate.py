@@ -44,7 +44,7 @@ FORMATS: Final[tuple[Format, ...]] = ("text", "json", "github", "sarif")
 class Request:
     """What is to be validated, as the command line says it. Paths that are given count from the current folder.
 
-    ``max_history`` may be the text of the flag: what is no positive integer becomes a finding.
+    ``max_history`` may be the text of the flag: what is not a positive integer becomes a finding.
     """
 
     project: Path = Path()

@@ -60,7 +60,7 @@ class Unreachable(Missing):
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Something was found, but it is no report that could be trusted, and why."""
+    """Something was found, but it is not a report that could be trusted, and why."""
 
     reason: str
 

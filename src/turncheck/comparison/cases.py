@@ -54,7 +54,7 @@ class Case:
     misunderstood: bool = False
     """Not passed only because of how its sentences were understood."""
     sentences: tuple[Misunderstanding, ...] = ()
-    """Those of a story that were understood otherwise than written, of an end-to-end case otherwise than before."""
+    """Those of a story that were understood differently than written, of an end-to-end case differently than before."""
     again: str = ""
     """What became of an end-to-end case that was judged a second time with its messages understood as before."""
     said: str = ""
@@ -243,14 +243,14 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
 
 
 def heard_otherwise(case: CaseResult) -> tuple[Misunderstanding, ...]:
-    """Return the messages that are understood otherwise than before, but for the one that the failure follows."""
+    """Return the messages that are understood differently than before, but for the one that the failure follows."""
     last = case.failing_message
     told = last.misunderstanding if last is not None else None
     return tuple(one for one in case.misunderstood if one != told)
 
 
 def judged_again(case: CaseResult) -> str:
-    """Say what is known of a case whose messages are understood otherwise than when it passed; else nothing."""
+    """Say what is known of a case whose messages are understood differently than when it passed; else nothing."""
     if not case.misunderstood:
         return ""
     if case.as_before is None:

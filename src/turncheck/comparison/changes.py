@@ -44,7 +44,7 @@ class CaseChange(Part, frozen=True, kw_only=True):
     file). ``because`` lists the training sentences of this change that explain it best, ``remark`` says how the engine
     came to it (policy, next best actions), ``copies`` counts further cases that are the same and fared the same.
 
-    ``misunderstood``: it did not pass, but only because of its ``sentences``, which were understood otherwise than
+    ``misunderstood``: it did not pass, but only because of its ``sentences``, which were understood differently than
     written (a story) or than on the base (an end-to-end case); those of one that fails anyhow are listed as well.
     """
 
@@ -79,7 +79,7 @@ class CaseChange(Part, frozen=True, kw_only=True):
     base_misunderstood: bool = False
     """Whether it failed before only because of that."""
     sentences: tuple[Misunderstanding, ...] = ()
-    """The sentences that are understood otherwise than written, or than on the base."""
+    """The sentences that are understood differently than written, or than on the base."""
     again: str = ""
     """What is known of an end-to-end case if its messages are understood as on the base."""
     said: str = ""
@@ -252,7 +252,7 @@ class Alike(Part, frozen=True, kw_only=True):
 
 
 class Collision(Part, frozen=True, kw_only=True):
-    """Two intents that are now taken for each other more often.
+    """Two intents that are now confused with each other more often.
 
     ``sentences`` are training sentences of this change, ``like`` what they look like: test sentences that are newly
     wrong, or, where the new sentences are the wrong ones themselves, training sentences of the other intent.
@@ -261,7 +261,7 @@ class Collision(Part, frozen=True, kw_only=True):
     intents: tuple[str, str]
     """The two intents."""
     newly_wrong: int
-    """How many sentences are newly taken for the other."""
+    """How many sentences are newly predicted as the other."""
     sentences: tuple[TrainingChange, ...] = ()
     """The training sentences of this change that explain it."""
     like: tuple[Alike, ...] = ()

@@ -30,7 +30,7 @@ def with_consequences(gates: Iterable[GateResult]) -> tuple[GateResult, ...]:
         else:
             own = tuple(
                 cause for cause, by in zip(gate.failed_by, before, strict=False) if by != COULD_BE_RUN
-            )  # what could not be run, and why, is told once
+            )  # what could not be run, and why, is reported once
             marked.append(replace(gate, failed_by=own) if own else gate)
             for keys in causes:
                 named |= {key: gate.name for key in keys if key not in named}

@@ -27,7 +27,7 @@ _ALIKE: Final = 0.5
 _COMMON_WORD: Final = 200
 """A word of more removed sentences than these says nothing about any one of them."""
 _FEWEST_FOR_COLLISION: Final = 2
-"""One sentence taken for another intent is a mistake; two between the same intents are the beginning of a pattern."""
+"""One misclassified sentence is a mistake; two between the same intents are the beginning of a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ class Explainer:
     def explain(self, case: CaseChange) -> CaseChange:
         """Return the case with the training sentences that explain it best.
 
-        A sentence that came to the intent it was taken for pulls the example over; one that left the intent it should
-        have been no longer holds it. An example that is new itself is explained by whatever it looks like. The report's
+        A sentence that came to the predicted intent pulls the example over; one that left the expected intent no longer
+        holds it. An example that is new itself is explained by whatever it looks like. The report's
         own neighbours say how near these are; what was removed is no longer there to be a neighbour, so its nearness is
         that of its words.
         """
@@ -138,7 +138,7 @@ class Explainer:
         if sentence.predicted.intent != sentence.expected.intent or sentence.predicted.fallback:
             changed += self._no_longer_holding(sentence.text, sentence.expected.intent or "")
         reasons = sorted(changed, key=lambda change: -change.similarity)
-        # One that was there before is no cause; it is told only where it is much like the sentence, as what it went to.
+        # One that was there before is not a cause: it is named only where it is much like the sentence that went to it.
         alike = [one for one in near if one.intent == sentence.predicted.intent and one.similarity >= _ALIKE]
         went_to = alike[:1] if sentence.predicted.intent != sentence.expected.intent else []
         return tuple(reasons[:_MOST_REASONS]) or tuple(went_to)
@@ -178,7 +178,7 @@ def _example_key(example: NluPrediction) -> tuple[str, str, str]:
 def collisions(
     wrong: Sequence[CaseChange], better: Sequence[CaseChange], explainer: Explainer
 ) -> tuple[Collision, ...]:
-    """Return the pairs of intents that are taken for each other more often than before, the worst first.
+    """Return the pairs of intents that are confused with each other more often than before, the worst first.
 
     Args:
         wrong: examples newly wrong, explained; new ones among them. A new one, or one with a new expectation, whose

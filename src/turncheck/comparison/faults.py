@@ -28,7 +28,7 @@ def faults_of(report: Report, evaluations: Iterable[str] = EVALUATIONS) -> tuple
 
 
 def judge_could_be_run(faults: Sequence[Skipped]) -> GateResult:
-    """What cannot be read or trained whole is not judged by half, and is no success either."""
+    """What cannot be read or trained whole is not judged by half, and is not a success either."""
     return GateResult(
         name=COULD_BE_RUN,
         outcome="failed",
@@ -38,7 +38,7 @@ def judge_could_be_run(faults: Sequence[Skipped]) -> GateResult:
 
 
 def unlike(faults: Iterable[Skipped]) -> list[Skipped]:
-    """Return one of those that have the same cause: what is broken once is told once."""
+    """Return one of those that have the same cause: what is broken once is reported once."""
     return list({(one.reason, one.location): one for one in reversed([*faults])}.values())[::-1]
 
 
@@ -90,6 +90,6 @@ def failed_by_fault(skipped: Skipped) -> FailedBy:
 
 
 def without_place(skipped: Skipped) -> str:
-    """Return why it was not run without the place, for where that is told beside it."""
+    """Return why it was not run without the place, for where that is reported beside it."""
     place = "" if skipped.location is None else str(skipped.location)
     return skipped.reason.replace(f"{place}: ", "", 1).replace(f" ({place})", "", 1) if place else skipped.reason

@@ -65,7 +65,7 @@ _ADVICE: Final = "Use the new name there, too, or keep the old one."
 _ADVICE_REMOVED: Final = "Remove what uses it, too, or keep it."
 
 
-def told_against(report: Report, baseline: Baseline) -> Report:
+def with_renames_reported(report: Report, baseline: Baseline) -> Report:
     """Return the report with each name that the change renamed or removed, and that is still used, as one error.
 
     So is an intent that the change took all examples from. Without a base that defines the name nothing is known of a

@@ -48,7 +48,8 @@ def metric_deltas(
     if items:
         share = sum(item.covered for item in items) / len(items)
         after[COVERAGE_OF_CHANGES] = Metric(COVERAGE_OF_CHANGES, share, "higher", "score")
-    known = not has_unlisted(base, head)  # of lists with holes, what both sides have is no sample of what they judged
+    # Of lists with holes, what both sides have is not a sample of what they judged.
+    known = not has_unlisted(base, head)
     same = [pair for pair in intents.pairs if known and not {"edited", "renamed"} & set(pair.edits)]
     pairs = _paired_predictions(base, head) if known else []
     tested = _tested(base, head, same, pairs)
@@ -147,7 +148,7 @@ def _numbers(pairs: Sequence[Pair], counts: Callable[[Case], bool]) -> tuple[int
 
 
 def _tested_by_sentences(section: str, tests: Matched) -> dict[str, _Test]:
-    """Judge the figures that moved because tests are understood otherwise: their sentences are a sample, too.
+    """Judge the figures that moved because tests are understood differently: their sentences are a sample, too.
 
     What is counted is different sentences: one that spoils ten stories is one. Where a dialogue changed as well, the
     numbers of tests speak for themselves.

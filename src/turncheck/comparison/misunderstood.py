@@ -1,4 +1,4 @@
-"""Sentences of tests that were understood otherwise than they should have been: each once, with what it spoils."""
+"""Sentences of tests that were understood differently than they should have been: each once, with what it spoils."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def misunderstood_sentences(
 ) -> tuple[MisunderstoodSentence, ...]:
     """Gather the misunderstood sentences of stories or end-to-end cases, those that spoil most of them first.
 
-    A story of which imported files do not tell the sentence has an entry of its own, without one. Without an
+    A story of which imported files do not say the sentence has an entry of its own, without one. Without an
     ``explainer`` nothing is known of a change: what drew a sentence away is the training sentence nearest to it.
     """
     found: dict[tuple[str, str, str], list[tuple[Misunderstanding, CaseChange]]] = {}
@@ -94,7 +94,7 @@ def expected_and_predicted(sentence: Misunderstanding) -> tuple[str, str]:
     return wanted, found
 
 
-def told_otherwise(sentence: Misunderstanding, *, case: bool) -> str:
+def words_of_difference(sentence: Misunderstanding, *, case: bool) -> str:
     """Say what was understood of a sentence, and what should have been: a story says so, a case's base did."""
     expected, predicted = expected_and_predicted(sentence)
     return (

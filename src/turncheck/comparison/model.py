@@ -104,7 +104,7 @@ class Significance(Part, frozen=True, kw_only=True):
     """How a difference was judged.
 
     ``mcnemar`` gives a p-value, ``bootstrap`` the 95 % interval of the difference, ``counted`` neither: stories, cases,
-    findings are no sample of anything, each one that changes is a change. ``changed``: how many examples count
+    findings are not a sample of anything, each one that changes is a change. ``changed``: how many examples count
     differently now.
     """
 
@@ -260,7 +260,7 @@ class Comparison(Part, frozen=True, kw_only=True):
     misunderstood: tuple[MisunderstoodSentence, ...] = ()
     """The sentences of the stories that are newly misunderstood."""
     misunderstood_in_cases: tuple[MisunderstoodSentence, ...] = ()
-    """The sentences of the end-to-end cases that are newly misunderstood: understood otherwise than on the base."""
+    """The sentences of the end-to-end cases that are newly misunderstood: understood differently than on the base."""
     changed_items: tuple[ChangedItem, ...] = ()
     """Things of the project that are new or changed, and whether a test reaches them."""
     renamed: tuple[Renamed, ...] = ()

@@ -93,7 +93,7 @@ def paired_scores(sentences: Iterable[Sequence[Judged]], seed: int) -> PairedSco
     """Score both sides on the same sentences, with intervals for the differences.
 
     Args:
-        sentences: what was judged within each sentence (one :class:`Judged` for its intent, one a word for entities).
+        sentences: what was judged within each sentence (one :class:`Judged` for its intent, one per word for entities).
             Averages are weighted by how often a label is expected, as scikit-learn's ``weighted`` ones.
         seed: of the resampling. The order of the sentences does not matter.
 

@@ -28,7 +28,7 @@ _ORDER: Final = (
     *("completed", "could-be-run", "errors", "new-failures", "test-failures", GONE_TESTS, "something-was-tested"),
     "require",
 )
-"""Which of the failing gates is told first: causes before symptoms, those about figures last."""
+"""Which of the failing gates is named first: causes before symptoms, those about figures last."""
 ON_BASE_TOO: Final = "on the base too"
 _TEST_GATES: Final = frozenset({"test-failures", "new-failures"})
 _SAYS_NOT_RUN: Final = (" not run", "no longer run", "could not be run")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.misunderstood import told_otherwise
+from turncheck.comparison.misunderstood import words_of_difference
 from turncheck.comparison.model import FailedBy
 from turncheck.comparison.wording import count
 
@@ -97,8 +97,8 @@ def _stories(report: Report) -> Tally:
 
 
 def misunderstood_test(kind: str, name: str, sentences: Sequence[Misunderstanding], place: Location | None) -> FailedBy:
-    """Return a test that only its sentences keep from passing, with what they were taken for."""
-    told = [told_otherwise(one, case=kind != "story") for one in sentences]
+    """Return a test that only its sentences keep from passing, with what they were understood as."""
+    told = [words_of_difference(one, case=kind != "story") for one in sentences]
     what = "; ".join(told) or "the imported files do not say which sentence"
     return FailedBy(what=f"{kind} {name}, misunderstood: {what}", location=place)
 

@@ -42,7 +42,7 @@ Json = dict[str, Any]
 
 
 class ShapeError(ValueError):
-    """A JSON value that has not the shape it needs: where it stands, and what is needed there."""
+    """A JSON value that has not the shape it needs: where it is, and what is needed there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,13 @@ class JsonObject:
         return f"{self.place}.{key}" if self.place else key
 
     def required(self, key: str) -> Any:
-        """Return what has to stand under the key."""
+        """Return what is expected under the key."""
         if key not in self.items:
             raise ShapeError(f"{self.place} needs the key '{key}'")
         return self.items[key]
 
     def text(self, key: str) -> str:
-        """Return the text that has to stand under the key."""
+        """Return the string that is expected under the key."""
         value = self.required(key)
         if not isinstance(value, str):
             raise _wrong(value, self.below(key), "a string")
@@ -84,7 +84,7 @@ class JsonObject:
         return None if self.items.get(key) is None else self.text(key)
 
     def in_words(self, key: str) -> str | None:
-        """Return whatever stands under the key as a text: what Rasa compares with names, and with nothing else."""
+        """Return whatever is under the key as a text: what Rasa compares with names, and with nothing else."""
         value = self.items.get(key)
         return None if value is None else str(value)
 
@@ -115,7 +115,7 @@ def objects(value: Any, place: str) -> tuple[JsonObject, ...]:
     """Return the objects of a list.
 
     Raises:
-        ShapeError: it is no list of objects.
+        ShapeError: it is not a list of objects.
     """
     if not isinstance(value, list):
         raise _wrong(value, place, "a list of objects")
@@ -281,10 +281,10 @@ EVENT_KINDS: Final = tuple(_READERS)
 
 
 def from_json(shape: Any, place: str = "the event") -> Event:
-    """Read one event from its JSON shape; ``place`` is where it stands, for the error.
+    """Read one event from its JSON shape; ``place`` is where it is, for the error.
 
     Raises:
-        ShapeError: it is no event that Rasa would take.
+        ShapeError: it is not an event that Rasa would take.
     """
     event = JsonObject.of(shape, place)
     kind = event.text("event")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A rule or story by name, and where it stands; a default or a loop stands nowhere."""
+    """A rule or story by name, and where it is; a default or a loop stands nowhere."""
 
     name: str
     location: Location | None = None

@@ -63,7 +63,7 @@ class RuleSettings:
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> RuleSettings:
-        """Read the parameters as they stand in ``config.yml``."""
+        """Read the parameters as they are in ``config.yml``."""
         return cls(
             fallback_action=parameters.get("core_fallback_action_name", ACTION_DEFAULT_FALLBACK),
             fallback_threshold=float(parameters.get("core_fallback_threshold", 0.3)),
@@ -165,7 +165,7 @@ class RuleBook:
         return decision
 
     def _reach(self) -> int:
-        """How many states back rules can matter, generously: what is longer is no key that is known."""
+        """How many states back rules can matter, generously: what is longer is not a key that is known."""
         return max(_SHORTEST_REACH, self.rules.longest + 1, self.detours.longest + 1)
 
     def _by_rules(self, tracker: Tracker, states: Sequence[State], *, uses_text: bool) -> RuleDecision:

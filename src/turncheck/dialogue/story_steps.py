@@ -57,7 +57,7 @@ EVENT_NAMES: Final[Mapping[str, type[Event]]] = {
     "pause": ConversationPaused,
     "resume": ConversationResumed,
 }
-"""``- action: restart`` in a story is no action but this event."""
+"""``- action: restart`` in a story is not an action but this event."""
 
 _MESSAGE_WITH_INTENT = re.compile(r"^/(?P<intent>[^{@]+)(?P<confidence>@[0-9.]+)?(?P<entities>{.+})?(?P<rest>.*)")
 

@@ -150,7 +150,7 @@ class UtteranceAnswer:
 
     ``matched``: the winning intents, several where the engine found them ambiguous; ``traits``: those found beside
     them. ``entities``: values by name, as the engine gives them (several of one name: a list). ``order``: in which the
-    entities were extracted, ``None`` where the engine does not tell. ``scores``: of intents, by their names. ``tags``:
+    entities were extracted, ``None`` where the engine does not say. ``scores``: of intents, by their names. ``tags``:
     what the platform calls a failure. ``error``: why there is no answer.
     """
 
@@ -246,7 +246,7 @@ class Turn:
     Rasa's (without time stamps and ids); ``slots`` and ``active_loop`` are the state after the turn. ``user`` is
     ``None`` for the opening of a conversation. ``stopped`` says why the turn ended without the assistant listening
     again, where it did; ``timed_out`` whether that was for want of time. ``remarks`` are about what went wrong beside
-    custom actions and was passed over, as Rasa does: a response that could not be filled, an unknown follow-up action.
+    custom actions and was skipped, as Rasa does: a response that could not be filled, an unknown follow-up action.
     ``unseen_actions`` are custom actions that must have run by what the events say, where nothing tells of themselves.
     """
 

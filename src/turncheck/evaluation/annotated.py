@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def annotated(text: str, entities: Sequence[Mapping[str, Any]]) -> str:
-    """Mark the entities that say where they stand; a text that begins with ``/`` names its entities itself.
+    """Mark the entities that say where they are; a text that begins with ``/`` names its entities itself.
 
     >>> annotated("to Rome", [{"start": 3, "end": 7, "entity": "city", "value": "Rome"}])
     'to [Rome](city)'

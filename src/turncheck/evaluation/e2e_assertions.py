@@ -235,7 +235,7 @@ def _is_said(event: Mapping[str, Any], wanted: MessageAsserted) -> bool:
 
 
 def _buttons(event: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the message's buttons. An action may send what is no button, and Rasa sends it on."""
+    """Return the message's buttons. An action may send what is not a button, and Rasa sends it on."""
     buttons = (event.get("data") or {}).get("buttons")
     return buttons if isinstance(buttons, (list, tuple)) else () if buttons is None else (buttons,)
 

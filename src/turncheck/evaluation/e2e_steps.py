@@ -226,7 +226,7 @@ def type_name(value: Any) -> str:
 
 
 def shown(expectation: Expectation) -> str:
-    """Return the step as one line of the difference; a response's name stands behind ``bot``, as in Rasa Pro."""
+    """Return the step as one line of the difference; a response's name is behind ``bot``, as in Rasa Pro."""
     if expectation.kind in {"bot", "utter"}:
         return f"bot: {one_line(expectation.name)}"
     return shown_slot(expectation)

@@ -1,4 +1,4 @@
-"""Training and asking the engines of a cross-validation, one a fold, in as many processes as wanted."""
+"""Training and asking the engines of a cross-validation, one per fold, in as many processes as wanted."""
 
 from __future__ import annotations
 

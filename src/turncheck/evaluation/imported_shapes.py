@@ -103,7 +103,7 @@ def ensure_report(found: Json, name: str) -> None:
     """Hold a report, label to figures, against its shape.
 
     Raises:
-        UserError: it is none, or a figure is no number.
+        UserError: it is none, or a figure is not a number.
     """
     if not isinstance(found, Mapping):
         raise UserError(f"{name} is not a report, as `rasa test` writes it")

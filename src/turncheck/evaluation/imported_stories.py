@@ -65,7 +65,7 @@ def import_core(
         failed: name and text of ``failed_test_stories.yml``, ``None`` where it is missing; the others likewise.
         passed: of ``successful_test_stories.yml``.
         warned: of ``stories_with_warnings.yml``.
-        told: the project's test stories by their names: where they stand, and what is said in them.
+        told: the project's test stories by their names: where they are, and what is said in them.
         entities: what the policies found, ``TEDPolicy_report.json`` and its errors.
 
     The dialogue cannot be judged a second time. But after a message that it misunderstood Rasa goes on as the story

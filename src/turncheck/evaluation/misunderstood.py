@@ -1,4 +1,4 @@
-"""Sentences of test stories that were understood otherwise than written, and the training sentences that did it."""
+"""Sentences of test stories that were understood differently than written, and the training sentences that did it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Span = tuple[int, int, str]
 def misunderstandings(
     misheard: Sequence[Sequence[Misheard]], training: Sequence[Example]
 ) -> list[tuple[Misunderstanding, ...]]:
-    """Write down what each story's messages were taken for, with their neighbours.
+    """Write down what each story's messages were understood as, with their neighbours.
 
     Args:
         misheard: the messages of each story.

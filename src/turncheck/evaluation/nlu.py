@@ -272,7 +272,7 @@ def _understood(judged: Sequence[Judged], config: Config) -> Understood | None:
 
 
 def _number(component: Component, name: str, default: float) -> float:
-    """What is no number is the engine's to refuse; a remote engine may not even read it."""
+    """What is not a number is the engine's to refuse; a remote engine may not even read it."""
     value = component.parameters.get(name, default)
     return float(value) if isinstance(value, int | float) else default
 

@@ -47,9 +47,9 @@ class Judged:
 
     @property
     def tokens(self) -> Tokens:
-        """The engine's tokens; words between blanks where the engine does not tell.
+        """The engine's tokens; words between blanks where the engine does not say.
 
-        A message that says its intent itself (``/inform{"city": "Bonn"}``) passes by every tokenizer and has none, as
+        A message that says its intent itself (``/inform{"city": "Bonn"}``) skips every tokenizer and has none, as
         in ``rasa test nlu``.
         """
         if self.parse.tokens is not None:

@@ -49,7 +49,7 @@ Entity = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Misheard:
-    """A message that was understood otherwise than the story says; ``response`` is what the story would have chosen."""
+    """A message that was understood differently than the story says; ``response``: what the story would have chosen."""
 
     event: UserUttered
     parse: Parse

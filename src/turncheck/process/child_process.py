@@ -147,7 +147,7 @@ def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
 
 
 def _descendants(pid: int) -> list[tuple[int, str]]:
-    """Return the processes below this one by number and time of start, as far as the system tells (Linux)."""
+    """Return the processes below this one by number and time of start, as far as the system shows (Linux)."""
     parents: dict[int, list[int]] = {}
     for entry in _PROCESSES.glob("[0-9]*"):
         fields = _stat(int(entry.name))

@@ -29,7 +29,7 @@ def calm_reason(config: Config, flows: Location | None) -> str | None:
 
 
 def read_flows(root: YamlMapping) -> tuple[tuple[Flow, ...], Location | None]:
-    """Return the flows of a file, and where they stand."""
+    """Return the flows of a file, and where they are."""
     section = root.items.get("flows")
     if section is None:
         return (), None

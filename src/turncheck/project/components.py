@@ -67,7 +67,7 @@ NEEDS: Final[dict[str, tuple[tuple[str, frozenset[str]], ...]]] = {
     "MitieEntityExtractor": (_MITIE, _TOKENIZER),
     "SpacyEntityExtractor": (_SPACY,),
 }
-"""By component: what must stand before it, in words and by name (Rasa's ``required_components``)."""
+"""By component: what must be before it, in words and by name (Rasa's ``required_components``)."""
 
 DUCKLING_DIMENSIONS: Final = frozenset(
     {

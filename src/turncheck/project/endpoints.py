@@ -1,6 +1,6 @@
 """``endpoints.yml`` → ``Endpoint`` of the model.
 
-Rasa passes over a key that it does not know, and an endpoint without an address is none: a slip of the pen then looks
+Rasa skips a key that it does not know, and an endpoint without an address is none: a slip of the pen then looks
 like a missing server. Here it is said.
 """
 
@@ -34,7 +34,7 @@ _HINT: Final = "See Rasa's documentation of the model configuration."
 
 
 def endpoints_from_file(file: ProjectFile) -> tuple[dict[str, Endpoint], tuple[Finding, ...]]:
-    """Read the endpoints as written; an entry that is no mapping is left out and noted.
+    """Read the endpoints as written; an entry that is not a mapping is left out and noted.
 
     A name that is close to one of Rasa's is noted (``endpoint-unknown``), and an action server without an address
     (``endpoint-url-missing``).

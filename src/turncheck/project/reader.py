@@ -67,7 +67,7 @@ def read_project(
 
     Defaults are looked for below ``root``: ``domain.yml``, else the folder ``domain``; ``data``; ``config.yml``;
     ``endpoints.yml``. Paths that are given count from the current folder. A given domain or configuration that does not
-    exist is replaced by the default, with a finding (as Rasa does). A missing data folder is no fault by itself.
+    exist is replaced by the default, with a finding (as Rasa does). A missing data folder is not a fault by itself.
 
     The files of a domain's folder are merged in the order of their names; ``domain_as_listed``: in that in which the
     file system lists them, as Rasa does, which may be another one on another machine.
@@ -207,7 +207,7 @@ def _absent(data: Sequence[DataFile], *, has_domain: bool, has_config: bool) -> 
 
 
 def _needs(data: Iterable[DataFile]) -> frozenset[Need]:
-    """Return which of domain and configuration must stand beside the data: where there are none, both as for Rasa."""
+    """Return which of domain and configuration must be beside the data: where there are none, both as for Rasa."""
     needs = [NEEDS_OF_RASA if one.format is None else one.format.needs for one in data] or [NEEDS_OF_RASA]
     return frozenset().union(*needs)
 
@@ -354,7 +354,7 @@ def _existing(folder: ProjectFolder, paths: Iterable[Path]) -> list[Path]:
 
 
 def _domain_files(folder: ProjectFolder, path: Path, *, as_listed: bool) -> list[ProjectFile]:
-    """The file of the domain, or those of its folder, but for the ones that Rasa passes by there with a warning."""
+    """The file of the domain, or those of its folder, but for the ones that Rasa skips there with a warning."""
     if not path.is_dir():
         single = parse_file(folder, path, "domain")
         version = version_too_high(single.mapping)
@@ -382,7 +382,7 @@ def _domain_files(folder: ProjectFolder, path: Path, *, as_listed: bool) -> list
 
 
 _PASSED_BY: Final = frozenset({"yaml-syntax", "yaml-duplicate-key", "file-not-utf8"})
-"""What keeps a file from being read: a single domain file ends Rasa then, one of several is passed by."""
+"""What keeps a file from being read: a single domain file ends Rasa then, one of several is skipped."""
 
 
 def _leads_nowhere(path: Path) -> bool:

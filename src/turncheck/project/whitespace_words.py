@@ -17,7 +17,7 @@ _SEPARATORS: Final = (
     # within a word, characters that occur in no number, address or URL
     r"|(?<=[^0-9\s])[^\w._~:/?#\[\]()@!$&*+,;=-]+(?=[^0-9\s])"
 )
-"""What stands between words, as Rasa's WhitespaceTokenizer sees it (a fact of its behaviour, tested against it)."""
+"""What is between words, as Rasa's WhitespaceTokenizer sees it (a fact of its behaviour, tested against it)."""
 
 _ASCII_SEPARATORS: Final = re.compile(_SEPARATORS)
 

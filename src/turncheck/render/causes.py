@@ -1,4 +1,4 @@
-"""Failures with one cause are one entry: what is broken once is told once, with all that fails because of it below."""
+"""Failures with one cause are one entry: what is broken once is reported once, what fails because of it below."""
 
 from __future__ import annotations
 

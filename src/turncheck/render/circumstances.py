@@ -1,4 +1,4 @@
-"""What stands below a wrong step of a story: where it is, what else was considered, slots and active loop."""
+"""What is below a wrong step of a story: where it is, what else was considered, slots and active loop."""
 
 from __future__ import annotations
 

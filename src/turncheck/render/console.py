@@ -34,7 +34,7 @@ _FAILURES: Final = (
     "errors", "collisions", "relabelled", "failing", "still_failing", "misunderstood", "still_misunderstood",
     "misunderstood_cases", "still_misunderstood_cases", "wrong",
 )  # fmt: skip
-"""The sections above the figures: what is no failure is left to the job summary."""
+"""The sections above the figures: what is not a failure is left to the job summary."""
 _STYLES: Final = {
     "failed": "bold red", "passed": "bold green", "not judged": "yellow",
     "real drop": "red", "worse": "red", "real gain": "green", "better": "green",

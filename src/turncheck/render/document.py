@@ -49,12 +49,12 @@ def build_document(
 
 MISUNDERSTOOD: Final = line(
     Term("Misunderstood"),
-    ": a sentence of the story was understood otherwise than the story says, so the story does not pass;"
+    ": a sentence of the story was understood differently than the story says, so the story does not pass;"
     " with intents and entities as written it does.",
 )
 MISUNDERSTOOD_CASE: Final = line(
     Term("Misunderstood"),
-    ": a message of the end-to-end case was understood otherwise than on the base, so the case does not"
+    ": a message of the end-to-end case was understood differently than on the base, so the case does not"
     " pass; understood as on the base it does.",
 )
 

@@ -38,7 +38,7 @@ def e2e_text(
     coverage: Mapping[str, KindCoverage] | None = None,
     folder: str = "",
 ) -> str:
-    """Return all that stands below the progress.
+    """Return all that is below the progress.
 
     ``colour`` is for a terminal; ``folder`` is the project's path from where one stands.
     """

@@ -178,7 +178,7 @@ def training(change: TrainingChange, *, not_new: bool = False) -> Entry:
 
     Args:
         change: the sentence.
-        not_new: say of one that was there before that it was: it is no cause.
+        not_new: say of one that was there before that it was: it is not a cause.
     """
     was = line(f", {_WAS[change.change]} ", Code(change.was or "")) if change.change in _WAS else ()
     unchanged = " (not changed by this pull request)" if not_new and change.change == "unchanged" else ""

@@ -1,7 +1,7 @@
 """JUnit XML as GitHub's reporters, GitLab and Jenkins read it.
 
 A suite for each evaluation. A case for each code of findings in a file, each intent, story, end-to-end case, batch case
-and gate: a wrong sentence within an intent whose gates pass is no failure, it is listed in the intent's output.
+and gate: a wrong sentence within an intent whose gates pass is not a failure, it is listed in the intent's output.
 
 Readers put the files of several assistants together and take cases of equal names for the same test:
 publish-unit-test-result-action and GitLab by ``classname`` and ``name``, action-junit-report by these and ``file``,
@@ -365,7 +365,7 @@ class _Writer:
         return f"{self._rooted.location(example.location)}: {told}"
 
     def _heard(self, result: CaseResult) -> Iterator[str]:
-        """What the user said before the failure and what it was understood as; what else is understood otherwise."""
+        """What the user said before the failure and what it was understood as; what else is understood differently."""
         message = result.failing_message
         if message is not None and message.understood is not None:
             now, before = (told_understanding(message.text, one) for one in (message.understood, message.before))
@@ -379,7 +379,7 @@ class _Writer:
         return self._told_misheard(test.misunderstood, case=isinstance(test, CaseResult))
 
     def _told_misheard(self, sentences: Iterable[Misunderstanding], *, case: bool) -> list[str]:
-        """A line for each sentence that was understood otherwise than it should be, with what drew it away."""
+        """A line for each sentence that was understood differently than it should be, with what drew it away."""
         lines = []
         for one in sentences:
             near = [nearest(near.text, near.intent, near.location) for near in one.neighbours[:1]]

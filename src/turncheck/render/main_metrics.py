@@ -109,7 +109,7 @@ def _tests_ran(report: Report) -> bool:
 
 
 def change_of(delta: MetricDelta) -> str:
-    """The difference between the two figures beside it; of different tests it is told in words."""
+    """The difference between the two figures beside it; of different tests it is reported in words."""
     if delta.name in _OF and (delta.shared is not None or not mark(delta) or _by_sentences(delta)):
         return ""
     base, value = delta.sides
@@ -221,7 +221,7 @@ def _base(delta: MetricDelta | None, deltas: dict[str, MetricDelta]) -> str:
 
 
 def _by_sentences(delta: MetricDelta) -> bool:
-    """Whether tests moved only because their sentences are understood otherwise, and are judged by these."""
+    """Whether tests moved only because their sentences are understood differently, and are judged by these."""
     return delta.name in _OF and delta.significance is not None and delta.significance.method != "counted"
 
 

@@ -98,7 +98,7 @@ def _draw(
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What the templates see of what stands around the sections; an empty line has nothing to say."""
+    """What the templates see of what is around the sections; an empty line has nothing to say."""
 
     title: Markdown
     headline: Markdown
@@ -138,7 +138,7 @@ class _SectionView:
 
     @property
     def header(self) -> Markdown:
-        """What stands above the entries: the head of their table, or a note and an empty line."""
+        """What is above the entries: the head of their table, or a note and an empty line."""
         if self.section.columns:
             return table_head(self.section.columns)
         note = self.writer.line(self.section.note)

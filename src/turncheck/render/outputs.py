@@ -44,14 +44,14 @@ def render_documents(
     """Render the documents, JUnit, and what else is asked for.
 
     Args:
-        report: as it is told beside its base.
+        report: as it is reported beside its base.
         comparison: with the base.
         verdict: of the gates.
         links: where things can be looked at.
         flavour: of JUnit.
         formats: further ones.
         rules: the text of each code of a finding, for SARIF.
-        measured: the report to keep, where it differs from what is told beside a base.
+        measured: the report to keep, where it differs from what is reported beside a base.
     """
     more: dict[OutputFormat, Callable[[], Rendered]] = {
         "sarif": lambda: run_sarif(report, comparison, rules(), __version__),

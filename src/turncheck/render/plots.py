@@ -159,7 +159,7 @@ def _saved(figure: Any, kind: str, metadata: dict[str, None]) -> bytes:
     from matplotlib.text import Text  # imported on drawing alone
 
     for text in figure.findobj(Text):
-        text.set_parse_math(False)  # a label such as "$price$" is no formula
+        text.set_parse_math(False)  # a label such as "$price$" is not a formula
     content = BytesIO()
     with _boxes_for_missing_letters():
         figure.savefig(content, format=kind, bbox_inches="tight", metadata=metadata)

@@ -25,7 +25,7 @@ class Section(Generic[_Shown]):
     """Entries of one kind under a title.
 
     The first ``unfolded`` entries are in plain sight, the others unfold; with ``unfolded`` 0 the title itself is what
-    unfolds. With ``columns`` the entries are rows of a table; a ``note`` stands above them. ``total`` counts all
+    unfolds. With ``columns`` the entries are rows of a table; a ``note`` is above them. ``total`` counts all
     entries there are.
     """
 
@@ -81,7 +81,7 @@ def fit(
         limit: the largest size.
 
     Returns:
-        A document within the limit, as long as what is no section fits.
+        A document within the limit, as long as what is not a section fits.
     """
     shown = {section.name: section for section in sections}
     document = draw(shown)

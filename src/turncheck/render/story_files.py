@@ -111,7 +111,7 @@ def _comment(comment: str) -> str:
 
 
 def _entity_line(step: dict[str, Any], index: int) -> int:
-    """Return the line of an entity: it stands below the intent and the line ``entities:``."""
+    """Return the line of an entity: it is below the intent and the line ``entities:``."""
     before = [key for key in step if key != "user"].index("entities") + 1
     return before + sum(_dumped([entity]).count("\n") + 1 for entity in step["entities"][:index])
 

@@ -44,12 +44,12 @@ def new_and_old(
 
 
 def misunderstood_stories(report: Report) -> list[CaseChange]:
-    """Stories that fail only because a sentence is understood otherwise than written."""
+    """Stories that fail only because a sentence is understood differently than written."""
     return [_wrong(case) for case in story_cases(report) if case.misunderstood]
 
 
 def misunderstood_cases(report: Report) -> list[CaseChange]:
-    """End-to-end cases that fail only because a sentence is understood otherwise than on the base."""
+    """End-to-end cases that fail only because a sentence is understood differently than on the base."""
     return [_wrong(case) for case in end_to_end_cases(report) if case.misunderstood]
 
 

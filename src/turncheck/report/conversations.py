@@ -72,16 +72,16 @@ def _or_none(kind: str, value: str) -> str:
 class WrittenStep(Part, frozen=True, kw_only=True):
     """One step of a judged story as it is written back into a story file.
 
-    ``step`` has the shape of the YAML (``{"action": "utter_greet"}``); ``comment`` stands behind its first key, and
+    ``step`` has the shape of the YAML (``{"action": "utter_greet"}``); ``comment`` is behind its first key, and
     each of ``entity_comments`` behind the entity with that index.
     """
 
     step: dict[str, Any]
     """The step in the shape of its YAML: ``{"action": "utter_greet"}``."""
     comment: str | None = None
-    """What stands behind its first key."""
+    """What is behind its first key."""
     entity_comments: dict[str, str] = {}
-    """What stands behind its entities, by their index."""
+    """What is behind its entities, by their index."""
 
 
 class NearSentence(Part, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ class StoryParse(Part, frozen=True, kw_only=True):
 
     ``fallback``: too unsure, so that the fallback stood for ``intent``.
 
-    ``confidence`` is ``None`` where imported files do not tell it.
+    ``confidence`` is ``None`` where imported files do not say it.
     """
 
     intent: str | None
@@ -122,12 +122,12 @@ class StoryParse(Part, frozen=True, kw_only=True):
 
 
 class Misunderstanding(Part, frozen=True, kw_only=True):
-    """A sentence of a test whose intent, response or entities were understood otherwise than they should have been.
+    """A sentence of a test whose intent, response or entities were understood differently than they should have been.
 
     A story says itself what that is; for an end-to-end case it is what was understood when the case passed.
 
     ``neighbours``, the nearest first: the training sentences that drew it away. Of another intent they are those of the
-    intent it was taken for; of other entities those that have the same words with other entities, or without.
+    intent it was predicted as; of other entities those that have the same words with other entities, or without.
     """
 
     text: str
@@ -172,8 +172,8 @@ class StoryResult(Part, frozen=True, kw_only=True):
     as_written: bool | None = None
     """Whether its dialogue passes with intents and entities as written; ``None``: not known."""
     misunderstood: tuple[Misunderstanding, ...] = ()
-    """The sentences that were understood otherwise than written, also of a story whose dialogue fails; imported files
-    do not always tell which."""
+    """The sentences that were understood differently than written, also of a story whose dialogue fails; imported files
+    do not always say which."""
 
     @property
     def outcome(self) -> StoryOutcome:

@@ -56,7 +56,7 @@ class CaseMessage(Part, frozen=True, kw_only=True):
     location: Location
     """Where the step is."""
     understood: StoryParse | None = None
-    """What it was understood as; ``None`` where it was not said, or the engine does not tell."""
+    """What it was understood as; ``None`` where it was not said, or the engine does not say."""
     before: StoryParse | None = None
     """What it was understood as when the case passed, where that is something else."""
     neighbours: tuple[NearSentence, ...] = ()
@@ -64,7 +64,7 @@ class CaseMessage(Part, frozen=True, kw_only=True):
 
     @property
     def misunderstanding(self) -> Misunderstanding | None:
-        """How it is understood otherwise than when the case passed, if it is."""
+        """How it is understood differently than when the case passed, if it is."""
         if self.understood is None or self.before is None:
             return None
         before = self.before
@@ -95,7 +95,7 @@ class CaseResult(Part, frozen=True, kw_only=True):
     passed: bool
     """Whether it passed."""
     outcome: Outcome
-    """What came of it: an ``error`` is no verdict about the assistant."""
+    """What came of it: an ``error`` is not a verdict about the assistant."""
     fixtures: tuple[str, ...] = ()
     """The fixtures it begins with."""
     steps: tuple[CaseStep, ...] = ()
@@ -116,7 +116,7 @@ class CaseResult(Part, frozen=True, kw_only=True):
 
     @property
     def misunderstood(self) -> tuple[Misunderstanding, ...]:
-        """The messages that are understood otherwise than when the case passed; also of a case that fails anyhow."""
+        """The messages that are understood differently than when the case passed; also of a case that fails anyhow."""
         return tuple(one for message in self.messages if (one := message.misunderstanding) is not None)
 
     @property
@@ -145,7 +145,7 @@ class EndToEnd(Part, frozen=True, kw_only=True):
     skipped: int = 0
     """How many were not run."""
     misunderstood: int = 0
-    """How many failed only because their messages are understood otherwise than on the base."""
+    """How many failed only because their messages are understood differently than on the base."""
     remarks: tuple[str, ...] = ()
     """What a reader must know about how they were run, a sentence each."""
     exercised: dict[str, tuple[str, ...]] = {}

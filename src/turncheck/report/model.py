@@ -295,7 +295,7 @@ class GateSettings(Part, frozen=True, kw_only=True):
     """The gates as they were set for this run, and what chooses the tests that they judge.
 
     ``data``, ``nlu``, ``stories`` and ``e2e`` are the paths that were named, relative to the project; empty: the usual
-    places. ``ignore``: codes of findings that are left out. ``None``: an older report, which does not tell.
+    places. ``ignore``: codes of findings that are left out. ``None``: an older report, which does not say.
     """
 
     fail_on: tuple[str, ...] = ("errors", "test-failures")
@@ -313,7 +313,7 @@ class GateSettings(Part, frozen=True, kw_only=True):
     accept_gone: tuple[str, ...] = ()
     """Names or files of tests, or evaluations, that may go away."""
     misunderstood: Literal["warn", "fail"] = "warn"
-    """What a story counts as that fails only because a sentence is understood otherwise than written."""
+    """What a story counts as that fails only because a sentence is understood differently than written."""
     strict: bool = False
     """Whether findings that Rasa does not have are shown at their true severity."""
     evaluations: tuple[str, ...] = ()

@@ -65,7 +65,7 @@ class IntentScores(Part, frozen=True, kw_only=True):
     f1: float
     """F1, averaged over the labels by their support."""
     confusions: tuple[Confusion, ...] = ()
-    """The intents that were taken for others."""
+    """The intents that were predicted as others."""
     folds: dict[str, Spread] = {}
     """Mean and standard deviation over the folds, by the figure's name; empty for held-out sentences."""
 
@@ -100,7 +100,7 @@ class EntityScores(Part, frozen=True, kw_only=True):
     tokens: int = 0
     """How many tokens were judged."""
     confusions: tuple[Confusion, ...] = ()
-    """The labels of tokens that were taken for others, ``no_entity`` among them."""
+    """The labels of tokens that were predicted as others, ``no_entity`` among them."""
     folds: dict[str, Spread] = {}
     """Mean and standard deviation over the folds, by the figure's name; empty for held-out sentences."""
     calibration_error: float | None = None
@@ -124,7 +124,7 @@ class ResponseScores(Part, frozen=True, kw_only=True):
     f1: float
     """F1, averaged over the labels by their support."""
     confusions: tuple[Confusion, ...] = ()
-    """The responses that were taken for others."""
+    """The responses that were predicted as others."""
     folds: dict[str, Spread] = {}
     """Mean and standard deviation over the folds, by the figure's name; empty for held-out sentences."""
 
@@ -260,9 +260,9 @@ class ConfusedPair(Part, frozen=True, kw_only=True):
     second: str
     """The other intent."""
     first_as_second: int
-    """How many sentences of the first were taken for the second."""
+    """How many sentences of the first were predicted as the second."""
     second_as_first: int
-    """How many sentences of the second were taken for the first."""
+    """How many sentences of the second were predicted as the first."""
     sentences: tuple[int, ...]
     """The indexes of these sentences in ``nlu.predictions``."""
 
@@ -273,9 +273,9 @@ class IntentHarm(Part, frozen=True, kw_only=True):
     intent: str
     """The intent."""
     missed: int
-    """How many of its own sentences were taken for others."""
+    """How many of its own sentences were predicted as others."""
     taken: int
-    """How many sentences of others were taken for it."""
+    """How many sentences of others were predicted as it."""
     examples: int
     """How many sentences of its own were judged."""
 

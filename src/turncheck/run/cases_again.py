@@ -1,4 +1,4 @@
-"""End-to-end cases that passed on the base and fail here: were their messages understood otherwise, and is that all?"""
+"""End-to-end cases that passed on the base and fail here: does what their messages are understood as explain it?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from turncheck.comparison.understood_otherwise import understood_otherwise, with_messages
+from turncheck.comparison.understood_differently import understood_differently, with_messages
 from turncheck.evaluation.heard import as_parse, lacks
 from turncheck.evaluation.misunderstood import with_neighbours
 from turncheck.messages.errors import UserError
@@ -18,7 +18,7 @@ from turncheck.validation.learnable import learnable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.comparison.understood_otherwise import Suspects
+    from turncheck.comparison.understood_differently import Suspects
     from turncheck.engines.base import Engines
     from turncheck.process.screen import Screen
     from turncheck.project.e2e.model import E2ECase
@@ -83,7 +83,7 @@ class EngineJudgesAgain:
 
 
 def held_against_base(report: Report, base: Report, project: Project, judge: JudgesAgain | None) -> Report:
-    """Mark the end-to-end cases whose messages are understood otherwise than on the base, where they passed.
+    """Mark the end-to-end cases whose messages are understood differently than on the base, where they passed.
 
     A case that passes with its messages understood as they were there is ``misunderstood``: nothing else is wrong with
     it. One that is edited is none, nor is one with an intent or an entity that the domain has no longer.
@@ -94,7 +94,7 @@ def held_against_base(report: Report, base: Report, project: Project, judge: Jud
         project: names the training sentences that drew messages away.
         judge: holds cases again; ``None`` where the engine is told no understanding: then the cases stay failures.
     """
-    suspects = understood_otherwise(report, base)
+    suspects = understood_differently(report, base)
     if report.e2e is None or not suspects:
         return report
     passing = judge.passing(suspects) if judge is not None else {}
@@ -117,7 +117,7 @@ def _needed(messages: Sequence[CaseMessage]) -> tuple[frozenset[str], frozenset[
 
 
 def _with_neighbours(suspects: Suspects, project: Project) -> Suspects:
-    """The messages, those that are understood otherwise with the training sentences that drew them away."""
+    """The messages, those that are understood differently with the training sentences that drew them away."""
     examples = with_story_sentences(project).nlu.examples
     sentences = [[one for m in case if (one := m.misunderstanding) is not None] for case in suspects.values()]
     told = (one for case in with_neighbours(sentences, examples) for one in case)

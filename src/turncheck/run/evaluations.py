@@ -326,7 +326,7 @@ class _Run:
         return read_cases(self.project.root, self.tests.e2e)
 
     def validation(self) -> Validation | None:
-        """The data: what Rasa checks, and what it passes in silence."""
+        """The data: what Rasa checks, and what it passes silently."""
         from turncheck.validation.pipeline import validate
         from turncheck.validation.project_tests import ProjectTests
         from turncheck.validation.suppressions import suppress
@@ -467,7 +467,7 @@ def _refused(error: UserError, evaluation: Evaluation, config: Config) -> Skippe
 
 
 def _faulty(faults: Sequence[Finding]) -> Skipped:
-    """The first fault is told here too: validation, which tells all, may not have been asked for."""
+    """The first fault is reported here too: validation, which tells all, may not have been asked for."""
     first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     reason = f"the end-to-end cases are faulty: {first.location}: {first.message}{more}"
     return Skipped(evaluation="e2e", reason=reason, fault=True, location=first.location)

@@ -33,7 +33,7 @@ class BaseSearch:
         settings: of this run.
         checkout: the working tree the project lies in, if it lies in one.
         host: the CI host that this runs on, or its absence.
-        warn: hears what the host does not tell, and why.
+        warn: hears what the host does not say, and why.
     """
 
     settings: Settings

@@ -90,7 +90,7 @@ class BaselineSearch:
         says the same: a change must not choose what it is compared with.
 
         Raises:
-            UserError: a file that both name is not there, or is no report.
+            UserError: a file that both name is not there, or is not a report.
         """
         asked = self.inputs.settings.baseline
         base = self._base()

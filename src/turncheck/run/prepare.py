@@ -1,4 +1,4 @@
-"""The main job as people start it: settings from where they stand, the job, the terminal, the files, the exit code."""
+"""The main job as people start it: settings from where they are, the job, the terminal, the files, the exit code."""
 
 from __future__ import annotations
 

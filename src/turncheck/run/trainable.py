@@ -31,7 +31,7 @@ def read_assistant(settings: Settings, *, endpoints: Path | None = None, data: I
     """Read the project as :func:`turncheck.run.reading.read_given` does.
 
     Raises:
-        UserError: a given path is missing, or the folder is no assistant that can be read here.
+        UserError: a given path is missing, or the folder is not an assistant that can be read here.
     """
     project = read_given(settings, endpoints=endpoints, data=data)
     ensure_assistant(project)
@@ -60,7 +60,7 @@ def ensure_assistant(project: Project, *, as_argument: str = "--project ") -> No
 
 
 def ensure_assistant_here(project: Project, *, as_argument: str = "--project ") -> None:
-    """Refuse a folder that is no assistant and has some below.
+    """Refuse a folder that is not an assistant and has some below.
 
     Raises:
         UserError: names them.

@@ -45,7 +45,7 @@ def read_settings_file(folder: Path) -> SettingsFile:
     """Read ``turncheck.yml`` of a folder; without one nothing is set.
 
     Raises:
-        UserError: it cannot be read, is no mapping, has an unknown key or a bad value; with the place.
+        UserError: it cannot be read, is not a mapping, has an unknown key or a bad value; with the place.
     """
     path = folder / FILE_NAME
     if not path.exists() and not path.is_symlink():
@@ -53,7 +53,7 @@ def read_settings_file(folder: Path) -> SettingsFile:
     if not _real(path).is_relative_to(_real(folder)):
         raise UserError("is a symbolic link that leads out of the project", location=Location(FILE_NAME))
     if not path.is_file():
-        raise UserError("is no file", location=Location(FILE_NAME), remedy="Settings belong in a file of that name.")
+        raise UserError("is not a file", location=Location(FILE_NAME), remedy="Settings belong in a file of that name.")
     root = _parse(path)
 
     def locate(name: str) -> Location:

@@ -260,7 +260,7 @@ class Settings:
     misunderstood: str = _setting(
         "warn",
         _one_of("warn", "fail"),
-        "what a test counts as that fails only because a sentence is understood otherwise: a story, than written; an "
+        "what a test counts as that fails only because a sentence is understood differently: a story, than written; an "
         "end-to-end case, than on the base",
         choices=("warn", "fail"),
     )

@@ -71,7 +71,7 @@ def known_entities(domain: Domain, examples: Iterable[Example]) -> frozenset[str
 
 
 def slips_in(text: str, names: AbstractSet[str]) -> Iterator[tuple[int, str]]:
-    """Yield where in a text without its annotations one is meant that is not read as such, and what stands there.
+    """Yield where in a text without its annotations one is meant that is not read as such, and what is there.
 
     The first one is enough. A message such as ``/inform{"city": "Rome"}`` has no annotations.
     """

@@ -183,7 +183,7 @@ def check_rules(facts: Facts) -> Iterator[Finding]:
     try:
         settings = RuleSettings.of(policy.parameters if policy else {})
     except (TypeError, ValueError):
-        return  # a parameter of RulePolicy that is no number: the engine says so when it trains
+        return  # a parameter of RulePolicy that is not a number: the engine says so when it trains
     try:
         conflicts = conflicts_of(dialogues.trackers.all, dialogues.domain, settings)
     except TrainingRefusedError as error:  # of the fallback action, which the policy names or has by default

@@ -49,7 +49,7 @@ def _all(read: E2ECases, domain: DialogueDomain, flows: Collection[str]) -> list
             findings += _of_steps(turn, domain)
             for assertion in turn.assertions:
                 findings += _of_assertion(assertion, domain, flows)
-    return list(dict.fromkeys(findings))  # a fixture of several cases is told once
+    return list(dict.fromkeys(findings))  # a fixture of several cases is reported once
 
 
 def _unknown(

@@ -51,7 +51,7 @@ class Labelled(Protocol):
 
     @property
     def location(self) -> Location:
-        """Where it stands."""
+        """Where it is."""
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ _UNREAD: Final = _Stages(ENCODING, ENCODING, ENCODING)
 
 def _stages_of(file: ProjectFile) -> _Stages:
     if file.role == "config":
-        # Whatever is no mapping is found at once; the rest is looked at when everything else is loaded.
+        # Whatever is not a mapping is found at once; the rest is looked at when everything else is loaded.
         is_early = not file.mapping or any(importer_faults(file.mapping))
         return _Stages(CONFIG_SYNTAX, CONFIG_SYNTAX, CONFIG_SYNTAX if is_early else CONFIG_SCHEMA)
     if file.role == "domain":

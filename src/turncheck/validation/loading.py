@@ -81,7 +81,7 @@ def _schema_faults(file: ProjectFile, root: YamlNode) -> Iterator[Finding]:
 
 
 def lost_by_schema(file: ProjectFile) -> list[Finding]:
-    """Return what stands in a file and is not read: unknown keys, values of another type, components without a name."""
+    """Return what is in a file and is not read: unknown keys, values of another type, components without a name."""
     document = file.document
     if document is None or document.root is None or document.findings:
         return []
@@ -126,7 +126,7 @@ def _top_keys(root: YamlMapping, file: ProjectFile) -> Iterator[Finding]:
 
 
 def importer_faults(root: YamlMapping) -> Iterator[Finding]:
-    """What is no list of names behind ``importers``; no schema says so, but Rasa ends with a traceback."""
+    """What is not a list of names behind ``importers``; no schema says so, but Rasa ends with a traceback."""
     node = root.items.get("importers")
     if node is None:
         return

@@ -64,7 +64,7 @@ def reason_of_loss(part: str, finding: Finding) -> str:
 def losses_of_tests(findings: Iterable[Finding], files: Iterable[ProjectFile]) -> tuple[Finding, ...]:
     """Return what was found in test files, with what of them is lost beyond what the reader said, by place.
 
-    A file of a version that is too high, which Rasa passes by, is a fault here: its tests would be lost.
+    A file of a version that is too high, which Rasa skips, is a fault here: its tests would be lost.
     """
     read = [replace(one, severity="error") if one.code == "version-too-high" else one for one in findings]
     said = {(finding.location.path, finding.location.line) for finding in read if finding.severity == "error"}

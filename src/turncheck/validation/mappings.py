@@ -1,4 +1,4 @@
-"""Slot mappings that name what nothing defines, where Rasa passes in silence."""
+"""Slot mappings that name what nothing defines, where Rasa passes silently."""
 
 from __future__ import annotations
 

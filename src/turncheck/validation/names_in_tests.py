@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from turncheck.validation.facts import Facts
 
 _Named = tuple[str, str, str, "Location"]
-"""The code of the finding, what a name is of, the name, and where it stands."""
+"""The code of the finding, what a name is of, the name, and where it is."""
 
 
 def check_test_names(facts: Facts) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Validated:
     """What validation found, sorted by path, line, column and code, and what each finding means for the exit code.
 
-    ``fails`` stands beside ``findings``, one for each. It is Rasa's effect for ``data validate``; gates of a run count
+    ``fails`` is beside ``findings``, one for each. It is Rasa's effect for ``data validate``; gates of a run count
     severities instead.
     """
 
@@ -48,7 +48,7 @@ class Validated:
     def with_tests(self, findings: Iterable[Finding], *, eased: bool) -> Validated:
         """Return the same with what was found while the tests were read, which never changes the exit code.
 
-        Of an awaited name that nothing defines, that the test can never pass is told already. ``eased``: as notes.
+        Of an awaited name that nothing defines, that the test can never pass is reported already. ``eased``: as notes.
         """
         told = {finding.location for finding in self.findings if finding.code == "test-action-undefined"}
         more = [finding for finding in findings if finding.code != "e2e-unknown-name" or finding.location not in told]

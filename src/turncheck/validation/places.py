@@ -42,7 +42,7 @@ class Places:
         return around
 
     def written(self, file: str, *path: str | int) -> YamlNode | None:
-        """Return what stands in a file below ``path``."""
+        """Return what is in a file below ``path``."""
         document = self._documents.get(file)
         node = document.root if document is not None else None
         for step in path:

@@ -60,7 +60,7 @@ Rule = Scalar | ListOf | Keys
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong, the path of it in the file (``/slots/size/type``), and where it stands.
+    """What is wrong, the path of it in the file (``/slots/size/type``), and where it is.
 
     ``wanted``: the types that a value might have had. ``keys``: those that might stand here. ``advice``: what to do,
     where neither of them says it. ``unknown``: the key that is not known, if that is the fault.

@@ -1,6 +1,6 @@
 """The comments in files that leave findings out: ``# turncheck: ignore CODE``, in Markdown ``<!-- … -->``.
 
-Several codes are separated by commas or spaces; what follows them may say why. The comment may stand behind another
+Several codes are separated by commas or spaces; what follows them may say why. The comment may be behind another
 (``# noqa; turncheck: ignore CODE``), and letters may be large or small.
 """
 

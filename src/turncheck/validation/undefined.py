@@ -1,4 +1,4 @@
-"""Names that nothing defines, where Rasa passes in silence: slots, entities, actions, mappings, conditions, buttons."""
+"""Names that nothing defines, where Rasa passes silently: slots, entities, actions, mappings, conditions, buttons."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class ListedTexts:
 
 
 def text_location(scalar: YamlScalar) -> Location:
-    """Return where the text of a scalar begins: its first character that is no white space, behind quotes and marks."""
+    """Return where the text of a scalar begins: its first character that is not white space, after quotes and marks."""
     value = str(scalar.value)
     first = len(value) - len(value.lstrip(_STRIPPED))
     offsets = character_offsets(scalar) if first < len(value) else []

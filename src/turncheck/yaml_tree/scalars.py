@@ -1,7 +1,7 @@
 """What an unquoted YAML scalar means: the core schema of YAML 1.2, as Rasa reads it.
 
-PyYAML knows YAML 1.1 only, where ``yes``, ``off`` or ``12:30`` are no texts. Rasa reads with ruamel.yaml set to version
-1.2; so the words and number formats here are those that ruamel.yaml accepts, with two exceptions in which ruamel.yaml
+PyYAML knows YAML 1.1 only, where ``yes``, ``off`` or ``12:30`` are not strings. Rasa reads with ruamel.yaml set to
+version 1.2; so the words and number formats here are those that ruamel.yaml accepts, with two exceptions in which it
 keeps habits of YAML 1.1: dates and numbers with underscores (``1_000``) are texts here, as the YAML 1.2 specification
 (chapter 10.3) has them.
 """

@@ -33,7 +33,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text, as it stands in the file: ``yes``, ``12`` and ``1.50`` are texts here.
+    """A text, as it is in the file: ``yes``, ``12`` and ``1.50`` are texts here.
 
     ``is_pattern``: it is searched for as Python's :mod:`re` does, and has to compile; ``one_of``: all that it may be.
     ``is_typed``: numbers and truth values are none, since somebody else reads it; ``or_nothing``: it may be left empty.
@@ -102,7 +102,7 @@ class MapOf:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What stands under a key. ``needs``: another key, without which this one says nothing."""
+    """What is under a key. ``needs``: another key, without which this one says nothing."""
 
     shape: Shape
     description: str
@@ -282,14 +282,14 @@ def _is_kind(node: YamlNode, shape: Shape) -> bool:  # noqa: PLR0911 - one branc
 
 
 def text_of(node: YamlNode | None) -> str:
-    """Return a scalar's text as it stands in the file; of anything else and of nothing, no text."""
+    """Return a scalar's text as it is in the file; of anything else and of nothing, no text."""
     if not isinstance(node, YamlScalar) or node.value is None:
         return ""
     return node.value if isinstance(node.value, str) else node.source.text[node.start : node.end]
 
 
 def is_nothing(node: YamlNode) -> bool:
-    """Whether nothing stands there (``null``)."""
+    """Whether nothing is there (``null``)."""
     return isinstance(node, YamlScalar) and node.value is None
 
 

@@ -1,4 +1,4 @@
-"""YAML files as a tree in which every key and value knows where it stands.
+"""YAML files as a tree in which every key and value knows where it is.
 
 ``parse_yaml(source)`` gives a :class:`YamlDocument`: ``root`` (a node, ``None`` where the file could not be parsed) and
 ``findings``. Nodes:
@@ -13,7 +13,7 @@ it) and ``at(*path)``, which descends by keys and indices and returns the node o
 ``key_location(key)`` is where the key stands. Merge keys (``<<``) are resolved; aliases share one node.
 
 PyYAML's C parser makes the events; what they mean is decided here (YAML 1.2 scalars, duplicate keys, limits), because
-PyYAML's own loaders read YAML 1.1, let a second key win in silence and recurse without a limit.
+PyYAML's own loaders read YAML 1.1, let a second key win silently and recurse without a limit.
 """
 
 from __future__ import annotations

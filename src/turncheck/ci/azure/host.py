@@ -1,4 +1,4 @@
-"""Azure DevOps: what the variables of a job tell.
+"""Azure DevOps: what the variables of a job say.
 
 Source: "Use predefined variables" in the documentation of Azure Pipelines.
 """

@@ -1,4 +1,4 @@
-"""Bitbucket's pipelines: what the variables of a step tell.
+"""Bitbucket's pipelines: what the variables of a step say.
 
 Source: "Variables and secrets" in the documentation of Bitbucket Pipelines.
 """

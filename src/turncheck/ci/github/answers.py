@@ -1,6 +1,6 @@
 """What of GitHub's answers is used, typed: an answer of another shape is an error in words, not a fault of ours.
 
-Names and types are those of GitHub's API description; what is not named here is passed over.
+Names and types are those of GitHub's API description; what is not named here is skipped.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def read_artifact(client: GitHubClient, repository: str, artifact: Artifact) -> 
 
     Raises:
         NotFoundError: it has expired.
-        BadArchiveError: it is no archive, plays tricks, or holds a report that is none.
+        BadArchiveError: it is not an archive, plays tricks, or holds a report that is none.
         RestError: it cannot be had.
     """
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:

@@ -58,7 +58,7 @@ class GitHubContext:
     event: Mapping[str, Any] = field(default_factory=dict, repr=False)
     pull_request: PullRequest | None = None
     troubles: tuple[str, ...] = ()
-    """Variables that hold what they should not, and were passed over."""
+    """Variables that hold what they should not, and were skipped."""
     network: Network = field(default=Network(), repr=False)
 
     @property
@@ -96,7 +96,7 @@ def read_context(environment: Mapping[str, str]) -> GitHubContext | None:
     """Read the context of this run; ``None`` outside GitHub (no ``GITHUB_REPOSITORY``).
 
     A payload that is missing or not a JSON object counts as empty: everything that needs it then says what it lacks.
-    A number that is none is passed over, and noted in ``troubles``.
+    A number that is none is skipped, and noted in ``troubles``.
 
     Raises:
         UserError: it is not known which server or repository this is, since the variable is not an address or a name.

@@ -160,7 +160,7 @@ class Reports:
         return self.passed_over[_NOT_READABLE] > 0
 
     def told(self) -> str:
-        """What was passed over, in a line: "2 expired, 1 of a fork"."""
+        """What was skipped, in a line: "2 expired, 1 of a fork"."""
         return ", ".join(f"{number} {what}" for what, number in sorted(self.passed_over.items()))
 
     def _runs(self, **wanted: str) -> Iterator[WorkflowRun]:

@@ -1,4 +1,4 @@
-"""GitLab, in its cloud or self-managed: what the variables of a job tell.
+"""GitLab, in its cloud or self-managed: what the variables of a job say.
 
 Source: "Predefined CI/CD variables reference" in GitLab's documentation.
 """

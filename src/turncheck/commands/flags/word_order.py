@@ -72,7 +72,7 @@ def own_words_first(
 
     Args:
         parser: the command's parser.
-        arguments: what stands behind the command.
+        arguments: what is behind the command.
         recognise: by the name of a positional argument, whether a word can be one.
 
     Raises:

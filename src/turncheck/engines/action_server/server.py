@@ -295,7 +295,7 @@ def _document(kind: str, body: bytes) -> Any:
     try:
         return _parsed(text)
     except ValueError as error:
-        raise ValueError(f"is no JSON: {error}") from error
+        raise ValueError(f"is not JSON: {error}") from error
 
 
 def _parsed(text: str | bytes) -> Any:

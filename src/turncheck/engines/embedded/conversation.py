@@ -73,7 +73,7 @@ class Assistant:
 
 
 class _MessageLostError(Exception):
-    """The policies decided on what is no action (a loop that no domain knows): Rasa forgets the message then."""
+    """The policies decided on what is not an action (a loop that no domain knows): Rasa forgets the message then."""
 
 
 class EmbeddedConversation:

@@ -154,7 +154,7 @@ def read_model(path: Path) -> Model:
     """Read a model into memory; nothing is unpacked to disk.
 
     Raises:
-        UserError: there is no such file; it is damaged; it is no model of turncheck (a Rasa model, say), or one of a
+        UserError: there is no such file; it is damaged; it is not a model of turncheck (a Rasa model, say), or one of a
             format that this version does not know.
     """
     members = _read_members(path)

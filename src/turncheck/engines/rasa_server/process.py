@@ -65,7 +65,7 @@ class RasaProcess:
         self.training_seconds: float | None = None
         self._words = split_command("Rasa", command)
         self.files = files
-        # What Rasa keeps between trainings belongs into no project, and nobody is told of these trainings.
+        # What Rasa keeps between trainings belongs in no project, and nobody is told of these trainings.
         self._environment = {
             "RASA_TELEMETRY_ENABLED": "false",
             "RASA_CACHE_DIRECTORY": str(folder / "cache"),
@@ -103,7 +103,7 @@ class RasaProcess:
         return self._with_model(self._train_nlu(project, f"part-{next(self._parts)}"))
 
     def _train_nlu(self, project: Project, name: str) -> Path:
-        # Responses of retrieval intents may stand beside the sentences rather than in the domain.
+        # Responses of retrieval intents may be beside the sentences rather than in the domain.
         responses = [response for key, response in project.domain.responses.items() if "/" in key]
         folder = self._folder / "data"
         folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""CSV as people and spreadsheets write it → records of fields that know where they stand."""
+"""CSV as people and spreadsheets write it → records of fields that know where they are."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _behind_blanks(text: str, position: int, delimiter: str) -> int:
 
 
 def _quoted(text: str, begin: int) -> tuple[str, int]:
-    """Return what stands between quotes, and where it ends (behind the quote); -1 where the quote is not closed."""
+    """Return what is between quotes, and where it ends (behind the quote); -1 where the quote is not closed."""
     parts: list[str] = []
     position = begin + 1
     while True:

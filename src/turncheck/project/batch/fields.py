@@ -1,4 +1,4 @@
-"""What stands in a field of a suite → its parts. The delimiters of JSON and CSV are the same."""
+"""What is in a field of a suite → its parts. The delimiters of JSON and CSV are the same."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Co", "Cs"})
 
 @dataclass(frozen=True, slots=True)
 class IntentField:
-    """What ``intent`` says: alternatives, or traits. ``is_blank``: nothing stands there, not even ``None``."""
+    """What ``intent`` says: alternatives, or traits. ``is_blank``: nothing is there, not even ``None``."""
 
     names: tuple[str, ...]
     is_trait: bool = False

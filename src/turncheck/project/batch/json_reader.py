@@ -30,7 +30,7 @@ def read_json_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
         return ()
     written = [case for node in section.items if (case := _case(node, rules)) is not None]
     if section.items and not written:
-        return ()  # each of them is told already
+        return ()  # each of them is reported already
     return rules.cases(written)
 
 
@@ -88,7 +88,7 @@ def _case(node: YamlNode, rules: Rules) -> WrittenCase | None:
             case.entities.append(entity)
     case.order = [name for item in _list(node, "entityOrder", rules) if (name := _name(item, rules)) is not None]
     if case.input is None and "input" in node.items and not _is_null(node.items["input"]):
-        return None  # a value of a wrong type, which is told already
+        return None  # a value of a wrong type, which is reported already
     return case
 
 

@@ -53,7 +53,7 @@ _SPECIAL: Final = frozenset('<>{}[]()#$%^*=+\\/"')
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text and where it stands."""
+    """A text and where it is."""
 
     text: str
     location: Location

@@ -33,7 +33,7 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
     """Read the cases of these files and of the files below these folders.
 
     ``path::name`` names one case of a file; a file that is named as a whole, too, is read whole. In a folder, files
-    without ``test_cases`` are passed by (results of earlier runs, ``conftest.yml``), so are hidden files and folders as
+    without ``test_cases`` are skipped (results of earlier runs, ``conftest.yml``), so are hidden files and folders as
     in Rasa; a file that is named must have cases. A path that is missing is an error.
     """
     folder = ProjectFolder(root)

@@ -61,7 +61,7 @@ Asserted = str | tuple[SlotAsserted, ...] | MessageAsserted | FlowsAsserted
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """One assertion of a user step: its type, what stands there (texts as in the file), and that typed.
+    """One assertion of a user step: its type, what is there (texts as in the file), and that typed.
 
     ``wanted`` is an action's name, slots, a message, or flows; ``None`` for the types that are not judged here.
     """
@@ -73,7 +73,7 @@ class Assertion:
 
     @classmethod
     def of(cls, kind: str, value: Any, location: Location) -> Assertion:
-        """Make an assertion from what stands under its type, in the shape of :mod:`turncheck.project.e2e.shapes`."""
+        """Make an assertion from what is under its type, in the shape of :mod:`turncheck.project.e2e.shapes`."""
         wanted: Asserted | None = None
         if kind == "action_executed":
             wanted = value

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _KEYS: Final = Record(
     FILE.what, {name: Key(Anything(), key.description, required=key.required) for name, key in FILE.keys.items()}
 )
-"""A file by its keys alone: what stands under them is held against its own shape."""
+"""A file by its keys alone: what is under them is held against its own shape."""
 _CASES: Final = ListOf(Anything(), or_nothing=True)
 
 
@@ -55,7 +55,7 @@ class FileReader:
     used: set[str] = field(default_factory=set)
 
     def read(self, root: YamlMapping) -> E2ECases:
-        """Read the file. Where it has a fault nothing is run: what is doubtful beside it is not told."""
+        """Read the file. Where it has a fault nothing is run: what is doubtful beside it is not reported."""
         self._held(root, _KEYS, "the file")
         if "test_cases" in root.items:
             self._held(root.items["test_cases"], _CASES, "'test_cases'")
@@ -152,7 +152,7 @@ class FileReader:
         name = text_of(node.at("test_case"))
         if not isinstance(node, YamlMapping) or not name:
             return None
-        # Of a case with a fault, which is never run, what is right is read too: all mistakes are told at once.
+        # Of a case with a fault, which is never run, what is right is read too: all mistakes are reported together.
         steps = [step for step in _items(node.at("steps")) if is_right or _is_right(step)]
         used = self._names(node, "fixtures", fixtures)
         self.used.update(used)
@@ -183,7 +183,7 @@ class FileReader:
             name = text_of(item)
             if name in known:
                 names.append(name)
-            if name in known or not name:  # what is no name is a fault of another kind
+            if name in known or not name:  # what is not a name is a fault of another kind
                 continue
             hint = suggestion(name, known) or f"There are: {', '.join(known) or 'none'}."
             self._fault(f"There is no entry '{name}' under '{key}'.", item.location, hint)

@@ -25,7 +25,7 @@ _MARK: Final = re.compile(
     """,
     re.VERBOSE,
 )
-"""What stands behind the annotated text."""
+"""What is behind the annotated text."""
 _OBJECT: Final = re.compile(r"\{([^}]+)\}")
 
 

@@ -81,8 +81,8 @@ class Format:
     for only then; none where it cannot be read). ``holds``: what its files may hold: ``nlu``, ``responses``,
     ``stories``, ``rules``, ``test_cases``, ``batch`` (suites)
     or ``domain`` (a whole one, so that the project needs no other). ``look``:
-    which of these one file holds, as far as a first look tells. ``read``: ``None`` for a format that is known but not
-    read. ``needs``: the files that must stand beside files of this format. ``has_annotations``: its sentences are
+    which of these one file holds, as far as a first look shows. ``read``: ``None`` for a format that is known but not
+    read. ``needs``: the files that must be beside files of this format. ``has_annotations``: its sentences are
     written with marks such as ``[Rome](city)``. ``unpack``: from a file's name and bytes to those of the text in it,
     where it may be packed; a finding where it cannot be unpacked.
     """

@@ -20,7 +20,7 @@ _HINT: Final = "See Rasa's documentation of the domain for the shape."
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A named entry of a section; ``node`` is what stands behind the name, ``None`` for a bare name."""
+    """A named entry of a section; ``node`` is what is behind the name, ``None`` for a bare name."""
 
     node: YamlNode | None
     location: Location

@@ -168,7 +168,7 @@ def _entity(node: YamlMapping, sentence: YamlScalar, findings: list[Finding]) ->
 
 
 def _lookup(folder: ProjectFolder, node: YamlMapping, name: str, elements: list[str]) -> Lookup:
-    """Make a lookup table; a text in place of the list is the path of a file of the project, a line an element."""
+    """Make a lookup table; a text in place of the list is the path of a file of the project, one element per line."""
     if not isinstance(node.items["elements"], YamlSequence):
         path = folder.root / elements[0]
         if folder.contains(path) and path.is_file():

@@ -190,7 +190,7 @@ def _block(value: Mapping[str, Any] | Sequence[Any], indent: str) -> Iterator[st
 
 
 def _scalar(value: Any) -> str:
-    """Return a value that is no filled mapping or list, so that YAML reads it as what it is."""
+    """Return a value that is not a filled mapping or list, so that YAML reads it as what it is."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _RESERVED:
         may_be_number = value[0].isnumeric() and " " not in value
         if not may_be_number:

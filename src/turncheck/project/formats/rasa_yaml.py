@@ -1,7 +1,7 @@
 """Training data and test stories in the YAML of Rasa 3: the keys ``nlu``, ``responses``, ``stories`` and ``rules``.
 
 Rasa 3.x decides by a look at the lines whether it reads a file: one line must begin (after white space) with ``nlu:``
-or ``responses:`` for NLU data, with ``stories:`` or ``rules:`` for stories. All others it passes by in silence.
+or ``responses:`` for NLU data, with ``stories:`` or ``rules:`` for stories. All others it skips silently.
 :func:`kinds_of` mirrors that.
 """
 

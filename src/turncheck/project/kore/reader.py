@@ -35,7 +35,7 @@ _FALLBACK_LANGUAGE: Final = "en"
 
 
 class NotAnExportError(ValueError):
-    """A file that is no export of a Kore.ai assistant; ``finding`` says what it is instead."""
+    """A file that is not an export of a Kore.ai assistant; ``finding`` says what it is instead."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)

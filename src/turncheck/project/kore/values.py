@@ -20,7 +20,7 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 def records(value: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the objects of a list with their indexes, and pass over all else."""
+    """Yield the objects of a list with their indexes, and skip all else."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             if isinstance(item, dict):

@@ -1,4 +1,4 @@
-"""The default actions of Rasa 3 that are no loops."""
+"""The default actions of Rasa 3 that are not loops."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class KeywordIntentClassifier:
         return cls(tuple((patterns[text], intent) for text, intent in kept.items() if text not in contained))
 
     def process(self, batch: Batch) -> None:
-        """Set the intent; where no keyword fits, an intent that stands there already stays."""
+        """Set the intent; where no keyword fits, an intent that is there already stays."""
         for row, text in enumerate(batch.texts):
             intent = next((intent for pattern, intent in self.keywords if pattern.search(text)), None)
             if intent is not None:

@@ -155,7 +155,7 @@ def check_windows(component: str, windows: object, known: frozenset[str]) -> Non
     """Check a list of feature lists around a token, as two of Rasa's components take it.
 
     Raises:
-        UserError: it is no list of lists, their number is even, or a feature unknown.
+        UserError: it is not a list of lists, their number is even, or a feature unknown.
     """
     if not isinstance(windows, list | tuple) or not all(isinstance(window, list | tuple) for window in windows):
         raise UserError(f"the features of {component} must be a list of lists of names")

@@ -37,7 +37,7 @@ class MemoizationSettings:
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any]) -> MemoizationSettings:
-        """Read the parameters as they stand in ``config.yml``."""
+        """Read the parameters as they are in ``config.yml``."""
         return cls(
             name=name,
             max_history=max_history_of(parameters) or 0,

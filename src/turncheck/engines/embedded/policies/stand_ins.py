@@ -40,7 +40,7 @@ class StandInSettings:
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any]) -> StandInSettings:
-        """Read the parameters as they stand in ``config.yml``."""
+        """Read the parameters as they are in ``config.yml``."""
         return cls(
             max_history=max_history_of(parameters) or DEFAULT_HISTORY,
             priority=int(parameters.get("priority", _PRIORITY[name])),

@@ -1,4 +1,4 @@
-"""End-to-end cases that passed on the base and fail here, and what of their messages is understood otherwise now."""
+"""End-to-end cases that passed on the base and fail here, and what of their messages is understood differently now."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from turncheck.report.model import CaseMessage, CaseResult, Report, StoryParse
 
 Suspects = dict[int, tuple["CaseMessage", ...]]
-"""By the index of a case: its messages, those understood otherwise with what they were understood as before."""
+"""By the index of a case: its messages, those understood differently with what they were understood as before."""
 
 
-def understood_otherwise(report: Report, base: Report) -> Suspects:
-    """Return the failed cases of which a message is understood otherwise than when the case passed on the base.
+def understood_differently(report: Report, base: Report) -> Suspects:
+    """Return the failed cases of which a message is understood differently than when the case passed on the base.
 
     A case that is edited (its messages or what it expects) is none of these: its own steps may be wrong.
     """
@@ -55,9 +55,9 @@ def with_messages(report: Report, suspects: Mapping[int, tuple[CaseMessage, ...]
 
 
 def marked(report: Report, base: Report) -> Report:
-    """Return the report, what is understood otherwise than on the base noted down where nobody has done so yet."""
+    """Return the report, what is understood differently than on the base noted down where nobody has done so yet."""
     cases = report.e2e.cases if report.e2e else ()
-    found = understood_otherwise(report, base)
+    found = understood_differently(report, base)
     return with_messages(report, {n: found[n] for n in found if not cases[n].misunderstood})
 
 
