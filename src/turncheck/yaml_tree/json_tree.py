@@ -5,7 +5,7 @@ that what follows is looked at too: typographic quotes, a comma behind the last 
 is not closed, control characters in strings. At any other the reading ends.
 
 This is for files that people write, and edit by hand. A machine's large ones, of which a few places are asked for, are
-read by :mod:`turncheck.yaml_tree.json_document`, at the speed of Python's own parser.
+read by :mod:`turncheck.yaml_tree.json_places`, at the speed of Python's own parser.
 
 The grammar is that of Python's ``json``: RFC 8259, and ``NaN`` and ``Infinity`` as numbers.
 """
