@@ -39,6 +39,8 @@ class Seen:
     query: dict[str, str]
     headers: dict[str, str]
     body: Any
+    queries: dict[str, list[str]] = field(default_factory=dict)
+    """The query with every value of a name."""
 
 
 @dataclass
@@ -375,11 +377,12 @@ def serve(answer: Callable[[Seen], Answer]) -> ThreadingHTTPServer:
             length = int(self.headers.get("content-length") or 0)
             raw = self.rfile.read(length)
             parts = urlsplit(self.path)
-            query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+            queries = parse_qs(parts.query)
+            query = {name: values[0] for name, values in queries.items()}
             headers = {name.lower(): value for name, value in self.headers.items()}
             typed = headers.get("content-type", "").startswith("application/json")
             body = (json.loads(raw) if typed else raw) if raw else None
-            self.send(answer(Seen(self.command, parts.path, query, headers, body)))
+            self.send(answer(Seen(self.command, parts.path, query, headers, body, queries)))
 
         def send(self, given: Answer) -> None:
             if given.close:

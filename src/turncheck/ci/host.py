@@ -295,6 +295,10 @@ class Host:
         """Return the pull request to speak on, or why there is none."""
         return "there are no pull requests here"
 
+    def target_of_number(self, number: int) -> Target:
+        """Return a pull request by its number."""
+        raise HostError(f"there is no pull request {number} here")
+
     def comment(self, target: Target, marker: str) -> Comment:
         """Return the comment on a pull request that begins with a marker; only asked of a host with pull requests."""
         raise NotImplementedError

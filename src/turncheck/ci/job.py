@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from turncheck.ci.host import NO_RUN, Host, Stamp
 from turncheck.process.environment import whole_number
+from turncheck.process.secret import secret_of
 from turncheck.web.addresses import is_http, without_login
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from turncheck.ci.host import Run
+    from turncheck.ci.host import Run, Target
     from turncheck.process.secret import Secret
 
 _NO_COMMIT: Final = "0" * 40
@@ -72,21 +73,37 @@ class JobHost(Host):
     """A CI host, asked from within one of its jobs."""
 
     variables: Variables
+    token: Secret | None = None
     mark: ClassVar[str]
     """A variable that each of its jobs has."""
+    token_variables: ClassVar[tuple[str, ...]] = ()
+    """Where the token comes from that no flag names, the first that is set."""
     keeps_files_by: ClassVar[str] = "the means of the pipeline"
 
     @classmethod
-    def detect(cls, environment: Mapping[str, str], token: Secret | None) -> Self | None:  # noqa: ARG003
-        """Return the host where the variables are those of one of its jobs."""
-        return cls(Variables(environment)) if environment.get(cls.mark) else None
+    def detect(cls, environment: Mapping[str, str], token: Secret | None) -> Self | None:
+        """Return the host where the variables are those of one of its jobs.
+
+        Raises:
+            UserError: a variable for the token holds what cannot be sent.
+        """
+        return cls.of(environment, token) if environment.get(cls.mark) else None
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str], token: Secret | None) -> Self:
+        """Return the host as these variables tell of it, with the token that is given or that one of them holds.
+
+        Raises:
+            UserError: that one holds what cannot be sent.
+        """
+        return cls(Variables(environment), token or secret_of(environment, *cls.token_variables))
 
     @property
     @abstractmethod
     def run(self) -> Run:
         """The run that this is."""
 
-    def target(self) -> str:
+    def target(self) -> Target | str:
         return f"{self.name} itself has no pull requests"
 
     def artifacts(self, write: object) -> str:  # noqa: ARG002

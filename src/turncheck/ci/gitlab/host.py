@@ -1,4 +1,4 @@
-"""GitLab, in its cloud or self-managed: what the variables of a job say.
+"""GitLab, in its cloud or self-managed: what the variables of a job say, and its API.
 
 Source: "Predefined CI/CD variables reference" in GitLab's documentation.
 """
@@ -6,27 +6,52 @@ Source: "Predefined CI/CD variables reference" in GitLab's documentation.
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from turncheck.ci.comment import StickyComment
+from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
 from turncheck.ci.gitlab.pages import GitLabPages
-from turncheck.ci.host import Base, Run
+from turncheck.ci.host import Base, HostError, Run, Target
 from turncheck.ci.job import JobHost
+from turncheck.ci.rest import Patience
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+    from typing import Self
 
-    from turncheck.ci.host import HostError
+    from turncheck.process.secret import Secret
+
+_API: Final = "https://gitlab.com/api/v4"
+_PATIENCE: Final = 300.0
+_HOW: Final = "set the CI/CD variable `GITLAB_TOKEN` to a project access token with the scope `api`"
+_FORK: Final = "jobs of a fork do not get the variables of the project: a member of it can run the pipeline there"
 
 
 class GitLab(JobHost):
-    """GitLab, asked from a job of a pipeline."""
+    """GitLab, asked from a job of a pipeline or about a project."""
 
     name = "GitLab"
     mark = "GITLAB_CI"
     deeper_checkout = "the variable `GIT_DEPTH: 0`"
     keeps_files_by = "`artifacts: paths`"
     formats = ("codequality", "metrics", "annotations")
+    token_variables = ("GITLAB_TOKEN",)
+    comment_limit = 900_000
+    """GitLab takes a million characters."""
+
+    @classmethod
+    def of_repository(cls, repository: str, token: Secret | None, environment: Mapping[str, str]) -> Self:
+        """Return GitLab about a project that is named, from anywhere."""
+        server = environment.get("GITLAB_URL", "").rstrip("/")
+        api = environment.get("CI_API_V4_URL") or (f"{server}/api/v4" if server else _API)
+        kept = {name: value for name, value in environment.items() if not name.startswith("CI_")}
+        named = {"CI_API_V4_URL": api, "CI_PROJECT_PATH": repository}
+        return cls.of({**kept, **named, "CI_PROJECT_URL": f"{api.removesuffix('/api/v4')}/{repository}"}, token)
 
     @property
     def run(self) -> Run:
@@ -57,8 +82,26 @@ class GitLab(JobHost):
             return None
         return f"{url}/artifacts/browse/{quote(path, errors='replace')}/"
 
-    def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
-        """Return what a merge request is to be merged into; of a branch, the default branch.
+    @cached_property
+    def _project(self) -> GitLabProject | None:
+        """The project that merge requests are opened in, which is another one than that of a fork's job."""
+        given = self.variables
+        project = given.text("CI_MERGE_REQUEST_PROJECT_ID", "CI_PROJECT_ID", "CI_PROJECT_PATH")
+        api = given.address("CI_API_V4_URL") or _API
+        if self.token is None or not project:
+            return None
+        client = GitLabClient(api, self.token, Patience(_PATIENCE), Network.of(given.given))
+        return GitLabProject(client, project)
+
+    def _asked(self) -> GitLabProject:
+        if self._project is None:
+            raise HostError("GitLab is not asked without a token", remedy=f"To have it asked, {_HOW}.")
+        return self._project
+
+    # --- what is compared with ---------------------------------------------------------------------------------------
+
+    def base(self, warn: Callable[[str, HostError], None]) -> Base | None:
+        """Return what a merge request is to be merged into; of a branch without one, the default branch.
 
         A pipeline for merged results has a merge checked out whose first parent is the target branch as it is now; the
         base of the diff is where the change left it.
@@ -67,9 +110,50 @@ class GitLab(JobHost):
         if target := given.branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"):
             commit = given.commit("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "CI_MERGE_REQUEST_DIFF_BASE_SHA")
             return Base(target, commit, head="HEAD")
+        if (number := self._open_merge_request()) is not None and self._project is not None:
+            try:
+                return Base(self._project.merge_request(number).base_ref, head="HEAD")
+            except HostError as error:
+                warn("the merge request of this branch, so the default branch is taken to be its base", error)
         default = given.branch("CI_DEFAULT_BRANCH")
         if not default:
             return None
         if given.text("CI_COMMIT_BRANCH") == default:
             return Base(default, given.commit("CI_COMMIT_BEFORE_SHA"))
         return Base(default, head="HEAD")
+
+    def merge_base(self, branch: str, head: str) -> str | None:
+        return self._project.merge_base(branch, head) if self._project else None
+
+    def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
+        return self._project.files_of(commit) if self._project else None
+
+    # --- where it is said --------------------------------------------------------------------------------------------
+
+    def _open_merge_request(self) -> int | None:
+        """The one that is open for the branch of this pipeline: ``group/project!7,group/fork!3`` names them."""
+        for named in self.variables.text("CI_OPEN_MERGE_REQUESTS").split(","):
+            project, _, number = named.strip().rpartition("!")
+            if project == self.variables.text("CI_PROJECT_PATH") and number.isdecimal() and len(number) < 10:
+                return int(number)
+        return None
+
+    def target(self) -> Target | str:
+        given = self.variables
+        number = given.number("CI_MERGE_REQUEST_IID") or self._open_merge_request()
+        if number is None:
+            return "this pipeline belongs to no merge request"
+        source = given.text("CI_MERGE_REQUEST_SOURCE_PROJECT_ID")
+        of_a_fork = bool(source) and source != given.text("CI_MERGE_REQUEST_PROJECT_ID")
+        if self._project is None:
+            return f"there is no token to write it with: {_HOW}" + (f" ({_FORK})" if of_a_fork else "")
+        branch = given.branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
+        return Target(number, self.run.commit or "", branch, "a fork" if of_a_fork else "")
+
+    def target_of_number(self, number: int) -> Target:
+        return self._asked().merge_request(number)
+
+    def comment(self, target: Target, marker: str) -> StickyComment:
+        project = self.variables.address("CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")
+        page = f"{project}/-/merge_requests/{target.number}" if project else ""
+        return StickyComment(self._asked().notes(target.number, page), marker)

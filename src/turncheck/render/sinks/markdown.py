@@ -4,7 +4,8 @@ Only functions of this module make :class:`Markdown`, and templates print nothin
 request is never more than its own letters: no mention, no link, no HTML, no table cell, no formula, no new line.
 The rules are GitHub Flavored Markdown's (https://github.github.com/gfm/); mentions and issue numbers are looked for by
 GitHub in the rendered text outside ``code``, which no backslash prevents, only an invisible space does. So it looks for
-commits, which are put into ``code``.
+commits, which are put into ``code``. GitLab also makes links of ``!7``, ``%7``, ``&7`` and
+``^alert#7``.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ _LONGEST_PIECE: Final = 2000
 _ZERO_WIDTH: Final = "\u200b"
 _ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 _ACTS: Final = re.compile(
-    r"(?P<markup>[<>&])"
+    r"(?P<markup>[<>]|&(?!\d))"
     r"|(?P<special>[\\`*_\[\]{}|~$])"
-    r"|(?P<linked>[@#]|/(?=/)|(?<![^\W_])(?:www(?=\.)|gh(?=-\d)))"
+    r"|(?P<linked>[@#&]|!(?=\d)|%(?=[\w\"])|\^(?=alert)|/(?=/)|(?<![^\W_])(?:www(?=\.)|gh(?=-\d)))"
     r"|(?P<commit>(?<![^\W_])[0-9a-f]{7,40}(?![^\W_]))",
     re.IGNORECASE,
 )
@@ -90,7 +91,7 @@ def _disarm(match: re.Match[str]) -> str:
         return f"\\{match[0]}"
     if match.lastgroup == "commit":
         return f"`{match[0]}`"  # so that it can be copied
-    return f"{match[0]}{_ZERO_WIDTH}"
+    return f"{_ENTITIES.get(match[0], match[0])}{_ZERO_WIDTH}"
 
 
 def code(text: str, limit: int = NAME_LIMIT) -> Markdown:

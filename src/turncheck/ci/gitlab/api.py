@@ -1,0 +1,152 @@
+"""GitLab's REST API, version 4: notes of merge requests, where branches part, a commit's files.
+
+Sources: "Notes", "Merge requests", "Repositories", "Users" and "REST API" (pagination, rate limits) in its
+documentation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import msgspec
+
+from turncheck.ci.comment import Written
+from turncheck.ci.host import Target
+from turncheck.ci.rest import PER_PAGE, NotFoundError, RefusedError, Request, RestClient, RestError
+from turncheck.ci.tarball import files_by_api
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+_NEEDS: Final = "the scope `api` and the role Reporter or higher"
+
+
+class _Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all answers; what is not named is passed over."""
+
+
+class _User(_Answer, frozen=True, kw_only=True):
+    username: str
+
+
+class _Note(_Answer, frozen=True, kw_only=True):
+    id: int
+    body: str = ""
+    author: _User | None = None
+    system: bool = False
+
+
+class _MergeRequest(_Answer, frozen=True, kw_only=True):
+    iid: int
+    target_branch: str
+    sha: str | None = None
+    web_url: str = ""
+
+
+class _Commit(_Answer, frozen=True, kw_only=True):
+    id: str
+
+
+class GitLabClient(RestClient):
+    """Asks the API of one GitLab."""
+
+    host = "GitLab"
+
+    def credentials(self) -> dict[str, str]:
+        return {"PRIVATE-TOKEN": self.token.reveal()} if self.token is not None else {}
+
+    def message_of(self, document: Any) -> str:
+        if not isinstance(document, dict):
+            return ""
+        told = document.get("message") or document.get("error_description") or document.get("error") or ""
+        return told if isinstance(told, str) else msgspec.json.encode(told).decode()
+
+    def refusal(self, status: int, message: str, trouble: str, request: Request) -> RestError:
+        if status in {401, 403} and ("scope" in message or status == 403):
+            return RefusedError(trouble, status=status, remedy=f"The token needs {request.needs or _NEEDS}.")
+        if status == 404:  # a private project that the token may not see
+            remedy = "On a private project this can also mean that the token belongs to another one."
+            return NotFoundError(trouble, status=status, remedy=remedy)
+        return super().refusal(status, message, trouble, request)
+
+
+class GitLabProject:
+    """One project.
+
+    Args:
+        client: asks the API.
+        project: its number, or its path (``group/project``).
+    """
+
+    def __init__(self, client: GitLabClient, project: str) -> None:
+        self.client = client
+        self._path = f"/projects/{quote(project, safe='', errors='replace')}"
+
+    def merge_request(self, number: int) -> Target:
+        """Return a merge request.
+
+        Raises:
+            RestError: it cannot be had.
+        """
+        found = self.client.get(f"{self._path}/merge_requests/{number}", _MergeRequest)
+        return Target(found.iid, found.sha or "", found.target_branch)
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """Return where two states parted; ``None`` where GitLab does not know them.
+
+        Raises:
+            RestError: it could not be asked.
+        """
+        path = f"{self._path}/repository/merge_base"
+        try:
+            return self.client.get(path, _Commit, needs="the scope `read_api`", **{"refs[]": [one, other]}).id
+        except NotFoundError:
+            return None
+        except RestError as error:
+            if error.status == 400:  # one of the names is unknown
+                return None
+            raise
+
+    def files_of(self, commit: str) -> AbstractContextManager[Path]:
+        """Return a commit's files in a temporary folder."""
+        path = f"{self._path}/repository/archive.tar.gz"
+        return files_by_api(self.client, path, needs="the scope `read_api`", sha=commit)
+
+    def notes(self, number: int, merge_request_url: str) -> MergeRequestNotes:
+        """Return the notes of a merge request."""
+        return MergeRequestNotes(self.client, f"{self._path}/merge_requests/{number}/notes", merge_request_url)
+
+
+class MergeRequestNotes:
+    """The notes of one merge request; those that GitLab writes about events do not count."""
+
+    def __init__(self, client: GitLabClient, path: str, page: str) -> None:
+        self._client = client
+        self._path = path
+        self._page = page
+
+    def all(self) -> Iterator[Written]:
+        listed = self._client.pages(
+            self._path, _Note, needs=_NEEDS, per_page=PER_PAGE, sort="asc", order_by="created_at"
+        )
+        return (self._written(note) for note in listed if not note.system)
+
+    def post(self, body: str) -> Written:
+        return self._written(self._client.post(self._path, {"body": body}, _Note, needs=_NEEDS))
+
+    def change(self, one: Written, body: str) -> None:
+        self._client.put(f"{self._path}/{one.id}", {"body": body}, needs=_NEEDS)
+
+    def delete(self, one: Written) -> None:
+        self._client.delete(f"{self._path}/{one.id}", needs=_NEEDS)
+
+    def author(self) -> str:
+        """Who the token speaks for; tokens of projects and groups have a bot of their own."""
+        return self._client.get("/user", _User, needs="the scope `api` or `read_user`").username
+
+    def _written(self, note: _Note) -> Written:
+        url = f"{self._page}#note_{note.id}" if self._page else ""
+        return Written(note.id, note.author.username if note.author else "", note.body, url)
