@@ -15,12 +15,14 @@ from turncheck.engines.base import INTERRUPTED
 from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.render.markdown import COMMENT_LIMIT
 from turncheck.render.outputs import render_documents, render_rasa_folder, render_texts
+from turncheck.render.page.page import Run, render_page
 from turncheck.render.rendered import Rendered
 from turncheck.report.codec import BASELINE_NAME, encode
+from turncheck.validation.registry import CHECKS
 from turncheck.validation.rule_texts import rule_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from turncheck.comparison.baseline import Baseline
     from turncheck.comparison.gate_rules import Places
@@ -83,20 +85,32 @@ def conclude(
     formats: Collection[OutputFormat] = (),
 ) -> Outcome:
     """Compare, judge and render: everything that follows from reports alone; ``places`` as in :func:`judge`."""
-    measured, report = report, with_renames_reported(report, baseline)
-    if isinstance(baseline, Present):
-        report = marked(report, baseline.report)
+    measured, report = report, as_reported(report, baseline)
     comparison = compare(report, baseline)
     verdict = judge(report, comparison, report.settings, places)
     links = replace(links, base_commit=_commit_found(baseline))
-    documents = render_documents(
-        report, comparison, verdict, links, flavour, formats=formats, rules=rule_texts, measured=measured
+    documents = (
+        *render_documents(
+            report, comparison, verdict, links, flavour, formats=formats, rules=rule_texts, measured=measured
+        ),
+        page_of([Run(report, comparison, verdict, links)]),
     )
     beside = render_rasa_folder(report)
     if isinstance(baseline, Present):
         # So that whoever publishes later, with a token that may write, can compare the same two again.
         beside += (Rendered(BASELINE_NAME, "application/json", encode(baseline.report)),)
     return Outcome(report, measured, baseline, comparison, verdict, links, documents, beside)
+
+
+def as_reported(report: Report, baseline: Baseline) -> Report:
+    """Return the report as it is shown beside the base: a name that the change removed is one error, and so on."""
+    shown = with_renames_reported(report, baseline)
+    return marked(shown, baseline.report) if isinstance(baseline, Present) else shown
+
+
+def page_of(runs: Sequence[Run]) -> Rendered:
+    """Render the page of these runs, with what the manual says of their findings."""
+    return render_page(runs, {code: f"{check.title}. {check.text}" for code, check in CHECKS.items()})
 
 
 def _commit_found(baseline: Baseline) -> str | None:

@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -15,21 +15,22 @@ from turncheck.ci.github.host import GitHub
 from turncheck.ci.host import Stamp
 from turncheck.ci.hosts import find_host
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
-from turncheck.comparison.model import Comparison
-from turncheck.conclude import conclude
+from turncheck.comparison.model import Comparison, Verdict
+from turncheck.conclude import as_reported, conclude, page_of
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.publishing.files import terminal_summary, write_all, written_line
+from turncheck.publishing.files import terminal_summary, write_all, write_file, written_line
 from turncheck.publishing.other_run import FoundResult, FoundRun, RunReader
 from turncheck.publishing.publish import Place, Publishing
 from turncheck.publishing.result import result_of
 from turncheck.render.links import Links
+from turncheck.render.page.page import Run
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.prepare import links_of
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.comparison.baseline import Baseline
     from turncheck.conclude import Outcome
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
     from turncheck.settings.options import JunitFlavour, Settings
 
-COMPARISON_FILES = ("comparison.json", "verdict.json", "comment.md", "summary.md")
+COMPARISON_FILES = ("comparison.json", "verdict.json", "report.html", "comment.md", "summary.md")
 
 
 def read_report(path: Path) -> Report:
@@ -90,6 +91,51 @@ def render_report(path: Path, baseline: str | None, out: Path, screen: Screen, f
     outcome = _outcome(read_report(path), found, flavour)
     screen.note(written_line(out, write_all(out, outcome.renderings)))
     return EXIT_OK
+
+
+def render_pages(paths: Sequence[Path], baseline: str | None, out: Path, screen: Screen) -> int:
+    """Render one page of all these reports: with an overview, where they are several.
+
+    A comparison and a verdict that lie beside a report are shown as they are, unless a ``baseline`` is named.
+
+    Raises:
+        UserError: a document that cannot be read.
+    """
+    found = read_baseline(baseline, Network.of(os.environ)) if baseline else None
+    links = links_of(find_host(os.environ))
+    page = page_of([_run_to_show(path, found, links) for path in paths])
+    write_file(out, page.encoded)
+    screen.note(f"Written: {out}")
+    return EXIT_OK
+
+
+def _run_to_show(path: Path, baseline: Baseline | None, links: Links) -> Run:
+    report = read_report(path)
+    folder = path if path.is_dir() else path.parent
+    compared, judged = folder / "comparison.json", folder / "verdict.json"
+    if baseline is not None or not (compared.is_file() and judged.is_file()):
+        outcome = conclude(report, baseline or Missing("none was given"), links)
+        return Run(outcome.report, outcome.comparison, outcome.verdict, outcome.links)
+    comparison, verdict = _read_document(compared, Comparison), _read_document(judged, Verdict)
+    if comparison.judged and (folder / BASELINE_NAME).is_file():
+        report = as_reported(report, _baseline_beside(folder))
+    return Run(report, comparison, verdict, links)
+
+
+_Document = TypeVar("_Document", Comparison, Verdict)
+
+
+def _read_document(path: Path, kind: type[_Document]) -> _Document:
+    """Read what a run wrote beside its report."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(
+            f"{path} is not a {kind.__name__.lower()} of this turncheck: {error}",
+            remedy="Write it again (`turncheck report compare`), or move it away from the report.",
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +232,7 @@ def _baseline_beside(path: Path) -> Baseline:
     compared, beside = path / "comparison.json", path / BASELINE_NAME
     if not compared.is_file():
         return Missing("none was given")
-    try:
-        used = msgspec.json.decode(compared.read_bytes(), type=Comparison).baseline
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UserError(f"{compared} is not a comparison of turncheck: {error}") from None
+    used = _read_document(compared, Comparison).baseline
     if used.status != "present":
         if used.status == "unreadable":
             return Unreadable(used.reason)

@@ -106,7 +106,7 @@ def entity_cases(report: Report) -> list[Case]:
     """Test sentences, judged by their entities: the same spans with the same types, whoever found them."""
     cases = []
     for example in _predictions(report):
-        expected, found = _spans(example, expected=True), _spans(example, expected=False)
+        expected, found = entity_spans(example, expected=True), entity_spans(example, expected=False)
         if expected or found:
             cases.append(
                 Case(
@@ -121,10 +121,10 @@ def entity_cases(report: Report) -> list[Case]:
     return cases
 
 
-_Span = tuple[int, int, str, str, str]
+EntityPlace = tuple[int, int, str, str, str]
 
 
-def _spans(example: NluPrediction, *, expected: bool) -> tuple[_Span, ...]:
+def entity_spans(example: NluPrediction, *, expected: bool) -> tuple[EntityPlace, ...]:
     """The spans of one side. Of two extractors that found the same one, the one that knows its role or group counts."""
     spans = example.expected.entities if expected else example.predicted.entities
     found = {(span.start, span.end, span.entity, span.role or "", span.group or "") for span in spans}
@@ -132,7 +132,7 @@ def _spans(example: NluPrediction, *, expected: bool) -> tuple[_Span, ...]:
     return tuple(sorted(span for span in found if span[3] or span[4] or span[:3] not in detailed))
 
 
-def _spell(text: str, spans: tuple[_Span, ...]) -> str:
+def _spell(text: str, spans: tuple[EntityPlace, ...]) -> str:
     shown = []
     for start, end, entity, role, group in spans:
         kind = ", ".join([entity, *([f"role {role}"] if role else []), *([f"group {group}"] if group else [])])

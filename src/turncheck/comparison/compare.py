@@ -153,6 +153,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         gone_findings=gone_findings,
         intents=changed_names(base, head, "intents"),
         entity_types=changed_names(base, head, "entities"),
+        base_confusions=base.nlu.intents.confusions if base.nlu and base.nlu.intents else (),
         collisions=collisions(examples.newly_failing, examples.better, explainer),
         relabelled=relabelled(difference, head.nlu.training if head.nlu else ()),
         misunderstood=misunderstood_sentences(told.newly_misunderstood, explainer),

@@ -25,7 +25,7 @@ from turncheck.comparison.changes import (
 from turncheck.comparison.metrics import Better, Kind
 from turncheck.messages.location import Location
 from turncheck.report.codec import json_of
-from turncheck.report.model import Evaluation
+from turncheck.report.model import Confusion, Evaluation
 from turncheck.report.part import Part
 from turncheck.report.schemas import document_schema
 
@@ -253,6 +253,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     """Intents that are new or gone."""
     entity_types: ChangedNames = ChangedNames()
     """Entity types that are new or gone."""
+    base_confusions: tuple[Confusion, ...] = ()
+    """Who was taken for whom on the base, and how often."""
     collisions: tuple[Collision, ...] = ()
     """Pairs of intents that began to collide."""
     relabelled: tuple[TrainingChange, ...] = ()

@@ -61,6 +61,13 @@ DEGRADATION: Final = (
     "settings",
 )  # fmt: skip
 """Who gives up entries first: details, then what was wrong already, what became right, what became wrong, the gates."""
+ORDER: Final = (
+    "remarks", "errors", "collisions", "relabelled", "failing", "misunderstood", "misunderstood_cases", "gone_tests",
+    "wrong", "labels", "findings", "uncovered", "notes", "right", "edited", "gone", "names", "still_failing",
+    "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "intents", "confusions", "gates",
+    "skipped", "substituted", "method",
+)  # fmt: skip
+"""How a document shows the sections that stand below its figures."""
 
 _RULES_CHANGED: Final = "This change alters the rules it is judged by"
 _IN_CASES: Final = "Sentences {}misunderstood in end-to-end cases"

@@ -10,6 +10,7 @@ from turncheck.comparison.consequences import cause_of
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.wording import count
 from turncheck.messages.finding import Finding
+from turncheck.render.case_keys import key_of_sentence, key_of_test
 from turncheck.render.phrases import (
     also_misunderstood,
     expected_got,
@@ -75,22 +76,24 @@ def sentence(case: CaseChange) -> Entry:
     """A test sentence that is wrong, or right again."""
     edited = case.edits and case.edits != ("moved",)
     was = " (edited)" if edited else " (new)" if case.base_passed is None else ""
+    key = key_of_sentence(case.name, case.expected)
     if case.passed:
-        return Entry(line(Said(case.name), was, ": ", Code(case.expected), " is right again"), _at(case.location))
+        told = line(Said(case.name), was, ": ", Code(case.expected), " is right again")
+        return Entry(told, _at(case.location), case=key)
     told = expected_intent(case.name, case.expected, case.actual, case.confidence, was=was)
-    return Entry(told, _at(case.location), below=tuple(map(training, case.because)))
+    return Entry(told, _at(case.location), below=tuple(map(training, case.because)), case=key)
 
 
 def step(kind: str, case: CaseChange) -> Entry:
     """A story, end-to-end or batch case, with the first step that failed."""
-    head = _test(kind, case)
+    head, key = _test(kind, case), key_of_test(kind, case.name)
     if case.misunderstood:
         passes = "it passes with its messages understood as on the base" if case.again else "the dialogue passes"
-        return Entry(line(head, f": {passes}, a sentence is misunderstood"), _at(case.location))
+        return Entry(line(head, f": {passes}, a sentence is misunderstood"), _at(case.location), case=key)
     if case.passed or not (case.expected or case.actual):
-        return Entry(head, _at(case.location))
+        return Entry(head, _at(case.location), case=key)
     told = line(head, ": ", expected_got(case.expected, case.actual, case.remark))
-    return Entry(told, _at(case.location), below=tuple(_below_case(case)))
+    return Entry(told, _at(case.location), below=tuple(_below_case(case)), case=key)
 
 
 def _below_case(case: CaseChange) -> list[Entry]:
@@ -142,7 +145,8 @@ def steps(tests: Sequence[Test]) -> Entry:
 
 
 def _named_test(kind: str, case: CaseChange) -> Entry:
-    return Entry(line(_test(kind, case), line(": ", heard(case)) if heard(case) else ()), _at(case.location))
+    told = line(_test(kind, case), line(": ", heard(case)) if heard(case) else ())
+    return Entry(told, _at(case.location), case=key_of_test(kind, case.name))
 
 
 def _test(kind: str, case: CaseChange) -> Line:
@@ -163,7 +167,9 @@ def edited(kind: str, case: CaseChange) -> Entry:
     was = _side(case.base_passed, case.base_misunderstood)
     sides = f"{was} on the base, {_side(case.passed, case.misunderstood)} now"
     how = " and ".join(case.edits)
-    return Entry(line(f"{kind} ", Code(case.name), f" ({how}){and_copies(case)}: {sides}"), _at(case.location))
+    key = key_of_sentence(case.name, case.expected) if kind == "sentence" else key_of_test(kind, case.name)
+    told = line(f"{kind} ", Code(case.name), f" ({how}){and_copies(case)}: {sides}")
+    return Entry(told, _at(case.location), case=key)
 
 
 def gone(kind: str, case: CaseChange) -> Entry:

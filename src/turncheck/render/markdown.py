@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import jinja2
 
 import turncheck
-from turncheck.render.content import DEGRADATION
+from turncheck.render.content import DEGRADATION, ORDER
 from turncheck.render.document import build_document
 from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted, base_places
@@ -90,7 +90,7 @@ def _draw(
 
     def draw(sections: Mapping[str, Section[Markdown]]) -> str:
         shown = {name: _SectionView(section, writer) for name, section in sections.items()}
-        return template.render(view=view, section=shown, marker=first_line).strip() + "\n"
+        return template.render(view=view, section=shown, order=ORDER, marker=first_line).strip() + "\n"
 
     written = [section.written(writer.item) for section in document.sections]
     return fit(written, DEGRADATION, draw, size.measure, size.limit)

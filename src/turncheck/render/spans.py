@@ -124,7 +124,8 @@ class Entry:
 
     ``label`` and ``outcome`` come first: the code of a finding; the name of a gate and what came of it, where that is
     not what one expects. Behind the line come the ``place`` and, as a sentence of its own, the ``hint``. Of the entries
-    ``below``, ``in_sight`` are shown at once, ``None``: all; ``left_out`` more are not here but in the report.
+    ``below``, ``in_sight`` are shown at once, ``None``: all; ``left_out`` more are not here but in the report. ``case``
+    is the key of the test or sentence that it is about (:mod:`turncheck.render.case_keys`), where it is about one.
     """
 
     line: Line = ()
@@ -136,6 +137,7 @@ class Entry:
     below: tuple[Entry, ...] = ()
     in_sight: int | None = None
     left_out: int = 0
+    case: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,10 +48,20 @@ def _add_compare(kinds: argparse._SubParsersAction[Any]) -> None:
 
 
 def _add_render(kinds: argparse._SubParsersAction[Any]) -> None:
-    parser = kinds.add_parser("render", help="write all outputs of a report again")
-    parser.add_argument("report", type=Path, metavar="REPORT", help="a report.json, or the folder it is in")
+    parser = kinds.add_parser(
+        "render",
+        help="write all outputs of a report again, or one page of several",
+        description="Write all outputs of REPORT again; with --html one page of all REPORTs. What was compared and"
+        " judged is read from comparison.json and verdict.json beside a report.",
+    )
+    parser.add_argument("reports", type=Path, nargs="+", metavar="REPORT", help="a report.json, or the folder it is in")
+    parser.add_argument(
+        "--html", action="store_true", help="write the page alone, with an overview where there are several reports"
+    )
     parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare with (path or https URL)")
-    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
+    parser.add_argument(
+        "--out", type=Path, metavar="PATH", help="folder (default: results); with --html a file (default: report.html)"
+    )
     add_setting(parser, "junit-flavour", options()["junit-flavour"])
     add_verbosity(parser)
     parser.set_defaults(handler=_render)
@@ -142,11 +152,17 @@ def _import(namespace: argparse.Namespace) -> int:
 
 
 def _render(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.report import render_report  # not for --help
+    from turncheck.commands.report import render_pages, render_report  # not for --help
+    from turncheck.messages.errors import UserError
     from turncheck.settings.options import combine, from_flags
 
+    screen = screen_of(namespace)
+    if namespace.html:
+        return render_pages(namespace.reports, namespace.baseline, namespace.out or Path("report.html"), screen)
+    if len(namespace.reports) > 1:
+        raise UserError("several reports make one page", remedy="Add --html, or give one report.")
     flavour = combine(from_flags({"junit-flavour": namespace.junit_flavour})).junit_flavour
-    return render_report(namespace.report, namespace.baseline, namespace.out, screen_of(namespace), flavour)
+    return render_report(namespace.reports[0], namespace.baseline, namespace.out or Path("results"), screen, flavour)
 
 
 def _publish(namespace: argparse.Namespace) -> int:

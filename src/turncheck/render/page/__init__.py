@@ -1,0 +1,1 @@
+"""The page: ``report.html``, one file with everything that a run found."""

@@ -1,0 +1,140 @@
+"""A page that is too large gives up details, those of passed cases first, and says what it gave up."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from msgspec.structs import replace
+
+from turncheck.render.page.model import Sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from turncheck.render.page.model import Assistant
+
+LIMIT: Final = 5 * 1024 * 1024
+"""The largest page, in bytes."""
+_PASSED: Final = frozenset({"passed", "skipped"})
+_MANY: Final = 20_000
+_FEW: Final = 2_000
+
+_Value = TypeVar("_Value")
+_Step = tuple[str, "Callable[[Assistant], Assistant]"]
+
+
+def fitted(
+    assistants: Sequence[Assistant], size_of: Callable[[Sequence[Assistant]], int], limit: int = LIMIT
+) -> list[Assistant]:
+    """Return the assistants with as many details as fit.
+
+    Args:
+        assistants: with all details.
+        size_of: the size of a page with these.
+        limit: the largest size; what remains after the last step is shown all the same.
+    """
+    shown = list(assistants)
+    for told, smaller in _STEPS:
+        if size_of(shown) <= limit:
+            break
+        shown = [_less(one, told, smaller) for one in shown]
+    return shown
+
+
+def _less(one: Assistant, told: str, smaller: Callable[[Assistant], Assistant]) -> Assistant:
+    less = smaller(one)
+    return one if less == one else replace(less, left_out=[*one.left_out, told])
+
+
+def _without_rankings_of_right(one: Assistant) -> Assistant:
+    columns = one.sentences
+    return replace(one, sentences=replace(columns, ranking=_only(columns.ranking, _wrong(columns))))
+
+
+def _without_transcripts_of_passed(one: Assistant) -> Assistant:
+    short = [
+        replace(case, turns=[], events=[]) if case.outcome in _PASSED and not case.side else case
+        for case in one.conversations
+    ]
+    return replace(one, conversations=short)
+
+
+def _without_entities_of_right(one: Assistant) -> Assistant:
+    kept = {number: found for number, found in one.sentences.entities.items() if not found.right or found.side}
+    return replace(one, sentences=replace(one.sentences, entities=kept))
+
+
+def _without_right_sentences(one: Assistant) -> Assistant:
+    return replace(one, sentences=_kept(one.sentences, sorted(_wrong(one.sentences))))
+
+
+def _with_few_wrong_sentences(one: Assistant, most: int) -> Assistant:
+    return replace(one, sentences=_kept(one.sentences, range(min(most, len(one.sentences.text)))))
+
+
+def _without_transcripts(one: Assistant) -> Assistant:
+    return replace(one, conversations=[replace(case, turns=[], events=[]) for case in one.conversations])
+
+
+def _with_few_of_all(one: Assistant) -> Assistant:
+    return replace(
+        _with_few_wrong_sentences(one, _FEW),
+        conversations=one.conversations[:_FEW],
+        findings=one.findings[:_FEW],
+        coverage=[replace(kind, items=kind.items[:_FEW]) for kind in one.coverage],
+    )
+
+
+_STEPS: Final[tuple[_Step, ...]] = (
+    ("the other intents considered for sentences that are right", _without_rankings_of_right),
+    ("transcripts of conversations that passed", _without_transcripts_of_passed),
+    ("entities of sentences that are right", _without_entities_of_right),
+    ("sentences that are right", _without_right_sentences),
+    (f"all but {_MANY:,} sentences", partial(_with_few_wrong_sentences, most=_MANY)),
+    ("transcripts of conversations", _without_transcripts),
+    (f"all but {_FEW:,} of each list", _with_few_of_all),
+)
+"""What goes, in this order, and how the page calls it."""
+
+
+def _wrong(columns: Sentences) -> set[int]:
+    """The sentences that are wrong in anything, or that changed."""
+    wrong = {number for number, intent in enumerate(columns.expected) if intent != columns.predicted[number]}
+    wrong |= {number for number, found in columns.entities.items() if not found.right or found.side}
+    wrong |= {number for number, one in columns.responses.items() if one.expected != one.selected or one.side}
+    return wrong | set(columns.side)
+
+
+def _only(values: dict[int, _Value], numbers: set[int]) -> dict[int, _Value]:
+    return {number: value for number, value in values.items() if number in numbers}
+
+
+def _kept(columns: Sentences, numbers: Sequence[int]) -> Sentences:
+    """The columns with these rows alone."""
+    place = {number: new for new, number in enumerate(numbers)}
+
+    def moved(values: dict[int, _Value]) -> dict[int, _Value]:
+        return {place[number]: value for number, value in values.items() if number in place}
+
+    def rows(values: list[_Value]) -> list[_Value]:
+        return [values[number] for number in numbers]
+
+    return Sentences(
+        total=columns.total,
+        key=rows(columns.key),
+        text=rows(columns.text),
+        expected=rows(columns.expected),
+        predicted=rows(columns.predicted),
+        confidence=rows(columns.confidence),
+        margin=rows(columns.margin),
+        fallback=rows(columns.fallback),
+        file=rows(columns.file),
+        line=rows(columns.line),
+        side=moved(columns.side),
+        base=moved(columns.base),
+        entities=moved(columns.entities),
+        responses=moved(columns.responses),
+        neighbours=moved(columns.neighbours),
+        ranking=moved(columns.ranking),
+    )

@@ -1,0 +1,264 @@
+"""Stories, end-to-end cases and batch cases as transcripts: what was said, expected and done, turn by turn."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from turncheck.comparison.cases import judged_again
+from turncheck.comparison.misunderstood import told_understanding
+from turncheck.render.case_keys import distinct_keys, key_of_test
+from turncheck.render.page.model import Base, Conversation, Turn
+from turncheck.render.phrases import nearest
+from turncheck.render.spans import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from turncheck.comparison.model import CaseChange, ChangedCases, Comparison
+    from turncheck.messages.location import Location
+    from turncheck.render.page.index import Files
+    from turncheck.render.page.model import Side
+    from turncheck.report.model import BatchCase, CaseResult, CaseStep, Report, StoryResult, StoryStep
+
+_LISTENS: Final = "action_listen"
+_MOST_EVENTS: Final = 200
+
+
+def conversations(report: Report, comparison: Comparison | None, files: Files) -> list[Conversation]:
+    """Return every test that is a conversation, in the order of the report."""
+    made = _Transcripts(files, report)
+    stories = report.core.stories if report.core else ()
+    cases = report.e2e.cases if report.e2e else ()
+    batch = [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]
+    keys = distinct_keys([
+        *(key_of_test("story", one.name) for one in stories),
+        *(key_of_test("end-to-end case", one.name) for one in cases),
+        *(key_of_test("batch case", one.text) for one in batch),
+    ])  # fmt: skip
+    changed = [_Changes(kind) for kind in _kinds(comparison)]
+    listed = [
+        *(made.story(one, changed[0]) for one in stories),
+        *(made.end_to_end(one, changed[1]) for one in cases),
+        *(made.batch(one, changed[2]) for one in batch),
+    ]
+    return [_with_key(one, key) for one, key in zip(listed, keys, strict=True)]
+
+
+def _kinds(comparison: Comparison | None) -> tuple[ChangedCases | None, ChangedCases | None, ChangedCases | None]:
+    if comparison is None or not comparison.judged:
+        return None, None, None
+    return comparison.stories, comparison.e2e, comparison.batch
+
+
+def _with_key(one: Conversation, key: str) -> Conversation:
+    return msgspec.structs.replace(one, key=key)
+
+
+class _Changes:
+    """How the tests of a kind changed sides. A test is known by its name, among several of one name by its place."""
+
+    def __init__(self, cases: ChangedCases | None) -> None:
+        self._compared = cases is not None
+        self._found: dict[str, list[tuple[Side, CaseChange]]] = {}
+        if cases is not None:
+            sides: tuple[tuple[Side, Iterable[CaseChange]], ...] = (
+                ("worse", (*cases.became_wrong, *cases.newly_misunderstood)),
+                ("new", cases.added_failing),
+                ("better", cases.better),
+                ("edited", cases.edited),
+            )
+            for side, listed in sides:
+                for case in listed:
+                    self._found.setdefault(case.name, []).append((side, case))
+
+    def of(self, name: str, places: Sequence[Location]) -> tuple[Side, CaseChange | None]:
+        """Return how the test of this name, at one of these places, changed."""
+        listed = self._found.get(name, [])
+        exact = [(side, case) for side, case in listed if case.location in places]
+        return next(iter(exact), ("", None))
+
+    def base(self, case: CaseChange | None, outcome: str) -> Base | None:
+        """Return how the test fared on the base; one that did not change fared as it does now."""
+        if not self._compared:
+            return None
+        if case is None:
+            return Base(outcome=outcome)
+        if case.base_passed is None:
+            return Base(outcome="not there")
+        was = "misunderstood" if case.base_misunderstood else "passed" if case.base_passed else "failed"
+        return Base(outcome=was, actual=case.base_actual)
+
+
+@dataclass(frozen=True, slots=True)
+class _Transcripts:
+    """Writes transcripts of one report."""
+
+    files: Files
+    report: Report
+
+    def story(self, story: StoryResult, changes: _Changes) -> Conversation:
+        """A story: its messages, what was understood of them, and every action."""
+        side, case = changes.of(story.name, [story.location, *(one.location for one in story.steps if one.location)])
+        return Conversation(
+            key="",
+            kind="story",
+            name=story.name,
+            place=self.files.place(story.location),
+            outcome=story.outcome,
+            misunderstood=bool(story.misunderstood),
+            side=side,
+            base=changes.base(case, story.outcome),
+            turns=list(self._story_turns(story)),
+            events=_events(story),
+            remarks=[*(["an exact copy of an earlier story"] if story.duplicate else []), *_drawn_away(story)],
+        )
+
+    def _story_turns(self, story: StoryResult) -> Iterator[Turn]:
+        said: str | None = None
+        if any(step.kind == "intent" for step in story.steps):
+            for step in story.steps:
+                if step.kind == "intent" or (step.text is not None and step.text != said):
+                    said = step.text
+                    yield Turn(who="user", expected=step.text or step.wanted, place=self._place(step.location))
+                if step.expected != _LISTENS or not step.passed:
+                    yield self._story_step(step)
+            return
+        # Without sentences to understand: the messages stand in the story as it was written back.
+        actions = iter([step for step in story.steps if step.expected != _LISTENS or not step.passed])
+        for written in story.written:
+            said = _said(written.step)
+            if said is not None:
+                yield Turn(who="user", expected=said)
+            elif "action" in written.step or "bot" in written.step:
+                yield from (self._story_step(step) for step in islice(actions, 1))
+        yield from (self._story_step(step) for step in actions)
+
+    def _story_step(self, step: StoryStep) -> Turn:
+        details = [("policy", step.policy)] if step.policy else []
+        details += [("confidence", f"{step.confidence:.2f}")] if step.confidence is not None else []
+        details += [("active form", step.active_loop)] if step.active_loop else []
+        details += [("slots", _told(step.slots))] if step.slots else []
+        others = ", ".join(f"{other.action} ({other.confidence:.2f})" for other in step.alternatives)
+        details += [("considered", others)] if others else []
+        details += [("warning", "the message before it was found unlikely")] if step.warning else []
+        return Turn(
+            who="bot" if step.kind == "action" else "check",
+            expected=step.wanted,
+            actual=None if step.passed else step.got,
+            outcome="passed" if step.passed else "failed",
+            label="" if step.kind == "action" else step.kind,
+            place=self._place(step.location),
+            details=details,
+        )
+
+    def end_to_end(self, result: CaseResult, changes: _Changes) -> Conversation:
+        """An end-to-end case: each message, and the expectations that follow it."""
+        side, case = changes.of(result.name, [result.location, *(one.location for one in result.steps if one.location)])
+        attempts = result.attempts
+        again = judged_again(result)
+        return Conversation(
+            key="",
+            kind="case",
+            name=result.name,
+            place=self.files.place(result.location),
+            outcome=result.outcome,
+            misunderstood=bool(result.misunderstood),
+            side=side,
+            base=changes.base(case, result.outcome),
+            reason=result.reason or "",
+            attempts=(attempts.passed, attempts.of) if attempts else None,
+            turns=list(self._case_turns(result)),
+            events=[f"{action}: {how}" for action, how in result.actions.items()],
+            remarks=[*([again] if again else []), *_drawn_away(result)],
+        )
+
+    def _case_turns(self, result: CaseResult) -> Iterator[Turn]:
+        yield from (self._case_step(step) for step in result.steps if step.message is None)
+        for number, message in enumerate(result.messages):
+            heard = told_understanding(message.text, message.understood)
+            before = told_understanding(message.text, message.before) if message.before else ""
+            place = self.files.place(message.location)
+            yield Turn(who="user", expected=message.text, heard=heard, heard_before=before, place=place)
+            yield from (self._case_step(step) for step in result.steps if step.message == number)
+
+    def _case_step(self, step: CaseStep) -> Turn:
+        failed = step.outcome in {"failed", "error"}
+        details = [("reason", step.reason)] if step.reason else []
+        return Turn(
+            who="bot" if step.kind in {"utter", "bot"} else "check",
+            expected=step.expected,
+            actual=(step.actual or "") if failed else None,
+            outcome=step.outcome,
+            label=step.kind,
+            place=self._place(step.location),
+            details=details,
+        )
+
+    def batch(self, case: BatchCase, changes: _Changes) -> Conversation:
+        """An utterance of a batch suite: what was expected of it and what was understood."""
+        side, change = changes.of(case.text, [case.location])
+        outcome = "passed" if case.passed else "failed"
+        names = [*case.expected, *(name for name in case.predicted if name not in case.expected)]
+        turns = [Turn(who="user", expected=case.text)]
+        for name in names:
+            wanted, got = _told(case.expected.get(name, "")), _told(case.predicted.get(name, ""))
+            same = wanted == got
+            turns.append(
+                Turn(
+                    who="check",
+                    expected=wanted,
+                    actual=None if same or case.passed else got,
+                    outcome="passed" if same or case.passed else "failed",
+                    label=name,
+                )
+            )
+        return Conversation(
+            key="",
+            kind="batch",
+            name=case.text,
+            place=self.files.place(case.location),
+            outcome=outcome,
+            side=side,
+            base=changes.base(change, outcome),
+            turns=turns,
+        )
+
+    def _place(self, location: Location | None) -> Any:
+        return None if location is None else self.files.place(location)
+
+
+def _said(step: dict[str, Any]) -> str | None:
+    """What the user says in a step of a story file, if it is the user's."""
+    for key in ("user", "intent"):
+        if key in step:
+            return str(step[key])
+    return None
+
+
+def _events(story: StoryResult) -> list[str]:
+    """What was set on the way: slots and forms, as a story file writes them."""
+    kept = [
+        f"{key}: {_told(value)}"
+        for written in story.written
+        for key, value in written.step.items()
+        if key in {"slot_was_set", "active_loop"}
+    ]
+    return kept[:_MOST_EVENTS]
+
+
+def _drawn_away(test: StoryResult | CaseResult) -> list[str]:
+    """The training sentences that misunderstood messages are like."""
+    return [
+        f"'{sentence.text}'{plain(nearest(near.text, near.intent, near.location))}"
+        for sentence in test.misunderstood
+        for near in sentence.neighbours[:1]
+    ]
+
+
+def _told(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,247 @@
+"""What the page's script gets: the data behind the tables, the matrix and the transcripts.
+
+`page/src/data.ts` has the same types. Columns of sentences are lists of equal length, since thousands of sentences are
+smaller and faster so; a number in place of a name is an index (of ``labels``, ``files`` or ``training``), -1 is none.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+Side = Literal["", "worse", "better", "new", "edited"]
+"""How a case changed sides: not at all, fails now, passes now, is new and fails, was edited."""
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all parts."""
+
+
+class File(_Part, frozen=True, kw_only=True):
+    """A file of the repository; in ``line_address`` and ``base_address`` the line goes in place of ``{line}``."""
+
+    path: str
+    address: str | None = None
+    line_address: str | None = None
+    base_address: str | None = None
+
+
+class Place(_Part, frozen=True, kw_only=True):
+    """A line of a file; 0 where only the file is known."""
+
+    file: int
+    line: int
+
+
+class Intent(_Part, frozen=True, kw_only=True):
+    """One row of the table of intents; a side that did not judge it has ``None``."""
+
+    name: int
+    support: int | None
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    base_f1: float | None
+    judgement: str
+    """As in ``comparison.json``: ``better``, ``worse``, ``noise``, ``same``, ``not judged``; empty without a base."""
+    shared: bool
+    """Whether base and change are about the sentences that both sides judged."""
+
+
+class Training(_Part, frozen=True, kw_only=True):
+    """Training sentences that are the neighbours of a judged one, in columns."""
+
+    text: list[str]
+    intent: list[int]
+    file: list[int]
+    line: list[int]
+
+
+class Entity(_Part, frozen=True, kw_only=True):
+    """An entity in a sentence, its borders in characters (code points)."""
+
+    start: int
+    end: int
+    label: str
+    value: str = ""
+    """What it stands for, where that is not the text itself."""
+    by: str = ""
+    """The extractor that found it."""
+
+
+class Entities(_Part, frozen=True, kw_only=True):
+    """What was expected and found in one sentence."""
+
+    expected: list[Entity]
+    found: list[Entity]
+    right: bool
+    side: Side = ""
+
+
+class Selection(_Part, frozen=True, kw_only=True):
+    """The response of a retrieval intent: expected and selected."""
+
+    expected: str
+    selected: str
+    side: Side = ""
+
+
+class Sentences(_Part, frozen=True, kw_only=True):
+    """Every judged sentence, in columns; what few of them have is listed by the sentence's index."""
+
+    total: int
+    """How many were judged, also where not all are listed."""
+    key: list[str]
+    text: list[str]
+    expected: list[int]
+    predicted: list[int]
+    confidence: list[float]
+    margin: list[float]
+    """How far the second intent is behind; -1 without a second."""
+    fallback: list[int]
+    """1 where a fallback follows."""
+    file: list[int]
+    line: list[int]
+    side: dict[int, Side]
+    base: dict[int, int]
+    """What was predicted on the base, where that is known and another intent."""
+    entities: dict[int, Entities]
+    responses: dict[int, Selection]
+    neighbours: dict[int, list[tuple[int, float]]]
+    """Training sentence and similarity, the nearest first."""
+    ranking: dict[int, list[tuple[int, float]]]
+
+
+class Threshold(_Part, frozen=True, kw_only=True):
+    """The pipeline's fallback, and what the report suggests."""
+
+    now: float | None
+    ambiguity: float | None
+    suggested: float | None
+
+
+class Turn(_Part, frozen=True, kw_only=True):
+    """One line of a transcript."""
+
+    who: Literal["user", "bot", "check"]
+    expected: str
+    """What is said, or what is expected."""
+    actual: str | None = None
+    """What came instead, of one that failed."""
+    outcome: Literal["passed", "failed", "skipped", "error", ""] = ""
+    label: str = ""
+    """What is checked: ``intent``, ``slot_was_set`` …"""
+    heard: str = ""
+    """What a message is understood as."""
+    heard_before: str = ""
+    """What it was understood as on the base."""
+    place: Place | None = None
+    details: list[tuple[str, str]] = []
+    """What unfolds: policy, confidence, slots …, each with its name."""
+
+
+class Base(_Part, frozen=True, kw_only=True):
+    """How a test fared on the base."""
+
+    outcome: str
+    actual: str = ""
+
+
+class Conversation(_Part, frozen=True, kw_only=True):
+    """A story, an end-to-end case or a batch case as a transcript."""
+
+    key: str
+    kind: Literal["story", "case", "batch"]
+    name: str
+    place: Place
+    outcome: str
+    side: Side
+    misunderstood: bool = False
+    base: Base | None = None
+    reason: str = ""
+    attempts: tuple[int, int] | None = None
+    """How many times it passed, of how many."""
+    turns: list[Turn] = []
+    events: list[str] = []
+    remarks: list[str] = []
+
+
+class Finding(_Part, frozen=True, kw_only=True):
+    """One finding of validation."""
+
+    code: str
+    severity: str
+    message: str
+    hint: str
+    place: Place
+    others: list[Place]
+    new: bool
+
+
+class CoverageItem(_Part, frozen=True, kw_only=True):
+    """A thing of the project; ``change`` is empty, ``added`` or ``changed``."""
+
+    name: str
+    place: Place
+    covered: bool
+    change: str
+
+
+class Coverage(_Part, frozen=True, kw_only=True):
+    """All things of one kind."""
+
+    kind: str
+    items: list[CoverageItem]
+
+
+class Replaced(_Part, frozen=True, kw_only=True):
+    """A component that is not run as it is."""
+
+    component: str
+    used: str | None
+    reason: str
+
+
+class NotRun(_Part, frozen=True, kw_only=True):
+    """An evaluation that did not run, or not all of it."""
+
+    what: str
+    reason: str
+
+
+class Assistant(_Part, frozen=True, kw_only=True):
+    """All that the page shows of one report."""
+
+    slug: str
+    name: str
+    compared: bool
+    files: list[File]
+    labels: list[str]
+    intents: list[Intent]
+    confusions: list[tuple[int, int, int]]
+    """Expected, predicted, how often."""
+    base_confusions: list[tuple[int, int, int]]
+    training: Training
+    sentences: Sentences
+    threshold: Threshold | None
+    conversations: list[Conversation]
+    findings: list[Finding]
+    manual: dict[str, str]
+    """What the manual says of each code that was found."""
+    coverage: list[Coverage]
+    replaced: list[Replaced]
+    not_run: list[NotRun]
+    left_out: list[str]
+    """What had to stay out so that the file is not too large, a sentence each."""
+
+
+class PageData(_Part, frozen=True, kw_only=True):
+    """All that the script gets."""
+
+    assistants: list[Assistant]
+
+
+def encode(data: Any) -> bytes:
+    """Write it as JSON; the same data give the same bytes."""
+    return msgspec.json.encode(data)

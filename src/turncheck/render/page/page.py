@@ -1,0 +1,284 @@
+"""``report.html``: the first screen as plain HTML, and behind it the data for the views that a script draws.
+
+One file that asks for nothing: style and script are part of it, and its policy lets a browser run these two alone, by
+their digests. Equal documents give equal bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final
+
+import jinja2
+
+from turncheck.render.content import DEGRADATION, ORDER
+from turncheck.render.document import build_document
+from turncheck.render.main_metrics import main_metrics
+from turncheck.render.markdown import template_folder
+from turncheck.render.page.budget import LIMIT, fitted
+from turncheck.render.page.data import assistant_data
+from turncheck.render.page.model import PageData, encode
+from turncheck.render.rendered import Rendered
+from turncheck.render.rooted import Rooted, base_places
+from turncheck.render.sections import fit
+from turncheck.render.sinks.html import Html, element, join, link, trusted, words
+from turncheck.render.sinks.html_writer import HtmlWriter, sign, table_head
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.render.document import Document
+    from turncheck.render.links import Links
+    from turncheck.render.page.model import Assistant
+    from turncheck.render.sections import Section
+    from turncheck.report.model import Report
+
+NAME: Final = "report.html"
+_UNFOLDED: Final = 12
+"""Entries of a list in plain sight."""
+_FIRST_SCREEN_LIMIT: Final = 512 * 1024
+"""Bytes of all first screens together."""
+_FIGURES: Final = 4
+"""Figures of an assistant in the overview of several."""
+_BASE_TOO: Final = re.compile(r"still_|method$|substituted$|confusions$")
+"""Sections about what this change did not do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The three documents of one assistant, and how to link to its files."""
+
+    report: Report
+    comparison: Comparison
+    verdict: Verdict
+    links: Links
+
+
+def render_page(runs: Sequence[Run], manual: Mapping[str, str], *, limit: int = LIMIT) -> Rendered:
+    """Render the page of one run, or of several with an overview, the worst first.
+
+    Args:
+        runs: what is shown; at least one.
+        manual: what the manual says of a finding, by its code.
+        limit: the largest page in bytes.
+    """
+    runs = sorted(runs, key=_worst_first)
+    slugs = _slugs([_name(run.report) for run in runs])
+    several = len(runs) > 1
+    assistants = [
+        assistant_data(run.report, run.comparison, run.links, slug=slug, manual=manual)
+        for run, slug in zip(runs, slugs, strict=True)
+    ]
+    parts = [
+        _part(run, one, several=several, limit=_FIRST_SCREEN_LIMIT // len(runs))
+        for run, one in zip(runs, assistants, strict=True)
+    ]
+    draw = partial(_draw, runs=runs, parts=parts)
+    frame = len(draw(assistants=assistants, packed="").encode())
+    shown = fitted(assistants, lambda some: frame + len(_packed(some)), limit)
+    return Rendered(NAME, "text/html", draw(assistants=shown, packed=_packed(shown)))
+
+
+def _draw(*, runs: Sequence[Run], parts: Sequence[_Part], assistants: Sequence[Assistant], packed: str) -> str:
+    style, script = _asset("page.css"), _asset("page.js")
+    # Spaces around the texts of style and script would be part of what the digests are of.
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:;"
+        " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    names = ", ".join(_name(run.report) for run in runs[:3])
+    return _environment().get_template("page/page.html.j2").render(
+        policy=trusted(policy),
+        title=words(f"{names}: {runs[0].verdict.told}" if len(runs) == 1 else f"{len(runs)} assistants: {names}"),
+        style=trusted(style),
+        script=trusted(script),
+        order=ORDER,
+        parts=parts,
+        overview=_overview(runs, parts) if len(runs) > 1 else (),
+        left_out=[words(told) for told in dict.fromkeys(told for one in assistants for told in one.left_out)],
+        packed=trusted(packed),
+    )  # fmt: skip
+
+
+# --- the first screen ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """What the template sees of a section."""
+
+    name: str
+    section: Section[Html]
+    writer: HtmlWriter
+
+    @property
+    def title(self) -> Html:
+        return words(self.section.title)
+
+    @property
+    def unfolded(self) -> int:
+        return self.section.unfolded
+
+    @property
+    def base_too(self) -> bool:
+        """Whether it is about what the change did not do."""
+        return bool(_BASE_TOO.match(self.name))
+
+    @property
+    def head(self) -> Html:
+        """The head of a table; empty for a list."""
+        return table_head(self.section.columns) if self.section.columns else trusted("")
+
+    @property
+    def note(self) -> Html:
+        return self.writer.line(self.section.note)
+
+    @property
+    def visible(self) -> tuple[Html, ...]:
+        return self.section.entries[: self.section.unfolded]
+
+    @property
+    def folded(self) -> tuple[Html, ...]:
+        return self.section.entries[self.section.unfolded :]
+
+    @property
+    def fold_title(self) -> Html:
+        return trusted(f"{self.section.folded_number:,} more") if self.section.unfolded else self.title
+
+    @property
+    def left_out(self) -> Html:
+        number = self.section.left_out
+        return trusted(f"… and {number:,} more in report.json" if number > 0 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The first screen of one assistant, as the template sees it: lines and lists, written."""
+
+    slug: Html
+    name: Html
+    title: Html
+    first_screen: Html
+
+
+def _part(run: Run, one: Assistant, *, several: bool, limit: int) -> _Part:
+    compared = run.comparison if run.comparison.judged else None
+    document = build_document(run.report, run.comparison, run.verdict, run.links, unfolded=_UNFOLDED)
+    writer = HtmlWriter(
+        run.report.project.root,
+        run.links,
+        Rooted(run.report, also=base_places(compared)),
+        compared.baseline.commit or "" if compared else "",
+        cases=frozenset((*one.sentences.key, *(case.key for case in one.conversations))),
+        address=(f"#{one.slug}/" if several else "#").__add__,
+    )
+    return _Part(
+        slug=words(one.slug),
+        name=words(_name(run.report)),
+        title=writer.entry(document.title),
+        first_screen=_first_screen(document, writer, limit),
+    )
+
+
+def _first_screen(document: Document, writer: HtmlWriter, limit: int) -> Html:
+    """All that the comment says, as HTML; with as many entries of its lists as fit."""
+    template = _environment().get_template("page/first_screen.html.j2")
+    lines = {
+        "headline": writer.line(document.headline),
+        "explained": [writer.line(line) for line in document.explained],
+        "baseline": writer.line(document.baseline.line),
+        "warnings": [writer.entry(warning) for warning in document.baseline.below],
+        "examples": writer.line(document.examples),
+        "footer": writer.line(document.footer),
+    }
+
+    def draw(sections: Mapping[str, Section[Html]]) -> str:
+        lists = {name: _List(name, section, writer) for name, section in sections.items()}
+        return template.render(section=lists, order=ORDER, **lines)
+
+    written = [section.written(writer.item) for section in document.sections]
+    return trusted(fit(written, DEGRADATION, draw, lambda text: len(text.encode()), limit))
+
+
+def _overview(runs: Sequence[Run], parts: Sequence[_Part]) -> list[Html]:
+    """A row for each assistant: its verdict, why, and its first figures."""
+    rows = []
+    for run, part in zip(runs, parts, strict=True):
+        figures = [
+            f"{row.title} {row.subject} {row.now}".replace("  ", " ") + (f" ({row.change})" if row.change else "")
+            for row in main_metrics(run.report, run.comparison)[:_FIGURES]
+        ]
+        mark = join([sign("passed" if run.verdict.passed else "failed"), words(f" {run.verdict.told}")])
+        cells = [
+            element("th", link(part.name, f"#{part.slug}"), scope="row"),
+            *(element("td", cell) for cell in (mark, words(run.verdict.summary), words("; ".join(figures)))),
+        ]
+        rows.append(element("tr", join(cells)))
+    return rows
+
+
+def _worst_first(run: Run) -> tuple[bool, bool, int, str, str]:
+    kinds = (run.comparison.stories, run.comparison.e2e, run.comparison.batch, run.comparison.examples)
+    newly = sum(len(kind.newly_failing) for kind in kinds)
+    calm = run.verdict.reservation in {"", "old failures only"}
+    return run.verdict.passed, calm, -newly, _name(run.report), run.report.project.root
+
+
+def _name(report: Report) -> str:
+    return report.project.name or report.project.root or "assistant"
+
+
+def _slugs(names: Sequence[str]) -> list[str]:
+    """What tells the assistants apart in addresses: letters and digits of their names, numbered where they repeat."""
+    seen: Counter[str] = Counter()
+    slugs = []
+    for name in names:
+        slug = "-".join(re.findall(r"[a-z0-9]+", name.lower()[:60])) or "assistant"
+        seen[slug] += 1
+        slugs.append(f"at-{slug}" if seen[slug] == 1 else f"at-{slug}-{seen[slug]}")
+    return slugs
+
+
+# --- the file --------------------------------------------------------------------------------------------------------
+
+
+def _packed(assistants: Sequence[Assistant]) -> str:
+    """The data as gzip in base64, without a clock."""
+    content = encode(PageData(assistants=list(assistants)))
+    return base64.b64encode(gzip.compress(content, compresslevel=9, mtime=0)).decode()
+
+
+@cache
+def _asset(name: str) -> str:
+    """Style or script; read once."""
+    return (template_folder() / "page" / name).read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """Templates hold structure only: whatever they print must have come through the HTML sink."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template_folder()),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        finalize=_only_html,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _only_html(value: object) -> object:
+    if isinstance(value, Html):
+        return value
+    raise TypeError(f"a template prints {type(value).__name__}, which did not come through the HTML sink")

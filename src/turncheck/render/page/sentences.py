@@ -1,0 +1,196 @@
+"""The judged sentences, in columns, and the table of intents."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.comparison.cases import entity_spans
+from turncheck.render.case_keys import distinct_keys, key_of_sentence
+from turncheck.render.page.index import NONE
+from turncheck.render.page.model import Entities, Entity, Intent, Selection, Sentences, Side, Threshold, Training
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from turncheck.comparison.model import CaseChange, ChangedCases, Comparison, MetricDelta
+    from turncheck.messages.location import Location
+    from turncheck.render.page.index import Files, Labels
+    from turncheck.report.model import EntitySpan, Nlu, NluPrediction
+
+_AVERAGES: Final = frozenset({"accuracy", "micro avg", "macro avg", "weighted avg"})
+_DIGITS: Final = 4
+_LARGEST: Final = 1e9
+
+Changes = dict[tuple[str, "Location | None"], tuple[Side, "CaseChange"]]
+"""By name and place: how a case changed sides."""
+
+
+def changes_of(cases: ChangedCases) -> Changes:
+    """Return how each case of this side changed, by its name and place."""
+    sides: tuple[tuple[Side, Iterable[CaseChange]], ...] = (
+        ("edited", cases.edited), ("better", cases.better), ("new", cases.added_failing), ("worse", cases.became_wrong),
+    )  # fmt: skip
+    return {(case.name, case.location): (side, case) for side, listed in sides for case in listed}
+
+
+def sentence_columns(
+    nlu: Nlu | None, comparison: Comparison | None, files: Files, labels: Labels
+) -> tuple[Sentences, Training]:
+    """Return every judged sentence, and the training sentences that are near to a wrong one."""
+    judged = nlu.predictions if nlu else ()
+    changed = changes_of(comparison.examples) if comparison else {}
+    entities = changes_of(comparison.entities) if comparison else {}
+    responses = changes_of(comparison.responses) if comparison else {}
+    places = [(one.text, one.location) for one in judged]
+    found = {number: changed[place] for number, place in enumerate(places) if place in changed}
+    training, neighbours = _neighbours(nlu, files, labels)
+    columns = Sentences(
+        total=len(judged),
+        key=distinct_keys(key_of_sentence(one.text, one.expected.intent or "") for one in judged),
+        text=[one.text for one in judged],
+        expected=[labels.number(one.expected.intent) for one in judged],
+        predicted=[labels.number(one.predicted.intent) for one in judged],
+        confidence=[_rounded(one.predicted.confidence) for one in judged],
+        margin=[_margin(one) for one in judged],
+        fallback=[int(one.predicted.fallback) for one in judged],
+        file=[files.number(one.location.path) for one in judged],
+        line=[one.location.line or 0 for one in judged],
+        side={number: side for number, (side, _) in found.items()},
+        base={
+            number: labels.number(case.base_actual)
+            for number, (_, case) in found.items()
+            if case.base_actual and case.base_actual != judged[number].predicted.intent
+        },
+        entities={
+            number: made for number, one in enumerate(judged) if (made := _entities(one, entities, places[number]))
+        },
+        responses={
+            number: selected
+            for number, one in enumerate(judged)
+            if (selected := _response(one, responses, places[number]))
+        },
+        neighbours=neighbours,
+        ranking={
+            number: [(labels.number(rank.name), _rounded(rank.confidence)) for rank in one.predicted.ranking]
+            for number, one in enumerate(judged)
+            if one.predicted.ranking
+        },
+    )
+    return columns, training
+
+
+def _margin(one: NluPrediction) -> float:
+    """How far the second intent is behind the first, where there is a second."""
+    ranking = one.predicted.ranking
+    return _rounded(ranking[0].confidence - ranking[1].confidence) if len(ranking) > 1 else float(NONE)
+
+
+def _neighbours(nlu: Nlu | None, files: Files, labels: Labels) -> tuple[Training, dict[int, list[tuple[int, float]]]]:
+    """Return the training sentences that are somebody's neighbours, and whose."""
+    training = nlu.training if nlu else ()
+    used: dict[int, int] = {}
+    near: dict[int, list[tuple[int, float]]] = {}
+    for number, one in enumerate(nlu.predictions if nlu else ()):
+        known = [neighbour for neighbour in one.neighbours if 0 <= neighbour.training < len(training)]
+        if known:
+            near[number] = [(used.setdefault(each.training, len(used)), _rounded(each.similarity)) for each in known]
+    listed = [training[number] for number in used]
+    columns = Training(
+        text=[one.text for one in listed],
+        intent=[labels.number(one.intent) for one in listed],
+        file=[files.number(one.location.path) for one in listed],
+        line=[one.location.line or 0 for one in listed],
+    )
+    return columns, near
+
+
+def _entities(one: NluPrediction, changed: Changes, place: tuple[str, Location]) -> Entities | None:
+    expected, found = one.expected.entities, one.predicted.entities
+    if not expected and not found:
+        return None
+    return Entities(
+        expected=[_entity(one.text, span) for span in expected],
+        found=[_entity(one.text, span) for span in found],
+        right=entity_spans(one, expected=True) == entity_spans(one, expected=False),
+        side=changed[place][0] if place in changed else "",
+    )
+
+
+def _entity(text: str, span: EntitySpan) -> Entity:
+    parts = [
+        span.entity,
+        *([f"role {span.role}"] if span.role else []),
+        *([f"group {span.group}"] if span.group else []),
+    ]
+    stands_for = "" if span.value is None or span.value == text[max(span.start, 0) : span.end] else str(span.value)
+    return Entity(start=span.start, end=span.end, label=", ".join(parts), value=stands_for, by=span.extractor or "")
+
+
+def _response(one: NluPrediction, changed: Changes, place: tuple[str, Location]) -> Selection | None:
+    expected = one.expected.response
+    if expected is None or "/" not in expected:
+        return None
+    side = changed[place][0] if place in changed else ""
+    return Selection(expected=expected, selected=one.predicted.response or "", side=side)
+
+
+def intent_rows(nlu: Nlu | None, comparison: Comparison | None, labels: Labels) -> list[Intent]:
+    """Return the table of intents, the weakest first; with a base also those that only the base judged."""
+    scores: Mapping[str, Any] = nlu.intents.report if nlu and nlu.intents else {}
+    deltas = {metric.name: metric for metric in (comparison.metrics if comparison and comparison.judged else ())}
+    rows = [
+        _row(labels.number(name), figures, deltas.get(f"nlu.intents[{name}].f1"))
+        for name, figures in scores.items()
+        if name not in _AVERAGES and isinstance(figures, dict)
+    ]
+    return sorted(rows, key=lambda row: (row.f1 if row.f1 is not None else 2.0, row.name))
+
+
+def _row(name: int, figures: Mapping[str, Any], delta: MetricDelta | None) -> Intent:
+    base, now = delta.sides if delta else (None, _score(figures, "f1-score"))
+    support = figures.get("support")
+    return Intent(
+        name=name,
+        support=int(support) if isinstance(support, int | float) else None,
+        precision=_score(figures, "precision"),
+        recall=_score(figures, "recall"),
+        f1=now if delta else _score(figures, "f1-score"),
+        base_f1=base,
+        judgement=delta.judgement if delta else "",
+        shared=bool(delta and delta.shared and delta.judgement != "not judged"),
+    )
+
+
+def _score(figures: Mapping[str, Any], name: str) -> float | None:
+    value = figures.get(name)
+    return _rounded(float(value)) if isinstance(value, int | float) else None
+
+
+def confusions(nlu: Nlu | None, labels: Labels) -> list[tuple[int, int, int]]:
+    """Return who was taken for whom, and how often."""
+    scores = nlu.intents if nlu else None
+    return [
+        (labels.number(one.expected), labels.number(one.predicted), one.count)
+        for one in (scores.confusions if scores else ())
+    ]
+
+
+def threshold_of(nlu: Nlu | None) -> Threshold | None:
+    """Return the fallback's thresholds, where sentences were judged."""
+    if nlu is None or not nlu.predictions:
+        return None
+    told = nlu.understood
+    return Threshold(
+        now=told.threshold if told else None,
+        ambiguity=told.ambiguity_threshold if told else None,
+        suggested=told.suggested.threshold if told and told.suggested else None,
+    )
+
+
+def _rounded(value: float) -> float:
+    """Cut to four digits: more than anybody reads. Never rounded up, so that no confidence passes a threshold by it."""
+    if not math.isfinite(value) or abs(value) > _LARGEST:
+        return 0.0
+    near = round(value, _DIGITS)
+    return near if near <= value else round(near - 10.0**-_DIGITS, _DIGITS)

@@ -1,0 +1,150 @@
+"""Spans, entries and tables as HTML: places as links to the line, cases as links to where the page shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, assert_never
+
+from turncheck.render.links import repository_path
+from turncheck.render.sinks.html import Html, code, element, join, link, prose, trusted, words
+from turncheck.render.spans import Change, Code, Entry, Link, Place, Prose, Row, Said, Strong, Term, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Set as AbstractSet
+
+    from turncheck.render.links import Links
+    from turncheck.render.rooted import Rooted
+    from turncheck.render.spans import Column, Line, Mark, Sign, Span
+
+_SIGNS: Final[dict[Sign, tuple[str, str]]] = {
+    "passed": ("✓", "passed"), "failed": ("✕", "failed"), "not judged": ("–", "not judged"),
+    "error": ("✕", "error"), "warning": ("!", "warning"), "info": ("i", "note"),
+    "caution": ("!", "caution"), "stopped": ("■", "stopped"),
+}  # fmt: skip
+"""What a sign looks like, and what it is called by a screen reader."""
+_MARKS: Final[dict[Mark, tuple[str, str]]] = {
+    "real gain": ("▲", "better"), "better": ("▲", "better"), "real drop": ("▼", "worse"), "worse": ("▼", "worse"),
+}  # fmt: skip
+"""The signs beside the words, and their class: never instead of the words."""
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlWriter:
+    """Knows the project's path in its repository, how to link, and which cases the page itself shows."""
+
+    root: str
+    links: Links
+    rooted: Rooted
+    base: str = ""
+    """The commit of the base, for what is gone from it."""
+    cases: AbstractSet[str] = frozenset()
+    """Keys of the cases that have a place on the page."""
+    address: Callable[[str], str] = field(default="#{}".format)
+    """Where the page shows a case."""
+
+    def line(self, line: Line) -> Html:
+        """Write a line."""
+        return join(map(self._span, line))
+
+    def _span(self, span: Span) -> Html:
+        match span:
+            case Text():
+                return words(span.text)
+            case Strong():
+                return element("strong", words(span.text))
+            case Term():
+                return element("em", words(span.text))
+            case Said():
+                return element("q", code(span.text, span.limit))
+            case Code():
+                return code(span.text, span.limit)
+            case Prose():
+                return prose(self.rooted.text(span.text) if span.names_paths else span.text, span.limit)
+            case Link():
+                return link(self.line(span.label), span.url)
+            case Place():
+                return self.place(span)
+            case Change():
+                return _change(span)
+            case _:
+                assert_never(span)
+
+    def place(self, place: Place) -> Html:
+        """``path:line`` from the repository's top, linked where it can be; one of the base says so."""
+        location = place.location
+        path = repository_path(self.root, location) or location.path
+        shown = path if location.line is None else f"{path}:{location.line}"
+        linked = link(code(shown), self.links.file(self.root, location, base=place.on_base))
+        if place.on_base and self.base:
+            linked = join([trusted("was at "), linked, trusted(" in "), code(self.base[:8])])
+        return element("span", linked, class_="place")
+
+    def entry(self, entry: Entry) -> Html:
+        """Write an entry with what is below it, as the content of a list's item."""
+        parts = [self.head(entry), self.line(entry.line)]
+        if entry.case in self.cases:
+            parts += [trusted(" "), element("a", trusted("show"), class_="show", href=self.address(entry.case))]
+        if entry.place:
+            parts += [trusted(" "), self.place(entry.place)]
+        if entry.hint:
+            parts.append(element("p", prose(entry.hint), class_="hint"))
+        return join([*parts, *self._below(entry)])
+
+    def head(self, entry: Entry) -> Html:
+        """What comes before the line: the sign, the label and the outcome."""
+        parts = [sign(entry.sign), trusted(" ")] if entry.sign else []
+        parts += [code(entry.label), trusted(" ")] if entry.label else []
+        parts += [element("strong", words(entry.outcome)), trusted(": ")] if entry.outcome else []
+        return join(parts)
+
+    def _below(self, entry: Entry) -> list[Html]:
+        """What is below an entry: some in plain sight, the rest to unfold."""
+        items = [element("li", self.entry(one)) for one in entry.below]
+        if entry.left_out:
+            items.append(element("li", trusted(f"… and {entry.left_out:,} more in report.json")))
+        first = len(items) if entry.in_sight is None else entry.in_sight
+        shown, folded = items[:first], items[first:]
+        written = [element("ul", join(shown))] if shown else []
+        if folded:
+            number = len(entry.below) - first + entry.left_out
+            summary = element("summary", trusted(f"{number:,} more"))
+            written.append(element("details", join([summary, element("ul", join(folded))])))
+        return written
+
+    def item(self, shown: Entry | Row) -> Html:
+        """Write one entry of a section: an item of its list, or a row of its table."""
+        if isinstance(shown, Row):
+            first, *others = map(self.line, shown.cells)
+            cells = [element("th", first, scope="row"), *(element("td", cell) for cell in others)]
+            return element("tr", join(cells))
+        return element("li", self.entry(shown))
+
+
+def table_head(columns: tuple[Column, ...]) -> Html:
+    """The first row of a table."""
+    # A column without a title has no header cell, which would be an empty one to a screen reader.
+    cells = [
+        element("th", words(column.title), scope="col") if column.title else element("td", trusted(""))
+        for column in columns
+    ]
+    return element("tr", join(cells))
+
+
+def sign(of: Sign) -> Html:
+    """Return a sign with its word, which is read aloud and never left to the colour."""
+    shape, name = _SIGNS[of]
+    inner = join([element("span", trusted(shape), aria_hidden="true"), element("span", trusted(name), class_="aloud")])
+    return element("span", inner, class_=f"sign {of.replace(' ', '-')}")
+
+
+def _change(change: Change) -> Html:
+    """A difference, its worth and what to know about it."""
+    difference, told = change.words
+    shape, kind = _MARKS.get(change.mark, ("", "same"))
+    parts = [words(difference)] if difference else []
+    if shape:
+        parts.append(element("span", trusted(shape), aria_hidden="true"))
+    if told:
+        parts.append(element("span", words(told), class_="told"))
+    return element("span", join(parts, " "), class_=f"change {kind}")
