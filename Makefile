@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-image test-rasa bench fuzz interrupts lint format pins clean
+.PHONY: demo page test test-image test-rasa bench fuzz interrupts lint format pins clean
 
 $(VENV)/.installed: requirements/test.txt requirements/vectors.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer was found: install one, or name it: make PYTHON=..." >&2; exit 2; }
@@ -47,6 +47,10 @@ pins: $(VENV)/.installed
 		requirements/rasa.in -o requirements/rasa.txt >/dev/null
 	$(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header --no-annotate --no-deps \
 		requirements/vectors.in -o requirements/vectors.txt >/dev/null
+
+# The script of report.html, after a change in page/src.
+page: $(VENV)/.installed
+	$(BIN)/python tools/build_page.py
 
 dist: $(VENV)/.installed
 	$(BIN)/hatchling build -d dist

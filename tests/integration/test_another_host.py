@@ -187,7 +187,7 @@ def test_a_host_gets_comment_artifact_annotations_and_outputs_and_gives_the_base
     assert Path("results/comment.md").read_text() == body
     printed = capsys.readouterr()
     assert "LOOM warning bot/data/rules.yml:6 response-undefined\n" in printed.out
-    assert "junit.xml, summary.md, comment.md, baseline.json\n" in printed.err
+    assert "junit.xml, report.html, summary.md, comment.md, baseline.json\n" in printed.err
     assert loom.handed_on["verdict"] == "failed"
     assert loom.handed_on["comment-url"] == f"{PLACE}/merge_requests/3#note"
     assert loom.handed_on["artifact-url"] == f"{PLACE}/jobs/12/artifacts"

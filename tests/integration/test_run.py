@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PIZZERIA = ROOT / "examples" / "pizzeria"
 SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text())
-DOCUMENTS = ["comment.md", "comparison.json", "junit.xml", "report.json", "summary.md", "verdict.json"]
+DOCUMENTS = ["comment.md", "comparison.json", "junit.xml", "report.html", "report.json", "summary.md", "verdict.json"]
 
 
 def turncheck(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

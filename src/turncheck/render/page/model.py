@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from turncheck.report.codec import json_of
+
 Side = Literal["", "worse", "better", "new", "edited"]
 """How a case changed sides: not at all, fails now, passes now, is new and fails, was edited."""
 
@@ -244,4 +246,4 @@ class PageData(_Part, frozen=True, kw_only=True):
 
 def encode(data: Any) -> bytes:
     """Write it as JSON; the same data give the same bytes."""
-    return msgspec.json.encode(data)
+    return json_of(data)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from turncheck.render.links import Links
     from turncheck.render.page.model import Assistant
     from turncheck.render.sections import Section
+    from turncheck.render.spans import Sign
     from turncheck.report.model import Report
 
 NAME: Final = "report.html"
@@ -165,6 +166,7 @@ class _Part:
     slug: Html
     name: Html
     title: Html
+    sign: Sign
     first_screen: Html
 
 
@@ -183,6 +185,7 @@ def _part(run: Run, one: Assistant, *, several: bool, limit: int) -> _Part:
         slug=words(one.slug),
         name=words(_name(run.report)),
         title=writer.entry(document.title),
+        sign=document.title.sign,
         first_screen=_first_screen(document, writer, limit),
     )
 
@@ -215,7 +218,7 @@ def _overview(runs: Sequence[Run], parts: Sequence[_Part]) -> list[Html]:
             f"{row.title} {row.subject} {row.now}".replace("  ", " ") + (f" ({row.change})" if row.change else "")
             for row in main_metrics(run.report, run.comparison)[:_FIGURES]
         ]
-        mark = join([sign("passed" if run.verdict.passed else "failed"), words(f" {run.verdict.told}")])
+        mark = join([sign(part.sign), words(f" {run.verdict.told}")])
         cells = [
             element("th", link(part.name, f"#{part.slug}"), scope="row"),
             *(element("td", cell) for cell in (mark, words(run.verdict.summary), words("; ".join(figures)))),

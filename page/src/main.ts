@@ -1,0 +1,125 @@
+// Starts the page: unpacks the data, draws the navigation, and shows the view that the address names.
+
+import type { Context } from "./context.ts";
+import { unpack, type Assistant } from "./data.ts";
+import { fill, h } from "./dom.ts";
+import { format, parse, VIEWS, type View } from "./route.ts";
+import { conversationsView } from "./views/conversations.ts";
+import { dataView } from "./views/data.ts";
+import { intentsView } from "./views/intents.ts";
+import { sentencesView } from "./views/sentences.ts";
+
+const DRAW: Record<Exclude<View, "overview">, (context: Context) => HTMLElement> = {
+  intents: intentsView,
+  sentences: sentencesView,
+  conversations: conversationsView,
+  data: dataView,
+};
+
+const byId = (id: string): HTMLElement | null => document.getElementById(id);
+
+class Page {
+  private onlyChanged = true;
+  private shownView = "";
+
+  constructor(private readonly assistants: Assistant[]) {}
+
+  show(): void {
+    const route = parse(location.hash);
+    const several = this.assistants.length > 1;
+    if (route.query.has("all")) this.onlyChanged = false;
+    const assistant = several ? this.assistants.find((one) => one.slug === route.assistant) : this.assistants[0];
+    if (!assistant) return this.showAll();
+    const context: Context = {
+      assistant,
+      route,
+      onlyChanged: this.onlyChanged && assistant.compared,
+      several,
+      remember: (query) => {
+        if (assistant.compared && !this.onlyChanged) query.set("all", "1");
+        history.replaceState(null, "", format({ ...route, case: "", query }));
+      },
+      showAll: () => this.changeScope(false),
+    };
+    this.drawHeader(context);
+    document.body.classList.toggle("only-changed", context.onlyChanged);
+    if (byId("all")) byId("all")!.hidden = true;
+    for (const one of this.assistants) byId(one.slug)!.hidden = one !== assistant || route.view !== "overview";
+    const view = byId("view")!;
+    fill(view, route.view !== "overview" && DRAW[route.view](context));
+    view.hidden = route.view === "overview";
+    document.title = `${assistant.name}: ${route.view}`;
+    this.toTop(`${assistant.slug}/${route.view}`, route.case !== "");
+  }
+
+  /** The overview of several assistants. */
+  private showAll(): void {
+    fill(byId("top")!);
+    byId("all")!.hidden = false;
+    byId("view")!.hidden = true;
+    for (const one of this.assistants) byId(one.slug)!.hidden = true;
+    document.title = `${this.assistants.length} assistants`;
+    this.toTop("all", false);
+  }
+
+  /** Another view begins at its top, for the eye and for the next Tab; the first one stays where the browser is. */
+  private toTop(view: string, atCase: boolean): void {
+    if (this.shownView && this.shownView !== view && !atCase) {
+      scrollTo(0, 0);
+      byId("main")!.focus({ preventScroll: true });
+    }
+    this.shownView = view;
+  }
+
+  private drawHeader(context: Context): void {
+    const { assistant, route, several } = context;
+    const slug = several ? assistant.slug : "";
+    const tabs = VIEWS.filter((view) => hasContent(assistant, view)).map((view) =>
+      h("a", { href: format({ assistant: slug, view }) || "#", "aria-current": view === route.view && "page" }, view),
+    );
+    const scope = h("input", { type: "checkbox", id: "only-changed" });
+    scope.checked = this.onlyChanged;
+    scope.addEventListener("change", () => this.changeScope(scope.checked));
+    fill(
+      byId("top")!,
+      several && h("a", { class: "back", href: "#" }, "All assistants"),
+      several && h("span", { class: "name" }, assistant.name),
+      h("nav", { "aria-label": "Views" }, ...tabs),
+      assistant.compared && h("label", { class: "scope" }, scope, " only what changed"),
+    );
+  }
+
+  private changeScope(onlyChanged: boolean): void {
+    this.onlyChanged = onlyChanged;
+    const { query, ...route } = parse(location.hash);
+    if (onlyChanged) query.delete("all");
+    else query.set("all", "1");
+    history.replaceState(null, "", format({ ...route, query }));
+    this.show();
+    byId("only-changed")?.focus();
+  }
+}
+
+function hasContent(assistant: Assistant, view: View): boolean {
+  switch (view) {
+    case "intents":
+      return assistant.intents.length > 0;
+    case "sentences":
+      return assistant.sentences.total > 0;
+    case "conversations":
+      return assistant.conversations.length > 0;
+    default:
+      return true;
+  }
+}
+
+async function start(): Promise<void> {
+  document.documentElement.classList.add("js");
+  const page = new Page(await unpack(byId("data") as HTMLTemplateElement));
+  addEventListener("hashchange", () => page.show());
+  page.show();
+  document.documentElement.dataset["ready"] = "";
+}
+
+// The first screen is there already; let the browser paint it before the data are unpacked.
+requestAnimationFrame(() => setTimeout(() => void start()));

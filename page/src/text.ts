@@ -1,0 +1,78 @@
+// Showing what people wrote, letter by letter: what cannot be seen becomes an escape, and directions stay inside.
+
+import { h, type Child } from "./dom.ts";
+
+// Control, format and private characters, halves of pairs, and blanks that are not the space bar's.
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
+const JOINERS = "\u200c\u200d"; // scripts and emoji are wrong without them
+
+/** A text in one direction of its own, invisible characters as escapes; of `exact` ones the joiners too. */
+export function said(text: string, { exact = false, kind = "said" } = {}): HTMLElement {
+  return h("bdi", { class: kind }, ...pieces(text, exact));
+}
+
+/** A name of the project. */
+export function code(text: string): HTMLElement {
+  return h("code", {}, h("bdi", {}, ...pieces(text, false)));
+}
+
+/** The parts of a text: strings, and escapes as elements. */
+export function pieces(text: string, exact: boolean): Child[] {
+  const parts: Child[] = [];
+  let end = 0;
+  for (const match of text.matchAll(INVISIBLE)) {
+    const character = match[0];
+    if (character === "\n" && !exact) continue; // pre-wrap shows it
+    if (!exact && JOINERS.includes(character)) continue;
+    parts.push(text.slice(end, match.index), h("span", { class: "escape" }, escaped(character)));
+    if (character === "\n") parts.push("\n");
+    end = match.index + character.length;
+  }
+  parts.push(text.slice(end));
+  return parts;
+}
+
+function escaped(character: string): string {
+  const short: Record<string, string> = { "\n": "\\n", "\t": "\\t", "\r": "\\r" };
+  const point = character.codePointAt(0) ?? 0;
+  return short[character] ?? (point > 0xffff ? `\\u{${point.toString(16)}}` : `\\u${point.toString(16).padStart(4, "0")}`);
+}
+
+/** Two texts, with what differs between their common beginning and end marked in each. */
+export function difference(expected: string, actual: string): [HTMLElement, HTMLElement] {
+  const one = [...expected];
+  const other = [...actual];
+  const shorter = Math.min(one.length, other.length);
+  let first = 0;
+  while (first < shorter && one[first] === other[first]) first++;
+  let last = 0;
+  while (last < shorter - first && one[one.length - 1 - last] === other[other.length - 1 - last]) last++;
+  return [marked(one, first, last), marked(other, first, last)];
+}
+
+function marked(characters: string[], first: number, last: number): HTMLElement {
+  const part = (from: number, to: number): Child[] => pieces(characters.slice(from, to).join(""), true);
+  const end = characters.length - last;
+  // Where hardly anything is common the marks would only confuse.
+  const alike = first + last >= characters.length / 3;
+  const middle = alike && end > first ? [h("mark", {}, ...part(first, end))] : part(first, end);
+  return h("bdi", { class: "said" }, ...part(0, first), ...middle, ...part(end, characters.length));
+}
+
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+}
+
+export function figure(value: number | null): string {
+  return value === null ? "–" : value.toFixed(3);
+}
+
+export function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+/** A difference with its sign; a minus is as wide as a plus. */
+export function signed(value: number, digits = 3): string {
+  const shown = Math.abs(value).toFixed(digits);
+  return Number(shown) === 0 ? "±0" : `${value > 0 ? "+" : "−"}${shown}`;
+}

@@ -1,0 +1,180 @@
+// Conversations: stories, end-to-end cases and batch cases as transcripts, with the first difference marked.
+
+import { caseAddress, type Context } from "../context.ts";
+import type { Conversation, Turn } from "../data.ts";
+import { fill, h, type Child } from "../dom.ts";
+import { place } from "../place.ts";
+import { code, count, difference, said } from "../text.ts";
+import { choice, field, nothing, outcome } from "../widgets.ts";
+
+const KINDS: Record<Conversation["kind"], string> = { story: "story", case: "end-to-end case", batch: "batch case" };
+const AT_FIRST = 200;
+const OPEN_IF = 3; // so few are read one after the other anyway
+
+export function conversationsView(context: Context): HTMLElement {
+  const { assistant, route } = context;
+  const query = route.query;
+  const told = h("p", { class: "told", "aria-live": "polite" });
+  const list = h("div", { class: "conversations" });
+  const wanted = route.case;
+
+  const draw = (most = AT_FIRST): void => {
+    const all = assistant.conversations.filter((one) => one.key === wanted || matches(one, query, context.onlyChanged && !wanted));
+    // The wanted one stands among those in sight.
+    const shown = all.slice(0, Math.max(most, all.findIndex((one) => one.key === wanted) + 1));
+    fill(told, `${all.length.toLocaleString("en")} of ${count(assistant.conversations.length, "conversation")}${context.onlyChanged && !wanted ? ", only what changed" : ""}`);
+    fill(
+      list,
+      ...shown.map((one) => item(context, one, one.key === wanted || all.length <= OPEN_IF)),
+      all.length === 0 && nothing(context, context.onlyChanged ? "No conversation changed sides." : "No conversation is like this."),
+      all.length > shown.length && h("button", { class: "more", onclick: () => draw(all.length) }, `Show ${count(all.length - shown.length, "more conversation")}`),
+    );
+  };
+  const set = (name: string, value: string): void => {
+    if (value) query.set(name, value);
+    else query.delete(name);
+    context.remember(query);
+    draw();
+  };
+  draw();
+  const section = h("section", { "aria-labelledby": "conversations-title" }, h("h1", { id: "conversations-title" }, "Conversations"), form(context, query, set), told, list);
+  if (wanted) requestAnimationFrame(() => goTo(section, wanted));
+  return section;
+}
+
+function goTo(section: HTMLElement, key: string): void {
+  const found = section.querySelector<HTMLDetailsElement>(`details[data-key="${CSS.escape(key)}"]`);
+  if (!found) {
+    section.prepend(h("p", { class: "callout", role: "status" }, "The conversation that the address names is not in this report."));
+    return;
+  }
+  found.querySelector("summary")?.focus({ preventScroll: true });
+  found.scrollIntoView({ block: "start" });
+}
+
+function matches(one: Conversation, query: URLSearchParams, onlyChanged: boolean): boolean {
+  const text = (query.get("text") ?? "").toLowerCase();
+  return (
+    (!onlyChanged || one.side !== "") &&
+    (!query.get("kind") || one.kind === query.get("kind")) &&
+    (!query.get("outcome") || one.outcome === query.get("outcome")) &&
+    (!text || [one.name, ...one.turns.map((turn) => turn.expected)].some((part) => part.toLowerCase().includes(text)))
+  );
+}
+
+function form(context: Context, query: URLSearchParams, set: (name: string, value: string) => void): HTMLElement {
+  const listed = context.assistant.conversations;
+  const kinds = [...new Set(listed.map((one) => one.kind))].map((kind): [string, string] => [kind, KINDS[kind]]);
+  const outcomes = [...new Set(listed.map((one) => one.outcome))].sort().map((word): [string, string] => [word, word]);
+  const search = h("input", { type: "search", value: query.get("text") ?? "", placeholder: "name or words" });
+  search.addEventListener("input", () => set("text", search.value));
+  const element = h(
+    "form",
+    { class: "filters", role: "search", "aria-label": "Filter conversations" },
+    field("search", search),
+    kinds.length > 1 && field("kind", choice([["", "all"], ...kinds], query.get("kind") ?? "", (kind) => set("kind", kind))),
+    field("outcome", choice([["", "all"], ...outcomes], query.get("outcome") ?? "", (chosen) => set("outcome", chosen))),
+  );
+  element.addEventListener("submit", (event) => event.preventDefault());
+  return element;
+}
+
+// --- one conversation ------------------------------------------------------------------------------------------------
+
+function item(context: Context, one: Conversation, open: boolean): HTMLElement {
+  const side = one.side && testSide(one);
+  const details = h(
+    "details",
+    { class: "conversation", "data-key": one.key },
+    h(
+      "summary",
+      {},
+      outcome(one.outcome),
+      " ",
+      h("strong", {}, said(one.name)),
+      " ",
+      h("span", { class: "note" }, KINDS[one.kind]),
+      side && h("span", { class: "flag" }, side),
+    ),
+  );
+  const unfold = (): void => details.append(transcript(context, one));
+  details.addEventListener("toggle", unfold, { once: true });
+  if (open) details.open = true;
+  return details;
+}
+
+/** How a test changed sides, in words. */
+function testSide({ side, outcome: now }: Conversation): string {
+  const word = now === "misunderstood" ? "misunderstood" : "failing";
+  return { worse: `newly ${word}`, new: `new and ${word}`, better: "newly passing", edited: "edited", "": "" }[side];
+}
+
+function transcript(context: Context, one: Conversation): HTMLElement {
+  const { assistant } = context;
+  const first = one.turns.findIndex((turn) => turn.actual !== null);
+  return h(
+    "div",
+    { class: "transcript" },
+    h("p", { class: "note" }, place(assistant, one.place), " · ", h("a", { href: caseAddress(context, one.key) }, "link to this"), baseWords(one)),
+    one.attempts && strip(one.attempts),
+    one.reason && h("p", {}, said(one.reason)),
+    one.remarks.length > 0 && h("ul", { class: "entries" }, ...one.remarks.map((remark) => h("li", {}, said(remark)))),
+    one.turns.length > 0
+      ? h("ol", { class: "turns" }, ...one.turns.map((turn, number) => line(context, turn, number === first)))
+      : h("p", { class: "note" }, "The transcript did not fit into this file; report.json has it."),
+    one.events.length > 0 && h("details", { class: "events" }, h("summary", {}, one.kind === "case" ? "How its actions were run" : "Slots and forms on the way"), h("ul", { class: "entries" }, ...one.events.map((event) => h("li", {}, code(event))))),
+  );
+}
+
+function baseWords({ base, outcome: now }: Conversation): Child {
+  if (!base) return null;
+  if (base.outcome === "not there") return " · new in this change";
+  const got = base.actual ? [", got ", code(base.actual)] : [];
+  return h("span", {}, base.outcome === now && !base.actual ? " · on the base the same: " : " · on the base: ", outcome(base.outcome), ...got);
+}
+
+/** How often it passed when it was repeated, as a strip. */
+function strip([passed, of]: [number, number]): HTMLElement {
+  const cells = Array.from({ length: Math.min(of, 60) }, (_, number) => h("span", { class: number < passed ? "run passed" : "run failed" }, number < passed ? "✓" : "✕"));
+  return h("p", { class: "strip" }, h("span", { "aria-hidden": "true" }, ...cells), ` passed ${passed} of ${of} times`);
+}
+
+const SPEAKERS = { user: "user", bot: "bot", check: "" };
+
+function line(context: Context, turn: Turn, first: boolean): HTMLElement {
+  const kind = `turn ${turn.who}${turn.outcome ? ` ${turn.outcome}` : ""}${first ? " first" : ""}`;
+  const speaker = SPEAKERS[turn.who] || turn.label;
+  return h(
+    "li",
+    { class: kind },
+    h("span", { class: "speaker" }, speaker),
+    h(
+      "div",
+      { class: "words" },
+      first && h("p", { class: "first-difference" }, "first difference"),
+      turn.actual === null ? said(turn.expected) : both(turn.expected, turn.actual),
+      heard(turn),
+      turn.who !== "user" && turn.outcome && turn.outcome !== "passed" && turn.actual === null && h("span", {}, " ", outcome(turn.outcome)),
+      turn.details.length > 0 && h("details", {}, h("summary", {}, "details"), h("dl", {}, ...turn.details.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, said(value))]))),
+    ),
+    turn.place ? place(context.assistant, turn.place) : null,
+  );
+}
+
+function both(expected: string, actual: string): HTMLElement {
+  const [wanted, got] = difference(expected, actual || "nothing");
+  return h(
+    "dl",
+    { class: "both" },
+    h("dt", {}, h("span", { "aria-hidden": "true" }, "+ "), "expected"),
+    h("dd", { class: "expected" }, wanted),
+    h("dt", {}, h("span", { "aria-hidden": "true" }, "− "), "got"),
+    h("dd", { class: "got" }, got),
+  );
+}
+
+function heard(turn: Turn): Child {
+  if (!turn.heard) return null;
+  const before = turn.heard_before && turn.heard_before !== turn.heard;
+  return h("p", { class: before ? "heard otherwise" : "heard" }, "understood as ", code(turn.heard), before && [" ; on the base as "].join(""), before && code(turn.heard_before));
+}

@@ -1,0 +1,130 @@
+// Data: what validation found, what the tests reach, what was replaced and what was not run.
+
+import type { Context } from "../context.ts";
+import type { CoverageItem, Finding } from "../data.ts";
+import { fill, h, type Child } from "../dom.ts";
+import { place } from "../place.ts";
+import { code, count, percent, said } from "../text.ts";
+import { nothing, outcome, sideSwitch } from "../widgets.ts";
+
+const WORST_FIRST = ["error", "warning", "info"];
+const MOST_LISTED = 200;
+
+export function dataView(context: Context): HTMLElement {
+  return h("section", { "aria-labelledby": "data-title" }, h("h1", { id: "data-title" }, "Data"), findingsPart(context), coveragePart(context), runPart(context));
+}
+
+// --- findings --------------------------------------------------------------------------------------------------------
+
+function findingsPart(context: Context): HTMLElement {
+  const { assistant } = context;
+  const found = assistant.findings.filter((one) => !context.onlyChanged || one.new);
+  const section = h("section", { "aria-labelledby": "findings-title" }, h("h2", { id: "findings-title" }, context.onlyChanged ? "New findings" : "Findings"));
+  if (!found.length) {
+    section.append(nothing(context, assistant.findings.length ? "Nothing new was found in the data." : "Nothing was found in the data."));
+    return section;
+  }
+  const groups = h("div");
+  const draw = (by: "by code" | "by file"): void => fill(groups, ...grouped(context, found, by).map((group) => group));
+  section.append(
+    sideSwitch("Findings", ["by code", "by file"], "by code", (by) => draw(by as "by code" | "by file")),
+    groups,
+  );
+  draw("by code");
+  return section;
+}
+
+function grouped(context: Context, found: Finding[], by: "by code" | "by file"): HTMLElement[] {
+  const { assistant } = context;
+  const groups = new Map<string, Finding[]>();
+  for (const one of found) {
+    const key = by === "by code" ? one.code : (assistant.files[one.place.file]?.path ?? "");
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  const worst = (group: Finding[]): number => Math.min(...group.map((one) => WORST_FIRST.indexOf(one.severity)));
+  return [...groups]
+    .sort(([a, one], [b, other]) => worst(one) - worst(other) || other.length - one.length || a.localeCompare(b, "en"))
+    .map(([key, group]) => groupPart(context, key, group, by === "by code"));
+}
+
+function groupPart(context: Context, key: string, group: Finding[], byCode: boolean): HTMLElement {
+  const severity = WORST_FIRST.find((one) => group.some((finding) => finding.severity === one)) ?? "info";
+  const manual = byCode ? context.assistant.manual[key] : undefined;
+  return h(
+    "details",
+    { class: "group", open: severity === "error" },
+    h("summary", {}, outcome(severity, severity === "info" ? "note" : severity), " ", code(key), " ", h("span", { class: "note" }, count(group.length, "finding"))),
+    manual && h("p", { class: "manual" }, said(manual)),
+    h("ul", { class: "entries" }, ...group.slice(0, MOST_LISTED).map((one) => finding(context, one, byCode))),
+    group.length > MOST_LISTED && h("p", { class: "note" }, `… and ${count(group.length - MOST_LISTED, "more finding")} in report.json`),
+  );
+}
+
+function finding(context: Context, one: Finding, byCode: boolean): HTMLElement {
+  const { assistant } = context;
+  return h(
+    "li",
+    {},
+    ...(byCode ? [] : [outcome(one.severity, one.severity === "info" ? "note" : one.severity), " ", code(one.code), " "]),
+    said(one.message),
+    " ",
+    place(assistant, one.place),
+    one.new && assistant.compared && h("span", { class: "flag" }, "new"),
+    one.others.length > 0 && h("ul", {}, ...one.others.slice(0, 20).map((other) => h("li", {}, "also ", place(assistant, other)))),
+    !byCode && one.hint && h("p", { class: "hint" }, said(one.hint)),
+  );
+}
+
+// --- coverage --------------------------------------------------------------------------------------------------------
+
+function coveragePart(context: Context): Child {
+  const { assistant } = context;
+  if (!assistant.coverage.length) return null;
+  const rows = assistant.coverage
+    .map(({ kind, items }) => ({ kind, items: items.filter((one) => !context.onlyChanged || one.change) }))
+    .filter(({ items }) => items.length);
+  return h(
+    "section",
+    { "aria-labelledby": "coverage-title" },
+    h("h2", { id: "coverage-title" }, context.onlyChanged ? "What changed, and whether a test reaches it" : "What the tests reach"),
+    ...(rows.length ? rows.map(({ kind, items }) => coverage(context, kind, items)) : [nothing(context, "Nothing that tests could reach changed.")]),
+  );
+}
+
+function coverage(context: Context, kind: string, items: CoverageItem[]): HTMLElement {
+  const missed = items.filter((one) => !one.covered);
+  const share = (items.length - missed.length) / items.length;
+  const filled = h("span", { class: "bar-filled" });
+  filled.style.width = `${100 * share}%`;
+  const head: Child[] = [
+    h("span", { class: "kind" }, kind),
+    h("span", { class: "bar", "aria-hidden": "true" }, filled),
+    h("span", { class: "share" }, `${items.length - missed.length} of ${items.length} (${percent(share)})`),
+  ];
+  if (!missed.length) return h("p", { class: "coverage" }, ...head);
+  return h(
+    "details",
+    { class: "coverage-missed" },
+    h("summary", { class: "coverage" }, ...head),
+    h("p", { class: "note" }, "No test reaches:"),
+    h("ul", { class: "entries" }, ...missed.slice(0, MOST_LISTED).map((one) => h("li", {}, code(one.name), " ", place(context.assistant, one.place), one.change && h("span", { class: "flag" }, one.change === "added" ? "new" : "changed")))),
+    missed.length > MOST_LISTED && h("p", { class: "note" }, `… and ${missed.length - MOST_LISTED} more in report.json`),
+  );
+}
+
+// --- the run ---------------------------------------------------------------------------------------------------------
+
+function runPart(context: Context): Child[] {
+  const { replaced, not_run: notRun } = context.assistant;
+  return [
+    notRun.length > 0 &&
+      h("section", {}, h("h2", {}, "Not run"), h("ul", { class: "entries" }, ...notRun.map((one) => h("li", {}, h("strong", {}, one.what), ": ", said(one.reason))))),
+    replaced.length > 0 &&
+      h(
+        "section",
+        {},
+        h("h2", {}, "What the engine replaces"),
+        h("ul", { class: "entries" }, ...replaced.map((one) => h("li", {}, code(one.component), ...(one.used ? [" is replaced by ", code(one.used)] : [" is left out"]), ": ", said(one.reason)))),
+      ),
+  ];
+}

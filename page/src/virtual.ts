@@ -1,0 +1,87 @@
+// A table of any number of rows of equal height: only those in sight are elements.
+
+import { h } from "./dom.ts";
+
+const AROUND = 12; // rows beyond the edge, so that scrolling and Tab find some
+const AT_ONCE = 14; // rows of the table's own height
+
+export class VirtualTable {
+  readonly element: HTMLElement;
+  private readonly body = h("tbody");
+  private readonly table: HTMLTableElement;
+  private readonly above = h("tr", { class: "spacer", "aria-hidden": "true" }, h("td"));
+  private readonly below = h("tr", { class: "spacer", "aria-hidden": "true" }, h("td"));
+  private readonly rows = new Map<number, HTMLElement>();
+  private items: number[] = [];
+  private waiting = 0;
+
+  /** `draw` makes the cells of an item; `height` is that of a row, which the style gives it too. */
+  constructor(
+    name: string,
+    titles: string[],
+    private readonly draw: (item: number) => HTMLElement[],
+  ) {
+    this.table = h(
+      "table",
+      { class: "virtual" },
+      h("caption", { class: "aloud" }, name),
+      h("thead", {}, h("tr", {}, ...titles.map((title) => h("th", { scope: "col" }, title)))),
+      this.body,
+    );
+    this.element = h("div", { class: "scroller", tabindex: 0, role: "group", "aria-label": name }, this.table);
+    this.element.addEventListener("scroll", () => this.soon(), { passive: true });
+    new ResizeObserver(() => this.soon()).observe(this.element);
+  }
+
+  show(items: number[]): void {
+    this.items = items;
+    this.rows.clear();
+    this.table.setAttribute("aria-rowcount", String(items.length + 1));
+    this.element.scrollTop = 0;
+    this.body.replaceChildren(this.above, this.below);
+    this.update();
+  }
+
+  private soon(): void {
+    cancelAnimationFrame(this.waiting);
+    this.waiting = requestAnimationFrame(() => this.update());
+  }
+
+  private update(): void {
+    const height = this.rowHeight();
+    this.element.style.maxHeight = `${height * AT_ONCE + 40}px`;
+    const first = Math.max(0, Math.floor(this.element.scrollTop / height) - AROUND);
+    const seen = Math.ceil((this.element.clientHeight || height * AT_ONCE) / height);
+    const end = Math.min(this.items.length, first + seen + 2 * AROUND);
+    for (const [place, row] of this.rows) {
+      if ((place < first || place >= end) && !row.contains(document.activeElement)) {
+        row.remove();
+        this.rows.delete(place);
+      }
+    }
+    let before: Element = this.above;
+    for (let place = first; place < end; place++) {
+      const row = this.rows.get(place) ?? this.make(place);
+      if (before.nextElementSibling !== row) before.after(row);
+      before = row;
+    }
+    this.setHeight(this.above, first * height);
+    this.setHeight(this.below, (this.items.length - end) * height);
+  }
+
+  private make(place: number): HTMLElement {
+    const row = h("tr", { "aria-rowindex": place + 2 }, ...this.draw(this.items[place] ?? 0));
+    this.rows.set(place, row);
+    return row;
+  }
+
+  private setHeight(spacer: HTMLElement, height: number): void {
+    (spacer.firstElementChild as HTMLElement).style.height = `${height}px`;
+    spacer.hidden = height === 0;
+  }
+
+  private rowHeight(): number {
+    const height = parseFloat(getComputedStyle(this.element).getPropertyValue("--row"));
+    return height || 40;
+  }
+}

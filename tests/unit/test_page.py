@@ -1,0 +1,245 @@
+"""The page: what it says without a script, what its data hold, and that it stays small, safe and the same."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import html
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hostile import HOSTILE
+from pull_request import LINKS, base_report, head_report, pull_request
+from report_builder import case, example, report, story, training, with_changes
+
+from turncheck.comparison.baseline import Missing, Present
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.render.case_keys import distinct_keys, key_of_sentence, key_of_test
+from turncheck.render.links import Links
+from turncheck.render.markdown import render_summary
+from turncheck.render.page.budget import LIMIT
+from turncheck.render.page.page import Run, render_page
+from turncheck.report.model import Attempt, Report
+
+MANUAL = {"missing-response": "A response is missing. Define it."}
+
+
+def page_of(head: Report, base: Report | None = None, links: Links = LINKS, **how: Any) -> str:
+    comparison = compare(head, Present(base, "artifact") if base else Missing("first run"))
+    run = Run(head, comparison, judge(head, comparison, head.settings), links)
+    return str(render_page([run], MANUAL, **how).content)
+
+
+def data_of(page: str) -> dict[str, Any]:
+    match = re.search(r'<template id="data">([A-Za-z0-9+/=]*)</template>', page)
+    assert match is not None
+    (assistant,) = json.loads(gzip.decompress(base64.b64decode(match[1])))["assistants"]
+    return dict(assistant)
+
+
+def text_of(page: str) -> str:
+    """What a browser shows of it without a script."""
+    body = re.sub(r"<(script|style|template)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
+
+
+# --- without a script ------------------------------------------------------------------------------------------------
+
+
+def test_without_a_script_it_says_what_the_summary_says() -> None:
+    head, comparison, verdict = pull_request()
+    page = text_of(str(render_page([Run(head, comparison, verdict, LINKS)], MANUAL).content))
+
+    for told in ("Failed: bank", "real drop", "now collide", "check the balance", "bots/bank/tests/test_nlu.yml:4"):
+        assert told in page
+    summary = str(render_summary(head, comparison, verdict, LINKS).content).replace("\\", "").replace("\u200b", "")
+    summary = html.unescape(re.sub(r"[*`]|<[^>]*>|\]\([^)]*\)", " ", summary))
+    missing = {*re.findall(r"[a-z_]{4,}", summary)} - {*re.findall(r"[a-z_]{4,}", page)}
+    assert missing <= {"turncheck"}, missing
+
+
+def test_its_policy_allows_its_own_script_and_style_alone() -> None:
+    page = page_of(head_report(), base_report())
+    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])  # type: ignore[index]
+
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    for name in ("script", "style"):
+        (inner,) = re.findall(rf"<{name}>(.*?)</{name}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inner.encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in policy
+
+
+def test_equal_documents_give_equal_bytes() -> None:
+    assert page_of(head_report(), base_report()) == page_of(head_report(), base_report())
+
+
+def test_a_case_of_the_first_screen_leads_to_its_details() -> None:
+    page = page_of(head_report(), base_report())
+
+    targets = {*re.findall(r'class="show" href="#([^"]*)"', page)}
+    data = data_of(page)
+    assert key_of_sentence("what is my balance", "check_balance") in targets
+    assert key_of_test("story", "check the balance") in targets
+    assert targets <= {*data["sentences"]["key"], *(one["key"] for one in data["conversations"])}
+
+
+class _Tags(HTMLParser):
+    """Which elements there are, with which attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[tuple[str, ...]] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add((tag, *(name for name, _ in attrs)))
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(f"a comment: {data}")
+
+
+@pytest.mark.parametrize(
+    "text", [*HOSTILE, "</script>", "</template><script>alert(1)</script>", "]]>", "<!--", '" onx="']
+)
+def test_hostile_text_is_only_text(text: str) -> None:
+    head = report(
+        examples=[example(f"a {text}", f"i{text}", "b", near=[(0, 0.5)])],
+        sentences=training((text, text)),
+        stories=[story(text, f"x{text}!y{text}")],
+        cases=[case(text, f"x{text}!y{text}")],
+        name=text,
+    )
+    page = page_of(head)
+
+    tags, calm = _Tags(), _Tags()
+    tags.feed(page)
+    calm.feed(page_of(report(examples=[example("a", "i", "b")], stories=[story("s", "x!y")], cases=[case("c", "x!y")])))
+    assert tags.seen == calm.seen
+    assert data_of(page)["sentences"]["text"] == [f"a {text}".encode("utf-8", "backslashreplace").decode()]
+
+
+# --- its data --------------------------------------------------------------------------------------------------------
+
+
+def test_the_data_hold_every_sentence_and_what_changed() -> None:
+    data = data_of(page_of(head_report(), base_report()))
+    sentences, labels = data["sentences"], data["labels"]
+
+    assert sentences["total"] == len(sentences["text"]) == 48
+    number = sentences["text"].index("what is my balance")
+    assert labels[sentences["predicted"][number]] == "transfer_money"
+    assert sentences["side"][str(number)] == "worse"
+    assert labels[sentences["base"][str(number)]] == "check_balance"
+    near, similarity = sentences["neighbours"][str(number)][0]
+    assert (data["training"]["text"][near], similarity) == ("how much can I move to my savings", 0.91)
+    assert sentences["side"][str(sentences["text"].index("pay my rent now"))] == "better"
+    assert "" not in sentences["side"].values()
+
+
+def test_places_have_the_address_of_their_line() -> None:
+    data = data_of(page_of(head_report(), base_report()))
+
+    (file,) = [one for one in data["files"] if one["path"] == "bots/bank/tests/test_nlu.yml"]
+    assert (
+        file["line_address"] == f"https://github.com/acme/bots/blob/{'2' * 40}/bots/bank/tests/test_nlu.yml#L{{line}}"
+    )
+    assert data_of(page_of(head_report(), links=Links()))["files"][0]["line_address"] is None
+
+
+def test_the_matrix_has_both_sides() -> None:
+    data = data_of(page_of(head_report(), base_report()))
+    name = data["labels"].index
+
+    assert [name("check_balance"), name("transfer_money"), 9] in data["confusions"]
+    assert data["base_confusions"] == [[name("transfer_money"), name("check_balance"), 1]]
+
+
+def test_a_transcript_has_its_first_difference_and_how_it_fared_on_the_base() -> None:
+    data = data_of(page_of(head_report(), base_report()))
+    found = {one["name"]: one for one in data["conversations"]}
+
+    broken = found["check the balance"]
+    assert (broken["side"], broken["outcome"], broken["base"]["outcome"]) == ("worse", "failed", "passed")
+    (wrong,) = [turn for turn in broken["turns"] if turn["outcome"] == "failed"]
+    assert (wrong["expected"], wrong["actual"]) == ("utter_balance", "utter_ask_amount")
+    assert ["policy", "MemoizationPolicy"] in wrong["details"]
+    assert found["small talk"]["side"] == "better"
+    assert found["user has no money"]["side"] == ""
+
+
+def test_repeats_and_findings_are_told() -> None:
+    repeated = with_changes(case("shaky", "a!b"), attempts=Attempt(passed=2, of=5))
+    assert data_of(page_of(report(cases=[repeated])))["conversations"][0]["attempts"] == [2, 5]
+
+    data = data_of(page_of(head_report(), base_report()))
+    assert data["manual"] == MANUAL
+    assert [one["new"] for one in data["findings"]] == [True]
+
+
+def test_no_confidence_passes_a_threshold_by_rounding() -> None:
+    head = report(examples=[example("a", "i", confidence=0.29996), example("b", "i", confidence=0.29)])
+
+    assert data_of(page_of(head))["sentences"]["confidence"] == [0.2999, 0.29]
+
+
+def test_keys_say_what_a_case_is_and_not_where() -> None:
+    assert key_of_sentence("hello", "greet") == key_of_sentence("hello", "greet")
+    assert key_of_sentence("hello", "greet") != key_of_sentence("hello", "goodbye")
+    assert key_of_test("story", "x").startswith("story-")
+    assert distinct_keys(["a", "b", "a", "a"]) == ["a", "b", "a-2", "a-3"]
+    moved = [example("hello", "greet", line=99, path="tests/other.yml")]
+    keys = [data_of(page_of(report(examples=one)))["sentences"]["key"] for one in ([example("hello", "greet")], moved)]
+    assert keys[0] == keys[1]
+
+
+# --- how large it gets -----------------------------------------------------------------------------------------------
+
+
+def test_details_of_what_passed_leave_first_and_the_page_says_so() -> None:
+    examples = [
+        example(
+            f"sentence {number} of {hashlib.sha256(str(number).encode()).hexdigest()}",
+            "greet",
+            "goodbye" if number % 50 == 0 else None,
+        )
+        for number in range(3000)
+    ]
+    stories = [
+        story(f"story {number}", "utter_greet", "utter_bye!utter_x" if number == 5 else "utter_bye")
+        for number in range(300)
+    ]
+    head = report(examples=examples, stories=stories)
+    whole = page_of(head)
+    assert "Left out" not in text_of(whole)
+    limit = len(whole) - 60_000
+
+    page = page_of(head, limit=limit)
+
+    assert len(page.encode()) <= limit
+    assert "Left out: transcripts of conversations that passed; " in text_of(page)
+    data = data_of(page)
+    assert data["sentences"]["total"] == 3000
+    assert len(data["sentences"]["text"]) == 60  # the wrong ones
+    assert len(next(one for one in data["conversations"] if one["name"] == "story 5")["turns"]) == 2
+    assert LIMIT == 5 * 1024 * 1024
+
+
+# --- several assistants ----------------------------------------------------------------------------------------------
+
+
+def test_several_reports_have_an_overview_the_worst_first() -> None:
+    calm = report(examples=[example("hello", "greet")], stories=[story("s", "a")], name="Calm & quiet")
+    comparison = compare(calm, Missing("first run"))
+    runs = [Run(calm, comparison, judge(calm, comparison, calm.settings), LINKS), Run(*pull_request(), LINKS)]
+
+    page = str(render_page(runs, MANUAL).content)
+
+    rows = re.findall(r'<th scope="row"><a href="#([^"]*)">([^<]*)</a>', page)
+    assert rows == [("at-bank", "bank"), ("at-calm-quiet", "Calm &amp; quiet")]
+    assert f'href="#at-bank/{key_of_test("story", "check the balance")}"' in page
+    assert page == str(render_page(runs[::-1], MANUAL).content)
