@@ -11,10 +11,11 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
+import msgspec
 import pytest
 from hostile import HOSTILE
 from pull_request import LINKS, base_report, head_report, pull_request
-from report_builder import case, example, report, story, training, with_changes
+from report_builder import case, example, report, story, training
 
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
@@ -173,7 +174,7 @@ def test_a_transcript_has_its_first_difference_and_how_it_fared_on_the_base() ->
 
 
 def test_repeats_and_findings_are_told() -> None:
-    repeated = with_changes(case("shaky", "a!b"), attempts=Attempt(passed=2, of=5))
+    repeated = msgspec.structs.replace(case("shaky", "a!b"), attempts=Attempt(passed=2, of=5))
     assert data_of(page_of(report(cases=[repeated])))["conversations"][0]["attempts"] == [2, 5]
 
     data = data_of(page_of(head_report(), base_report()))

@@ -200,23 +200,21 @@ class _Transcripts:
         )
 
     def batch(self, case: BatchCase, changes: _Changes) -> Conversation:
-        """An utterance of a batch suite: what was expected of it and what was understood."""
+        """An utterance of a batch suite: the intents or traits that were expected of it and found, and its entities."""
         side, change = changes.of(case.text, [case.location])
         outcome = "passed" if case.passed else "failed"
-        names = [*case.expected, *(name for name in case.predicted if name not in case.expected)]
-        turns = [Turn(who="user", expected=case.text)]
-        for name in names:
-            wanted, got = _told(case.expected.get(name, "")), _told(case.predicted.get(name, ""))
-            same = wanted == got
-            turns.append(
-                Turn(
-                    who="check",
-                    expected=wanted,
-                    actual=None if same or case.passed else got,
-                    outcome="passed" if same or case.passed else "failed",
-                    label=name,
-                )
-            )
+        scores = [(name, f"{score:.2f}") for name, score in case.scores.items()]
+        turns = [
+            Turn(who="user", expected=case.text),
+            _batch_check(
+                "traits" if case.kind == "trait" else "intent",
+                case.expected,
+                case.matched,
+                passed=case.result in {"tp", "tn"},
+                details=scores,
+            ),
+            *(_batch_check(one.name, one.expected, one.matched, passed=one.passed) for one in case.entities),
+        ]
         return Conversation(
             key="",
             kind="batch",
@@ -225,11 +223,32 @@ class _Transcripts:
             outcome=outcome,
             side=side,
             base=changes.base(change, outcome),
+            reason=case.reason or "",
             turns=turns,
+            remarks=[*([f"in the context of {' / '.join(case.parent)}"] if case.parent else []), *case.tags],
         )
 
     def _place(self, location: Location | None) -> Any:
         return None if location is None else self.files.place(location)
+
+
+def _batch_check(
+    label: str,
+    expected: Sequence[str],
+    matched: str | Sequence[str] | None,
+    *,
+    passed: bool,
+    details: Sequence[tuple[str, str]] = (),
+) -> Turn:
+    got = matched if isinstance(matched, str) else ", ".join(matched or ())
+    return Turn(
+        who="check",
+        expected=" or ".join(expected) or "nothing",
+        actual=None if passed else got or "nothing",
+        outcome="passed" if passed else "failed",
+        label=label,
+        details=list(details),
+    )
 
 
 def _said(step: dict[str, Any]) -> str | None:
