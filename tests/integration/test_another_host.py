@@ -91,7 +91,7 @@ class Loom(Host):
     def target(self) -> Target:
         return Target(3, self.variables["LOOM_HEAD"], "main")
 
-    def comment(self, target: Target, marker: str) -> Loom:
+    def comment(self, target: Target, marker: str, *, passed: bool) -> Loom:
         self.speaks_on = target.number
         return self
 
@@ -126,8 +126,9 @@ class Loom(Host):
     def annotations(self, found: Sequence[Annotation], said: Mapping[Level, int]) -> Iterable[str]:
         return [f"LOOM {one.level} {one.path}:{one.line} {one.title}" for one in found]
 
-    def set_outputs(self, outputs: Mapping[str, str]) -> None:
+    def set_outputs(self, outputs: Mapping[str, str]) -> Iterable[str]:
         self.handed_on |= outputs
+        return ()
 
 
 def git(*arguments: str) -> str:

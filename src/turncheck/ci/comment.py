@@ -24,13 +24,16 @@ _MOST_ROUNDS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A comment that is there, whoever wrote it. ``thread``: what it is the first of, where the host groups them."""
+    """A comment that is there, whoever wrote it.
+
+    ``id`` is greater for what was written later; where it is a thread's, ``first`` is the comment that opens it.
+    """
 
     id: int
     author: str
     body: str
     url: str = ""
-    thread: int | None = None
+    first: int | None = None
 
     @property
     def stamp(self) -> Stamp:

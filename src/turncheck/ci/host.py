@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from turncheck.messages.errors import UserError
 from turncheck.render.markdown import COMMENT_LIMIT
+from turncheck.render.sinks.workflow_command import log_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -299,8 +300,11 @@ class Host:
         """Return a pull request by its number."""
         raise HostError(f"there is no pull request {number} here")
 
-    def comment(self, target: Target, marker: str) -> Comment:
-        """Return the comment on a pull request that begins with a marker; only asked of a host with pull requests."""
+    def comment(self, target: Target, marker: str, *, passed: bool) -> Comment:
+        """Return the comment on a pull request that begins with a marker; only asked of a host with pull requests.
+
+        ``passed``: the verdict, where comments are open or resolved.
+        """
         raise NotImplementedError
 
     def comes_later(self, target: Target) -> str:
@@ -317,14 +321,16 @@ class Host:
 
     def log_line(self, level: Level, text: str) -> str:
         """Return a line of the log that shows a remark as one of its level."""
-        return f"turncheck: {level}: {text}"
+        return f"turncheck: {level}: {log_line(text)}"
 
     def annotations(self, found: Sequence[Annotation], said: Mapping[Level, int]) -> Iterable[str]:  # noqa: ARG002
         """Return the lines of the log that annotate; ``said``: how often each level has been used already."""
         return ()
 
-    def summarize(self, summary: Rendered, notes: Sequence[str]) -> None:
-        """Show a summary (Markdown) on the run's page, and sentences below it, where there is a place for one."""
+    def summarize(self, summary: Rendered, notes: Sequence[str]) -> Iterable[str]:  # noqa: ARG002
+        """Show a summary (Markdown) on the run's page, and sentences below it; return lines of the log that do so."""
+        return ()
 
-    def set_outputs(self, outputs: Mapping[str, str]) -> None:
-        """Hand values on to the job's next steps, where the host does that."""
+    def set_outputs(self, outputs: Mapping[str, str]) -> Iterable[str]:  # noqa: ARG002
+        """Hand values on to the job's next steps, where the host does that; return lines of the log that do so."""
+        return ()

@@ -126,8 +126,8 @@ class Publishing:
         if self.settings.annotations:
             steps.append(Publisher("annotations", lambda: self._annotate(comment)))
         steps += [
-            Publisher("job summary", lambda: self.place.host.summarize(summary, self.notes)),
-            Publisher("outputs", lambda: self.place.host.set_outputs(self.outputs())),
+            Publisher("job summary", lambda: self._print(self.place.host.summarize(summary, self.notes))),
+            Publisher("outputs", lambda: self._print(self.place.host.set_outputs(self.outputs()))),
         ]
         return failed + publish_all(steps, self._warn)
 
@@ -177,7 +177,7 @@ class Publishing:
             self._note(f"no comment: {target}")
             return
         hidden = marker(self.result.key)
-        comment = self.place.host.comment(target, hidden)
+        comment = self.place.host.comment(target, hidden, passed=self.result.passed)
         body = rendered.encoded.decode()
         try:
             if self._speaks():
@@ -225,8 +225,7 @@ class Publishing:
             self.place.annotate(host.log_line("error", "\n".join(failed)))
         if not in_check:
             self._said.update({"error": int(bool(failed)), "warning": _STILL_TO_COME})
-            for line in host.annotations(self.result.annotations, self._said):
-                self.place.annotate(line)
+            self._print(host.annotations(self.result.annotations, self._said))
 
     def _check(self, comment: Rendered) -> bool:
         """Annotate by a check beside the commit; return whether one was made."""
@@ -245,6 +244,10 @@ class Publishing:
         if checked.note:
             self._note(checked.note)
         return checked.made
+
+    def _print(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.place.annotate(line)
 
     # --- saying ------------------------------------------------------------------------------------------------------
 

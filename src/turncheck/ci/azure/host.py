@@ -5,25 +5,71 @@ Source: "Use predefined variables" in the documentation of Azure Pipelines.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cached_property
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
+from turncheck.ci.azure.api import AzureClient, AzureRepository
 from turncheck.ci.azure.pages import AzurePages
-from turncheck.ci.host import Base, Run
+from turncheck.ci.comment import StickyComment
+from turncheck.ci.host import Base, HostError, Run, Target
 from turncheck.ci.job import JobHost
+from turncheck.ci.rest import Patience
+from turncheck.process.secret import secret_of
+from turncheck.render.sinks.logging_command import logging_command
+from turncheck.render.sinks.markdown import ticked
+from turncheck.render.sinks.workflow_command import log_line
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Self
 
-    from turncheck.ci.host import HostError
+    from turncheck.process.secret import Secret
+    from turncheck.render.annotations import Annotation, Level
+    from turncheck.render.rendered import Rendered
+
+_PATIENCE: Final = 300.0
+_HOW: Final = "set `SYSTEM_ACCESSTOKEN: $(System.AccessToken)` under `env:` of the step"
 
 
 class Azure(JobHost):
-    """Azure DevOps, asked from a job of a pipeline."""
+    """Azure DevOps, asked from a job of a pipeline or about a repository."""
 
     name = "Azure DevOps"
     mark = "TF_BUILD"
     deeper_checkout = "a `checkout` step with `fetchDepth: 0`"
     keeps_files_by = "`PublishPipelineArtifact@1`"
+    token_variables = ("SYSTEM_ACCESSTOKEN",)
+    comment_limit = 140_000
+    """Azure DevOps takes 150,000 characters."""
+
+    @classmethod
+    def of_repository(cls, repository: str, token: Secret | None, environment: Mapping[str, str]) -> Self:
+        """Return Azure DevOps about a repository that is named as ORGANIZATION/PROJECT/REPOSITORY, from anywhere.
+
+        Raises:
+            HostError: it is not named so.
+        """
+        parts = repository.split("/")
+        if len(parts) != 3 or not all(parts):
+            raise HostError(
+                f"'{repository}' is not a repository", remedy="Write it as ORGANIZATION/PROJECT/REPOSITORY."
+            )
+        organization, project, name = (quote(part, safe="", errors="replace") for part in parts)
+        server = environment.get("AZURE_DEVOPS_URL", "https://dev.azure.com").rstrip("/")
+        named = {
+            "SYSTEM_COLLECTIONURI": f"{server}/{organization}",
+            "SYSTEM_TEAMPROJECT": parts[1],
+            "BUILD_REPOSITORY_NAME": name,
+            "BUILD_REPOSITORY_PROVIDER": "TfsGit",
+            "BUILD_REPOSITORY_URI": f"{server}/{organization}/{project}/_git/{name}",
+        }
+        told = ("SYSTEM_", "BUILD_")
+        kept = {name: value for name, value in environment.items() if not name.startswith(told)}
+        token_given = token or secret_of(environment, *cls.token_variables)
+        return cls.of({**kept, **named}, token_given)
 
     @property
     def run(self) -> Run:
@@ -55,6 +101,80 @@ class Azure(JobHost):
             return None
         return AzurePages(url, (self._run_url() or "").partition("?")[0])
 
+    @cached_property
+    def _repository(self) -> AzureRepository | None:
+        """The repository of the pull request, where it lies here; GitHub's are built here, too."""
+        given = self.variables
+        collection = given.address("SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI")
+        project = given.text("SYSTEM_TEAMPROJECTID", "SYSTEM_TEAMPROJECT")
+        repository = given.text("BUILD_REPOSITORY_ID", "BUILD_REPOSITORY_NAME")
+        if self.token is None or not collection or not project or not repository or self.pages is None:
+            return None
+        client = AzureClient(collection, self.token, Patience(_PATIENCE), Network.of(given.given))
+        return AzureRepository(client, project, repository, self.pages.repository_url)
+
+    def _asked(self) -> AzureRepository:
+        if self._repository is None:
+            raise HostError("Azure DevOps is not asked without a token", remedy=f"To have it asked, {_HOW}.")
+        return self._repository
+
+    # --- what is compared with ---------------------------------------------------------------------------------------
+
     def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
         target = self.variables.branch("SYSTEM_PULLREQUEST_TARGETBRANCH")
         return Base(target, head="HEAD") if target else None
+
+    # --- where it is said --------------------------------------------------------------------------------------------
+
+    def target(self) -> Target | str:
+        given = self.variables
+        number = given.number("SYSTEM_PULLREQUEST_PULLREQUESTID")
+        if number is None:
+            return "this build belongs to no pull request"
+        if self.pages is None:
+            provider = given.text("BUILD_REPOSITORY_PROVIDER") or "elsewhere"
+            return f"the repository is not one of Azure DevOps ({provider}); publish there from a later step"
+        if self._repository is None:
+            return f"there is no token to write it with: {_HOW}"
+        of_a_fork = given.text("SYSTEM_PULLREQUEST_ISFORK").lower() == "true"
+        branch = given.branch("SYSTEM_PULLREQUEST_TARGETBRANCH")
+        return Target(number, self.run.commit or "", branch, "a fork" if of_a_fork else "")
+
+    def target_of_number(self, number: int) -> Target:
+        return self._asked().pull_request(number)
+
+    def comment(self, target: Target, marker: str, *, passed: bool) -> StickyComment:
+        return StickyComment(self._asked().threads(target.number, resolved=passed), marker)
+
+    def log_line(self, level: Level, text: str) -> str:
+        if level == "notice":
+            return f"turncheck: {log_line(text)}"
+        return logging_command("task.logissue", text, type=level)
+
+    def annotations(self, found: Sequence[Annotation], said: Mapping[Level, int]) -> Iterable[str]:  # noqa: ARG002
+        """Return an issue each; Azure has only errors and warnings."""
+        for one in found:
+            yield logging_command(
+                "task.logissue",
+                f"{one.title}: {one.message}",
+                type="warning" if one.level == "notice" else one.level,
+                sourcepath=one.path,
+                linenumber=one.line,
+            )
+
+    def summarize(self, summary: Rendered, notes: Sequence[str]) -> Iterable[str]:
+        """Write the summary where the agent finds it once this step has ended, and say where."""
+        folder = self.variables.folder("AGENT_TEMPDIRECTORY")
+        if folder is None:
+            return ()
+        below = "".join(f"\n- {ticked(note)}\n" for note in notes).encode("utf-8", "replace")
+        with NamedTemporaryFile("wb", prefix="turncheck-", suffix=".md", dir=folder, delete=False) as file:
+            file.write(summary.encoded + below)
+        return (logging_command("task.uploadsummary", file.name),)
+
+    def set_outputs(self, outputs: Mapping[str, str]) -> Iterable[str]:
+        """Return a variable each, for later steps and jobs: ``$(turncheck.verdict)`` where the step is so called."""
+        return [
+            logging_command("task.setvariable", value, variable=name, isOutput="true")
+            for name, value in outputs.items()
+        ]

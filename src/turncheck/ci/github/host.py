@@ -160,7 +160,7 @@ class GitHub(Runner):
         """
         return target_of_number(self._teller(), self.context.repository, number)
 
-    def comment(self, target: Target, marker: str) -> StickyComment:
+    def comment(self, target: Target, marker: str, *, passed: bool) -> StickyComment:  # noqa: ARG002
         return StickyComment(IssueComments(self._teller(), self.context.repository, target.number), marker)
 
     def comes_later(self, target: Target) -> str:

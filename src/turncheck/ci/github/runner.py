@@ -44,17 +44,19 @@ class Runner(Host):
         """Return workflow commands, no more of a level than GitHub shows."""
         return workflow_commands(within_limit(found, said)[0])
 
-    def summarize(self, summary: Rendered, notes: Sequence[str]) -> None:
+    def summarize(self, summary: Rendered, notes: Sequence[str]) -> Iterable[str]:
         path = self.variables.get("GITHUB_STEP_SUMMARY")
         if not path:
-            return
+            return ()
         content = summary.encoded
         for note in notes:
             line = f"\n- {ticked(note)}\n".encode()
             if len(content) + len(line) <= SUMMARY_LIMIT:
                 content += line
         write_summary(Path(path), content)
+        return ()
 
-    def set_outputs(self, outputs: Mapping[str, str]) -> None:
+    def set_outputs(self, outputs: Mapping[str, str]) -> Iterable[str]:
         if path := self.variables.get("GITHUB_OUTPUT"):
             write_outputs(Path(path), outputs)
+        return ()

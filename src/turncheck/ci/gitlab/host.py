@@ -153,7 +153,7 @@ class GitLab(JobHost):
     def target_of_number(self, number: int) -> Target:
         return self._asked().merge_request(number)
 
-    def comment(self, target: Target, marker: str) -> StickyComment:
+    def comment(self, target: Target, marker: str, *, passed: bool) -> StickyComment:  # noqa: ARG002
         project = self.variables.address("CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")
         page = f"{project}/-/merge_requests/{target.number}" if project else ""
         return StickyComment(self._asked().notes(target.number, page), marker)

@@ -7,12 +7,16 @@ breaks; in properties the colon and the comma as well.
 
 from __future__ import annotations
 
+import re
+
 from turncheck.render.sinks.plain import one_line
 
 MESSAGE_LIMIT = 4000
 """The runner cuts messages at 4,096 characters."""
 TITLE_LIMIT = 200
 _ZERO_WIDTH = "\u200b"
+_OF_A_RUNNER = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
+"""What begins a command of GitHub's older runners, of Azure's agent and of TeamCity's."""
 
 
 def command(name: str, message: str, **properties: str | int | None) -> str:
@@ -23,7 +27,7 @@ def command(name: str, message: str, **properties: str | int | None) -> str:
 
 def log_line(text: str) -> str:
     """Return ``text`` so that no part of it is a command, wherever a line of the log begins."""
-    return text.replace("::", f":{_ZERO_WIDTH}:").replace("##[", f"##{_ZERO_WIDTH}[")
+    return _OF_A_RUNNER.sub(f"##{_ZERO_WIDTH}", text.replace("::", f":{_ZERO_WIDTH}:"))
 
 
 def _data(text: str) -> str:

@@ -1,0 +1,179 @@
+"""The REST API of Azure DevOps: threads of pull requests, where branches part.
+
+Sources: "Pull Request Threads", "Pull Request Thread Comments", "Pull Requests", "Merge Bases" and "Connection Data" in
+its reference (version 7.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import msgspec
+
+from turncheck.ci.comment import Written
+from turncheck.ci.host import Target
+from turncheck.ci.rest import NotFoundError, RefusedError, Request, RestClient, RestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+VERSION: Final = "7.1"
+_PREVIEW: Final = "7.1-preview"
+_NEEDS: Final = 'the right "Contribute to pull requests" on the repository'
+_ACTIVE: Final = "active"
+_RESOLVED: Final = "fixed"
+
+
+class _Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Base of all answers; what is not named is passed over."""
+
+
+class _Identity(_Answer, frozen=True, kw_only=True):
+    id: str
+
+
+class _Comment(_Answer, frozen=True, kw_only=True):
+    id: int
+    content: str | None = None
+    author: _Identity | None = None
+    is_deleted: bool = False
+
+
+class _Thread(_Answer, frozen=True, kw_only=True):
+    id: int
+    comments: list[_Comment] = []
+    is_deleted: bool = False
+
+
+class _Commit(_Answer, frozen=True, kw_only=True):
+    commit_id: str
+
+
+class _PullRequest(_Answer, frozen=True, kw_only=True):
+    pull_request_id: int
+    target_ref_name: str
+    last_merge_source_commit: _Commit | None = None
+
+
+class _Connection(_Answer, frozen=True, kw_only=True):
+    authenticated_user: _Identity
+
+
+class AzureClient(RestClient):
+    """Asks the API of one organization or collection."""
+
+    host = "Azure DevOps"
+
+    def refusal(self, status: int, message: str, trouble: str, request: Request) -> RestError:
+        if status == 403:
+            return RefusedError(trouble, status=status, remedy=f"The token needs {request.needs or _NEEDS}.")
+        if status == 404:
+            remedy = 'This can also mean that the job may not see it ("Limit job authorization scope").'
+            return NotFoundError(trouble, status=status, remedy=remedy)
+        if status in {203, 401}:
+            remedy = "The token is wrong or has expired; a job's own is `SYSTEM_ACCESSTOKEN: $(System.AccessToken)`."
+            return RestError(trouble, status=status, remedy=remedy)
+        return super().refusal(status, message, trouble, request)
+
+    def following(self, page: Any, answer_links: Mapping[str, Any]) -> str | None:  # noqa: ARG002
+        return None  # lists of threads come whole
+
+
+class AzureRepository:
+    """One repository.
+
+    Args:
+        client: asks the API.
+        project: its name or number.
+        repository: its name or number.
+        page: the address of its page.
+    """
+
+    def __init__(self, client: AzureClient, project: str, repository: str, page: str) -> None:
+        self.client = client
+        self._page = page
+        names = (quote(name, safe="", errors="replace") for name in (project, repository))
+        self._path = "/{}/_apis/git/repositories/{}".format(*names)
+
+    def pull_request(self, number: int) -> Target:
+        """Return a pull request.
+
+        Raises:
+            RestError: it cannot be had.
+        """
+        found = self.client.get(f"{self._path}/pullRequests/{number}", _PullRequest, **{"api-version": VERSION})
+        head = found.last_merge_source_commit
+        branch = found.target_ref_name.removeprefix("refs/heads/")
+        return Target(found.pull_request_id, head.commit_id if head else "", branch)
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """Return where two commits parted; ``None`` where Azure DevOps does not know them.
+
+        Raises:
+            RestError: it could not be asked.
+        """
+        path = f"{self._path}/commits/{quote(one, safe='')}/mergeBases"
+        wanted = {"otherCommitId": other, "api-version": VERSION}
+        try:
+            found = list(self.client.pages(path, _Commit, key="value", **wanted))
+        except NotFoundError:
+            return None
+        return found[0].commit_id if found else None
+
+    def threads(self, number: int, *, resolved: bool) -> PullRequestThreads:
+        """Return the threads of a pull request; ours is left resolved, or open."""
+        return PullRequestThreads(
+            self.client, f"{self._path}/pullRequests/{number}/threads", self._page, number, resolved=resolved
+        )
+
+
+class PullRequestThreads:
+    """The first comments of the threads of one pull request: each of ours is a thread of its own, with its status."""
+
+    def __init__(self, client: AzureClient, path: str, page: str, number: int, *, resolved: bool) -> None:
+        self._client = client
+        self._path = path
+        self._page = f"{page}/pullrequest/{number}" if page else ""
+        self._status = _RESOLVED if resolved else _ACTIVE
+
+    def all(self) -> Iterator[Written]:
+        listed = self._client.pages(self._path, _Thread, key="value", needs=_NEEDS, **{"api-version": VERSION})
+        for thread in listed:
+            first = thread.comments[0] if thread.comments else None
+            if first is not None and not thread.is_deleted and not first.is_deleted:
+                yield self._written(thread, first)
+
+    def post(self, body: str) -> Written:
+        comment = {"parentCommentId": 0, "content": body, "commentType": "text"}
+        made = self._client.post(
+            self._versioned(self._path), {"comments": [comment], "status": self._status}, _Thread, needs=_NEEDS
+        )
+        if not made.comments:
+            raise RestError("Azure DevOps made a thread without a comment")
+        return self._written(made, made.comments[0])
+
+    def change(self, one: Written, body: str) -> None:
+        """Write another text, and set the status of its thread."""
+        self._client.patch(self._versioned(self._comment(one)), {"content": body}, needs=_NEEDS)
+        self._client.patch(self._versioned(f"{self._path}/{one.id}"), {"status": self._status}, needs=_NEEDS)
+
+    def delete(self, one: Written) -> None:
+        self._client.delete(self._versioned(self._comment(one)), needs=_NEEDS)
+
+    def author(self) -> str:
+        """Who the token speaks for."""
+        found = self._client.get("/_apis/connectionData", _Connection, **{"api-version": _PREVIEW})
+        return found.authenticated_user.id
+
+    def _comment(self, one: Written) -> str:
+        return f"{self._path}/{one.id}/comments/{one.first}"
+
+    @staticmethod
+    def _versioned(path: str) -> str:
+        return f"{path}?api-version={VERSION}"
+
+    def _written(self, thread: _Thread, first: _Comment) -> Written:
+        author = first.author.id if first.author else ""
+        url = f"{self._page}?discussionId={thread.id}" if self._page else ""
+        return Written(thread.id, author, first.content or "", url, first.id)

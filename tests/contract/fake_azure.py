@@ -1,0 +1,142 @@
+"""An Azure DevOps that remembers: threads of pull requests and their status.
+
+What it takes and answers goes through the models of Microsoft's own client (``azure-devops``, made from the API's
+description): a body with a field that the description does not have is refused, and so is an answer of another shape.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from azure.devops.v7_1.git import models
+from fake_github import Answer, Seen, Trouble, serve
+from msrest import Deserializer
+
+TOKEN = "job-access-token"
+READ_ONLY = "fork-access-token"
+US = "11111111-aaaa-4bbb-8ccc-222222222222"
+PATH = "/acme/p1/_apis/git/repositories/r1"
+LONGEST = 150_000
+STATUSES = {"unknown", "active", "fixed", "wontFix", "closed", "byDesign", "pending"}
+_read = Deserializer({name: one for name, one in vars(models).items() if isinstance(one, type)})
+
+
+def checked(kind: str, document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document if it is one of a kind of Microsoft's description.
+
+    Raises:
+        AssertionError: it has a field that the description does not have.
+    """
+    known = {one["key"] for one in getattr(models, kind)._attribute_map.values()}
+    assert set(document) <= known, set(document) - known
+    assert _read(kind, document) is not None
+    for comment in document.get("comments", ()):
+        checked("Comment", comment)
+    return document
+
+
+class FakeAzure:
+    """The state and its server; ``url`` is the collection's."""
+
+    def __init__(self) -> None:
+        self._server = serve(self.answer)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/acme"
+        self.lock = threading.RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.threads: dict[int, dict[str, Any]] = {}
+        self.merge_bases: dict[tuple[str, str], str] = {}
+        self.troubles: list[Trouble] = []
+        self.log: list[Seen] = []
+        self.before: Callable[[Seen], None] | None = None
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def add_thread(self, content: str, author: str = "alice", status: str = "active") -> dict[str, Any]:
+        """Let somebody open a thread."""
+        number = 100 + len(self.threads)
+        comment = {"id": 1, "parentCommentId": 0, "author": {"id": author, "displayName": author}}
+        comment |= {"content": content, "commentType": "text", "isDeleted": False}
+        self.threads[number] = {"id": number, "status": status, "isDeleted": False, "comments": [comment]}
+        return self.threads[number]
+
+    def contents(self) -> list[tuple[str, str]]:
+        """What every thread begins with, and its status."""
+        return [(one["comments"][0]["content"], one["status"]) for one in self.threads.values() if not one["isDeleted"]]
+
+    def answer(self, seen: Seen) -> Answer:
+        """Answer one request."""
+        with self.lock:
+            self.log.append(seen)
+            if self.before is not None:
+                self.before(seen)
+            trouble = next((t for t in self.troubles if t.method == seen.method and re.search(t.path, seen.path)), None)
+            if trouble is not None:
+                trouble.times -= 1
+                if trouble.times <= 0:
+                    self.troubles.remove(trouble)
+                if trouble.after:
+                    self._work(seen)
+                return trouble.answer
+            return self._work(seen)
+
+    def _work(self, seen: Seen) -> Answer:
+        token = seen.headers.get("authorization", "").removeprefix("Bearer ")
+        if token not in {TOKEN, READ_ONLY}:
+            return Answer(401, content=b"<html>Sign In</html>")
+        if not re.fullmatch(r"7\.1(-preview)?", seen.query.get("api-version", "")):
+            return problem(400, "No api-version was supplied")
+        if seen.path == "/acme/_apis/connectionData":
+            return Answer(200, {"authenticatedUser": {"id": US, "isActive": True}, "instanceId": "x"})
+        if token == READ_ONLY and seen.method != "GET":
+            return problem(403, "TF401027: You need the Git 'PullRequestContribute' permission to perform this action.")
+        if match := re.fullmatch(rf"{PATH}/commits/([^/]+)/mergeBases", seen.path):
+            found = self.merge_bases.get((match[1], seen.query.get("otherCommitId", "")))
+            value = [checked("GitCommitRef", {"commitId": found})] if found else []
+            return Answer(200, {"value": value, "count": len(value)})
+        if seen.path == f"{PATH}/pullRequests/7":
+            commit = {"commitId": "a" * 40}
+            made = {"pullRequestId": 7, "targetRefName": "refs/heads/main", "lastMergeSourceCommit": commit}
+            return Answer(200, checked("GitPullRequest", made))
+        match = re.fullmatch(rf"{PATH}/pullRequests/7/threads(?:/(\d+)(/comments/(\d+))?)?", seen.path)
+        return (
+            self._of_threads(seen, match)
+            if match
+            else problem(404, "TF401180: The requested pull request was not found.")
+        )
+
+    def _of_threads(self, seen: Seen, match: re.Match[str]) -> Answer:
+        if match[1] is None and seen.method == "GET":
+            kind = "GitPullRequestCommentThread"
+            return Answer(200, {"value": [checked(kind, one) for one in self.threads.values()], "count": 1})
+        if match[1] is None:
+            body = checked("GitPullRequestCommentThread", seen.body)
+            assert body["status"] in STATUSES
+            if len(body["comments"][0]["content"]) > LONGEST:
+                return problem(400, "A comment is too long")
+            return Answer(200, self.add_thread(body["comments"][0]["content"], US, body["status"]))
+        thread = self.threads.get(int(match[1]))
+        if thread is None or (match[3] and int(match[3]) != 1):
+            return problem(404, "TF401180: not found")
+        if match[3] is None:
+            thread["status"] = checked("GitPullRequestCommentThread", seen.body)["status"]
+            assert thread["status"] in STATUSES
+            return Answer(200, thread)
+        if seen.method == "DELETE":
+            thread["isDeleted"] = thread["comments"][0]["isDeleted"] = True
+            return Answer(200)
+        thread["comments"][0]["content"] = checked("Comment", seen.body)["content"]
+        return Answer(200, thread["comments"][0])
+
+
+def problem(status: int, message: str) -> Answer:
+    """A refusal in the shape of Azure DevOps."""
+    return Answer(status, {"$id": "1", "message": message, "typeKey": "X", "errorCode": 0, "eventId": 3000})
