@@ -21,7 +21,9 @@ US = "11111111-aaaa-4bbb-8ccc-222222222222"
 PATH = "/acme/p1/_apis/git/repositories/r1"
 LONGEST = 150_000
 STATUSES = {"unknown", "active", "fixed", "wontFix", "closed", "byDesign", "pending"}
-_read = Deserializer({name: one for name, one in vars(models).items() if isinstance(one, type)})
+_read = Deserializer(  # type: ignore[no-untyped-call]
+    {name: one for name, one in vars(models).items() if isinstance(one, type)}
+)
 
 
 def checked(kind: str, document: dict[str, Any]) -> dict[str, Any]:
