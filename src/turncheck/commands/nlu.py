@@ -155,11 +155,19 @@ def _measurement(
     engines: Engines, project: Project, data: NluData, options: NluTestOptions, screen: Screen
 ) -> NluMeasurement:
     settings, pretrained = options.settings, options.pretrained
+    unknown = engines.capabilities.unknown_entities
     if not options.cross_validation:
         engines.make_ready(("nlu",), screen, lambda: None)
         engine = engines.nlu or engines.nlu_trainer.fit(with_story_sentences(project))
         with screen.step("nlu", f"Judging {count(len(data.examples), 'sentence')}"):
-            return evaluate_held_out(project, engine, data, pretrained=pretrained, trained=engines.trained_sentences)
+            return evaluate_held_out(
+                project,
+                engine,
+                data,
+                pretrained=pretrained,
+                trained=engines.trained_sentences,
+                unknown_entities=unknown,
+            )
     trainer, slow = engines.nlu_trainer, engines.capabilities.slow_training
     if note := engines.before_folds(settings.folds):
         screen.note(note)
@@ -172,6 +180,7 @@ def _measurement(
             workers=1 if slow else settings.workers,
             pretrained=pretrained,
             progress=_estimated(screen) if slow else _told(screen),
+            unknown_entities=unknown,
         )
 
 

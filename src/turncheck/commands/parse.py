@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from turncheck.engines.base import Models, Parse, PredictedEntity
+    from turncheck.engines.embedded.kore.engine import KoreNluEngine
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.process.screen import Screen
     from turncheck.settings.options import Settings
@@ -57,7 +58,7 @@ def run_parse(
     return EXIT_OK
 
 
-def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine:
+def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine | KoreNluEngine:
     """Take the model that was named, else the newest that fits the project's files; else train, and say so."""
     settings = options.settings
     if options.models.named is not None:
@@ -67,7 +68,7 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine:
     learnt = with_story_sentences(project)
 
     def ensure() -> None:
-        ensure_readable(project, NLU_PARTS | {"sentences"})
+        ensure_readable(project, {"nlu"} if project.kore is not None else NLU_PARTS | {"sentences"})
         if not learnt.nlu.examples:
             raise UserError(
                 f"there are no NLU examples to learn from in '{settings.nlu or settings.project}'",
@@ -102,7 +103,8 @@ def _shown(parse: Parse) -> str:
     ranking = parse.ranking[:RANKED]
     if not ranking or ranking[0].name != parse.intent.name:  # a component may have set the intent alone
         ranking = (parse.intent, *ranking)[:RANKED]
-    lines += [f"  {text(str(intent.name))} {intent.confidence:.2f}" for intent in ranking]
+    lines += [f"  {text(one.name)} {one.confidence:.2f}" if one.name else "  no intent" for one in ranking]
+    lines += [f"  trait: {text(str(trait.name))} {trait.confidence:.2f}" for trait in parse.traits]
     lines += [f"  {_entity(parse.text, entity)}" for entity in parse.entities]
     for selected in parse.responses.values():
         key = selected.intent_response_key  # selectors choose for every sentence; only that of its intent speaks

@@ -95,6 +95,8 @@ class Parse:
     responses: Mapping[str, SelectedResponse] = field(default_factory=dict)
     tokens: tuple[tuple[int, int], ...] | None = None
     """``(start, end)`` of each token, where the engine says so: entities are then scored by these."""
+    traits: tuple[PredictedIntent, ...] = ()
+    """What the sentence has beside its intent, where an assistant knows such traits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +107,10 @@ class Capabilities:
     ``no_training`` about training the engines of folds. ``slow_training``: a training takes minutes, and there is one
     at a time. ``trained_by_config``: what it refuses to train is a fault of ``config.yml``, where it says no place.
     ``no_channel``: why conversations are held on no other channel than the engine's own. ``hears_as_given``: it holds
-    conversations whose messages are understood as they are given. ``stands_in``: it is not the
-    assistant's own, and does not reproduce how a platform ranks. ``answers_suites``: it is asked by
-    :meth:`Engines.answer_suite`, ``no_batch`` being why it cannot; any other sentence by sentence.
+    conversations whose messages are understood as they are given. ``stands_in``: it is not the assistant's own, and
+    does not reproduce how a platform ranks. ``answers_suites``: it is asked by :meth:`Engines.answer_suite`,
+    ``no_batch`` being why it cannot; any other sentence by sentence. ``unknown_intents``, ``unknown_entities``: why
+    these cannot be recognised here, by their names (of intents folded): they are not evaluated, and never wrong.
     """
 
     no_nlu: str | None = None
@@ -121,6 +124,8 @@ class Capabilities:
     stands_in: bool = False
     answers_suites: bool = False
     no_batch: str | None = None
+    unknown_intents: Mapping[str, str] = field(default_factory=dict)
+    unknown_entities: Mapping[str, str] = field(default_factory=dict)
 
     def why_not(self, evaluation: Evaluation) -> str | None:
         """Return why it cannot do an evaluation at all."""

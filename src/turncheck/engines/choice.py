@@ -55,6 +55,10 @@ def chosen_engines(
             needs is not installed.
     """
     refuse_settings_of_others(settings)
+    if settings.engine == "rasa" and project.kore is not None:
+        raise UserError(
+            "the engine 'rasa' runs Rasa projects; this is a Kore.ai assistant", remedy="Use the engine 'embedded'."
+        )
     module = cast("EngineModule", import_module(ENGINES[settings.engine].module))
     with module.opened(settings, project, environment, hosts, models) as engines:
         yield engines

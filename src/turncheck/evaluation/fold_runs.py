@@ -89,7 +89,8 @@ def _for_workers(project: Project) -> Project:
     """Locations are looked up here, so no file's text is sent to the workers; and their current folder is their own."""
     examples = tuple(replace(example, origin=None) for example in project.nlu.examples)
     nlu = replace(project.nlu, examples=examples)
-    return replace(project, root=project.root.absolute(), nlu=nlu, stories=(), rules=(), findings=(), files=())
+    light = replace(project, root=project.root.absolute(), nlu=nlu, stories=(), rules=(), findings=(), files=())
+    return light if light.kore is None else replace(light, kore=light.kore.without_places())
 
 
 def _processors() -> int:

@@ -21,8 +21,11 @@ def before_fallback(parse: Parse) -> tuple[PredictedIntent, tuple[PredictedInten
     """Return the intent and the ranking as they were before a fallback, and whether there was one.
 
     A fallback stands at the front of the ranking, and the second entry is what was understood; where there is no second
-    the fallback itself is the prediction, as in Rasa.
+    the fallback itself is the prediction, as in Rasa. An engine without an intent of that name says that nothing was
+    understood, and ranks all the same.
     """
+    if parse.intent.name is None and parse.ranking:
+        return parse.ranking[0], parse.ranking, True
     if parse.intent.name != FALLBACK_INTENT:
         return parse.intent, parse.ranking, False
     if len(parse.ranking) < 2:

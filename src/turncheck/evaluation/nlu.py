@@ -24,12 +24,13 @@ from turncheck.messages.plurals import count
 from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from turncheck.engines.base import NluEngine, NluTrainer
-    from turncheck.project.model import Component, Config, NluData, Project
+    from turncheck.project.model import Component, Config, Example, NluData, Project
     from turncheck.report.model import EngineInfo, NluPrediction
 
+NOTHING: Final[Mapping[str, str]] = {}
 FALLBACK_THRESHOLD: Final = 0.3
 FALLBACK_AMBIGUITY_THRESHOLD: Final = 0.1
 """Rasa's defaults for its ``FallbackClassifier``."""
@@ -66,6 +67,7 @@ def evaluate_held_out(
     *,
     pretrained: bool = False,
     trained: Collection[str] | None = None,
+    unknown_entities: Mapping[str, str] = NOTHING,
 ) -> NluMeasurement:
     """Judge test sentences with an engine that is already there.
 
@@ -76,6 +78,7 @@ def evaluate_held_out(
         pretrained: score the entities of pretrained extractors (spaCy, Duckling) too, which Rasa leaves out.
         trained: the sentences it was trained on, where that may have been another state of the project; the project's
             examples that are not among them are no training sentences then.
+        unknown_entities: why the engine cannot find these; their annotations are not judged.
 
     Raises:
         ValueError: there are no test sentences.
@@ -84,7 +87,7 @@ def evaluate_held_out(
     """
     if reason := why_not_testable(project, test_data, folds=2):
         raise ValueError(reason)
-    examples = test_data.examples
+    examples = _without_entities(test_data.examples, unknown_entities)
     stopped: CutShortError | None = None
     try:
         parses = engine.parse([example.text for example in examples])
@@ -111,6 +114,7 @@ def evaluate_held_out(
         folds=None,
         pretrained=pretrained,
     )
+    measurement = _with_unknown(measurement, test_data.examples, unknown_entities)
     if stopped is not None:
         left = f"Not run: {len(test_data.examples) - len(examples)} of {count(len(test_data.examples), 'sentence')}."
         raise CutShortError(stopped, _with_remark(measurement, left))
@@ -126,6 +130,7 @@ def cross_validate(
     workers: int = 1,
     pretrained: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    unknown_entities: Mapping[str, str] = NOTHING,
 ) -> NluMeasurement:
     """Judge each of the project's own sentences by an engine that was trained without its fold.
 
@@ -137,6 +142,7 @@ def cross_validate(
         workers: processes for the folds, 0 for one per processor. The result does not depend on it.
         pretrained: as in :func:`evaluate_held_out`.
         progress: is given how many of how many engines are done.
+        unknown_entities: as in :func:`evaluate_held_out`.
 
     Raises:
         ValueError: there is nothing to judge.
@@ -145,7 +151,9 @@ def cross_validate(
     """
     if reason := why_not_testable(project, None, folds=folds):
         raise ValueError(reason)
-    examples = project.nlu.examples
+    annotated = project.nlu.examples
+    examples = _without_entities(annotated, unknown_entities)
+    project = replace(project, nlu=replace(project.nlu, examples=examples))
     plan = stable_folds(examples, folds, seed)
     stopped: CutShortError | None = None
     try:
@@ -170,10 +178,32 @@ def cross_validate(
         folds=plan,
         pretrained=pretrained,
     )
+    measurement = _with_unknown(measurement, annotated, unknown_entities)
     if stopped is not None:
         raise CutShortError(
             stopped, _with_remark(measurement, f"Not run: {folds - len(runs)} of {count(folds, 'fold')}.")
         )
+    return measurement
+
+
+def _without_entities(examples: tuple[Example, ...], unknown: Mapping[str, str]) -> tuple[Example, ...]:
+    """Return the examples without annotations that no answer can be held against."""
+    if not unknown:
+        return examples
+    return tuple(
+        replace(example, entities=tuple(one for one in example.entities if one.entity not in unknown))
+        if any(one.entity in unknown for one in example.entities)
+        else example
+        for example in examples
+    )
+
+
+def _with_unknown(
+    measurement: NluMeasurement, examples: Sequence[Example], unknown: Mapping[str, str]
+) -> NluMeasurement:
+    """Say which annotations were not judged, and why."""
+    for name in sorted({one.entity for example in examples for one in example.entities} & unknown.keys()):
+        measurement = _with_remark(measurement, f"The entity {name} is not evaluated: {unknown[name]}.")
     return measurement
 
 
@@ -311,7 +341,9 @@ def _remarks(
         remarks.append("Intents are not scored: the sentences have fewer than two different ones.")
     if not entities:
         remarks.append("Entities are not scored: none of the sentences has one.")
-    if len({entry.expected.response for entry in predictions} - {None}) < 2:
+    if project.kore is not None:
+        pass  # it has no retrieval intents, and nobody misses them
+    elif len({entry.expected.response for entry in predictions} - {None}) < 2:
         remarks.append("Responses are not scored: the sentences have fewer than two different ones.")
     elif not any(entry.predicted.response for entry in predictions):
         remarks.append("No response was selected for any of the sentences: the pipeline has no selector for them.")

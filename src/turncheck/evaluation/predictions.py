@@ -65,7 +65,7 @@ def judge(
     """Write one sentence down; ``without`` names extractors whose entities are left out."""
     example, parse = judged.example, judged.parse
     intent, ranking, fallback = before_fallback(parse)
-    response = example.intent if example.intent and "/" in example.intent else None
+    response = example.retrieval_label
     selected = judged_selector(response, parse)[1] if response else None
     expected_entities = tuple(_annotated(entity) for entity in example.entities)
     found = tuple(span_found(entity) for entity in parse.entities if entity.extractor not in without)

@@ -474,3 +474,8 @@ class Project:
     def older(self) -> RasaVersion | None:
         """The version of Rasa that it is written for, where that is older than Rasa 3."""
         return self.rasa if self.rasa is not None and self.rasa.is_older else None
+
+    @property
+    def kind(self) -> Literal["rasa", "kore"]:
+        """What it is an assistant of."""
+        return "rasa" if self.kore is None else "kore"

@@ -117,6 +117,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: S
             project,
             name=inputs.name,
             root=inputs.root,
+            kind=project.kind,
             file=file_of_all(project.root, inputs.settings_file, _by_role(project)),
         ),
         settings.seed,
@@ -210,16 +211,18 @@ class _Run:
             return None
         self._note_part("nlu", self.tests.nlu_findings)
 
+        unknown = self.engines.capabilities.unknown_entities
+
         def held_out_or_folds() -> NluMeasurement:
             if tests is not None and (engine := self.engines.nlu) is not None:
-                return evaluate_held_out(project, engine, tests)
+                return evaluate_held_out(project, engine, tests, unknown_entities=unknown)
             whole = any(self._why_not(name) is None for name, there in self._others() if there)
             if note := self.engines.before_folds(folds, whole=whole):
                 self.screen.note(note)
             trainer, seed, workers = self.engines.nlu_trainer, self.settings.seed, self.settings.workers
             if self.engines.capabilities.slow_training:
                 workers = 1
-            return cross_validate(project, trainer, folds=folds, seed=seed, workers=workers)
+            return cross_validate(project, trainer, folds=folds, seed=seed, workers=workers, unknown_entities=unknown)
 
         how = "Testing language understanding" if tests else f"Cross-validating in {count(folds, 'fold')}"
         with self.screen.step("nlu", how):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck import __version__
 from turncheck.engines.base import DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engines
 from turncheck.engines.embedded.models import fitting_model, load_model, named_model
+from turncheck.messages.errors import UserError
 from turncheck.process.temporary import temporary_folder
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import ActionServer, Models, Part
     from turncheck.engines.embedded.engine import EmbeddedEngine
+    from turncheck.engines.embedded.kore.engine import KoreNluEngine
+    from turncheck.engines.embedded.kore.trainer import KoreNluTrainer
     from turncheck.engines.embedded.models import LoadedModel
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 NLG_NOTE: Final = "The endpoint 'nlg' is not called: the domain's responses are used."
+
+DIALOGS_ELSEWHERE: Final = "the dialogs of a Kore.ai assistant run on the platform alone"
 
 
 @contextmanager
@@ -70,6 +75,8 @@ class EmbeddedEngines(Engines):
     @property
     def capabilities(self) -> Capabilities:
         """It runs no flows, and learns dialogues from stories and rules; a model that is there has learnt."""
+        if self.project.kore is not None:
+            return self._capabilities_for_kore
         calm = self.project.calm and f"{self.project.calm}: the embedded engine does not run CALM assistants"
         learns = self.models is not None or self.project.stories or self.project.rules
         none = None if self.models is not None else calm
@@ -82,10 +89,25 @@ class EmbeddedEngines(Engines):
             stands_in=True,
         )
 
+    @cached_property
+    def _capabilities_for_kore(self) -> Capabilities:
+        from turncheck.engines.embedded.kore.unknown import unknown_entities, unknown_intents
+
+        bot = self.project.kore
+        return Capabilities(
+            no_dialogue=DIALOGS_ELSEWHERE,
+            no_conversation=DIALOGS_ELSEWHERE,
+            stands_in=True,
+            unknown_intents={} if bot is None else unknown_intents(bot),
+            unknown_entities={} if bot is None else unknown_entities(bot),
+        )
+
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:
         """It trains on the project's files: those that an evaluation needs must be there and whole."""
         if self.project.calm is not None:
             return frozenset()  # it is not trained at all
+        if self.project.kore is not None:
+            return frozenset({"nlu"})
         needed = NLU_PARTS if evaluation in {"nlu", "batch"} else DIALOGUE_PARTS | {"pipeline"}
         return needed if evaluation == "nlu" and in_folds else needed | {"sentences"}
 
@@ -95,6 +117,13 @@ class EmbeddedEngines(Engines):
         Raises:
             UserError: the named model is not there, cannot be read, or lacks the first part; or as ``ensure``.
         """
+        if self.project.kore is not None:
+            if self.models is not None and self.models.named is not None:
+                raise UserError("--model names a model of a Rasa project", remedy="Omit it.")
+            ensure()
+            with screen.step("train", "Training"):
+                _ = self.nlu
+            return
         self._model = self._found(parts, screen)
         if self._model is not None:
             self._model.require(parts[0])
@@ -140,8 +169,13 @@ class EmbeddedEngines(Engines):
         return "--cross-validation trains engines of its own: --model is not used." if is_named else None
 
     @cached_property
-    def nlu_trainer(self) -> EmbeddedNluTrainer:
+    def nlu_trainer(self) -> EmbeddedNluTrainer | KoreNluTrainer:
         """What trains the engines of folds."""
+        if self.project.kore is not None:
+            from turncheck.engines.embedded.kore.trainer import KoreNluTrainer
+            from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors
+
+            return KoreNluTrainer(seed=self.seed, vectors=chosen_vectors(self.vectors, self.project.nlu))
         from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
         from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors
         from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
@@ -154,7 +188,7 @@ class EmbeddedEngines(Engines):
         )
 
     @cached_property
-    def nlu(self) -> EmbeddedNluEngine | None:
+    def nlu(self) -> EmbeddedNluEngine | KoreNluEngine | None:
         """Language understanding, trained on the whole project; ``None`` where it has no sentences."""
         if self._model is not None:
             return self._model.nlu() if self._model.has_nlu else None
@@ -165,7 +199,7 @@ class EmbeddedEngines(Engines):
         """The sentences that were trained on: the model's, where there is one."""
         return None if self.nlu is None else frozenset(self.nlu.sentences.texts)
 
-    def tokenizer(self) -> Callable[[Sequence[str]], list[tuple[tuple[int, int], ...]]] | None:
+    def tokenizer(self) -> Callable[[Sequence[str]], Sequence[tuple[tuple[int, int], ...]]] | None:
         """Return the tokenizer of the model, else the project's own: neither needs any training.
 
         Raises:
@@ -175,6 +209,8 @@ class EmbeddedEngines(Engines):
             return self._model.tokenize if self._model.has_nlu else None
         if not self.project.nlu.examples:
             return None
+        if self.project.kore is not None:
+            return super().tokenizer()
         from turncheck.engines.embedded.nlu.plan import make_plan  # where stories annotate entities
         from turncheck.engines.embedded.nlu.tokenizer_choice import make_tokenizer
 

@@ -1,0 +1,129 @@
+"""Entities of a Kore.ai assistant: lists by their words, regular expressions, and what is learnt from annotations."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Self
+
+from turncheck.engines.base import PredictedEntity
+from turncheck.engines.embedded.kore.unknown import unknown_entities
+from turncheck.engines.embedded.nlu.crf_extractor import as_predicted
+from turncheck.engines.embedded.nlu.entity_model import EntityModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from turncheck.engines.embedded.nlu.batch import Tokens
+    from turncheck.project.kore.model import KoreBot, KoreEntity
+    from turncheck.project.model import Example
+
+LIST: Final = "List"
+PATTERN: Final = "RegularExpression"
+LEARNT: Final = "NER"
+"""How the entities are found, as the report names their extractors."""
+
+_LONGEST: Final = 3_000
+"""In longer texts no regular expression of an export is looked for, since it may take endless time; the platform takes
+no longer ones."""
+_MOST_WORDS: Final = 50_000
+_WORD: Final = re.compile(r"\w+|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of all lists: what may begin with a word, the longest first, with entity and value."""
+
+    by_first: Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]]
+
+    @classmethod
+    def of(cls, entities: Sequence[KoreEntity]) -> Self:
+        collected: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
+        phrases = (
+            (phrase, entity.name, value)
+            for entity in entities
+            for value, phrases in entity.values
+            for phrase in phrases
+        )
+        for _, (phrase, name, value) in zip(range(_MOST_WORDS), phrases, strict=False):
+            words = tuple(_WORD.findall(phrase.casefold()))
+            if words:
+                collected.setdefault(words[0], []).append((words, name, value))
+        by_first = {first: tuple(sorted(found, key=lambda one: -len(one[0]))) for first, found in collected.items()}
+        return cls(by_first)
+
+    def find(self, text: str) -> Iterator[PredictedEntity]:
+        """Yield what is in a text; of phrases of one entity that begin at a word the longest alone."""
+        matches = list(_WORD.finditer(text))
+        words = [match[0].casefold() for match in matches]
+        ends: dict[str, int] = {}
+        for index, word in enumerate(words):
+            for phrase, name, value in self.by_first.get(word, ()):
+                last = index + len(phrase)
+                if index >= ends.get(name, 0) and tuple(words[index:last]) == phrase:
+                    ends[name] = last
+                    yield PredictedEntity(matches[index].start(), matches[last - 1].end(), name, value, LIST)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFinder:
+    """Finds the entities that can be known here; ``of_intent``: those that an intent asks for, where that is known."""
+
+    words: _Words
+    patterns: tuple[tuple[str, re.Pattern[str]], ...]
+    learnt: EntityModel | None
+    extractors: tuple[str, ...]
+
+    @classmethod
+    def train(
+        cls,
+        bot: KoreBot,
+        examples: Sequence[Example],
+        tokens: Sequence[Tokens],
+        guessed: Sequence[str | None],
+        seed: int,
+    ) -> Self:
+        """Learn from the annotations of examples; ``guessed``: what each would be understood as without it."""
+        unknown = unknown_entities(bot)
+        found_by_form = {entity.name for entity in bot.entities if entity.values or entity.pattern is not None}
+        kept = [_without(example, unknown.keys() | found_by_form) for example in examples]
+        learnt = None
+        if any(example.entities for example in kept):
+            learnt = EntityModel.train(kept, tokens, guessed, seed)
+        patterns = tuple(
+            (entity.name, pattern)
+            for entity in bot.entities
+            if entity.pattern is not None and (pattern := _compiled(entity.pattern)) is not None
+        )
+        words = _Words.of(bot.entities)
+        names = ((LIST, words.by_first), (PATTERN, patterns), (LEARNT, learnt))
+        return cls(words, patterns, learnt, tuple(name for name, there in names if there))
+
+    def find(self, text: str, tokens: Tokens, intent: str | None) -> tuple[PredictedEntity, ...]:
+        """Find the entities of a sentence, in their order in it."""
+        found = list(self.words.find(text))
+        if len(text) <= _LONGEST:
+            for name, pattern in self.patterns:
+                found += (
+                    PredictedEntity(*match.span(), name, match[0], PATTERN)
+                    for match in pattern.finditer(text)
+                    if match[0]
+                )
+        if self.learnt is not None and text:
+            taken = [(entity.start, entity.end) for entity in found]
+            learnt = (as_predicted(text, one, LEARNT) for one in self.learnt.find(tokens, intent, split_by_comma=True))
+            found += (one for one in learnt if all(one.end <= start or end <= one.start for start, end in taken))
+        return tuple(sorted(found, key=lambda one: (one.start, one.end, one.entity)))
+
+
+def _without(example: Example, names: frozenset[str] | set[str]) -> Example:
+    kept = tuple(entity for entity in example.entities if entity.entity not in names)
+    return example if len(kept) == len(example.entities) else replace(example, entities=kept)
+
+
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    """JavaScript's expressions are nearly Python's; one that is not finds nothing."""
+    try:
+        return re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return None

@@ -1,0 +1,63 @@
+"""Trains the stand-in of a Kore.ai assistant from its export."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from turncheck import __version__
+from turncheck.engines.embedded.kore.engine import THRESHOLD, KoreNluEngine
+from turncheck.engines.embedded.kore.entities import EntityFinder
+from turncheck.engines.embedded.kore.substitutions import notes, substitutions
+from turncheck.engines.embedded.kore.traits import TraitFinder
+from turncheck.engines.embedded.nlu.intent_model import IntentModel, out_of_fold_labels
+from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
+from turncheck.engines.embedded.nlu.tokenizers import WhitespaceTokenizer
+from turncheck.engines.embedded.nlu.trainer import ENGINE_NAME, unique_examples
+from turncheck.report.model import EngineInfo
+
+if TYPE_CHECKING:
+    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
+    from turncheck.project.model import Project
+
+
+@dataclass(frozen=True, slots=True)
+class KoreNluTrainer:
+    """Fits engines on the examples of a Kore.ai assistant, or some of them."""
+
+    seed: int = 0
+    vectors: SentenceVectors | None = None
+    """What the classifier learns from beside n-grams, where it is switched on."""
+
+    def fit(self, project: Project) -> KoreNluEngine:
+        """Train on the project's examples; one of a project of another kind is a fault of the caller's."""
+        bot = project.kore
+        if bot is None:
+            raise ValueError("not a Kore.ai assistant")
+        examples = unique_examples(project.nlu.examples)
+        # Of two intents with one name the dialog comes first, and its sentences teach the classifier.
+        dialog_names = {intent.name for intent in bot.of_kind("dialog")}
+        dialogs = [one for one in examples if one.intent in dialog_names]
+        texts, labels = [one.text for one in dialogs], [str(one.intent) for one in dialogs]
+        tokenizer = WhitespaceTokenizer(None)
+        model: IntentModel | None = None
+        guessed: list[str | None] = []
+        if dialogs:
+            model = IntentModel.train(texts, labels, self.seed, vectors=self.vectors)
+            guessed += out_of_fold_labels(model.features, texts, labels, self.seed)
+        tokens = [tokenizer.tokenize(text) for text in texts]
+        return KoreNluEngine(
+            info=EngineInfo(
+                name=ENGINE_NAME,
+                version=__version__,
+                substitutions=tuple(substitutions(bot, THRESHOLD)),
+                notes=tuple(notes(bot)),
+            ),
+            tokenizer=tokenizer,
+            sentences=TrainingSentences(tuple(one.text for one in examples)),
+            labels=tuple(str(one.intent) for one in examples),
+            of_dialogs=frozenset(labels),
+            dialogs=model,
+            entities=EntityFinder.train(bot, dialogs, tokens, guessed, self.seed),
+            traits=TraitFinder.train(bot.traits, texts),
+        )

@@ -1,0 +1,58 @@
+"""Traits: each is found by itself, where a sentence has most of the words of one that teaches it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+from turncheck.engines.base import PredictedIntent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from turncheck.project.kore.model import KoreTrait
+
+THRESHOLD: Final = 0.7
+"""From this share of a sentence's words on, weighed by how rare they are, a trait is found."""
+_WORD: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class TraitFinder:
+    """``phrases``: of each trait the words of its sentences; ``weights``: of each word, by how few have it."""
+
+    phrases: tuple[tuple[str, tuple[frozenset[str], ...]], ...]
+    weights: Mapping[str, float]
+
+    @classmethod
+    def train(cls, traits: Sequence[KoreTrait], sentences: Iterable[str]) -> Self:
+        """Take the sentences of the traits; ``sentences``: all others, which say how rare a word is."""
+        phrases = tuple(
+            (trait.name, tuple(words for one in trait.examples if (words := _words(one.text)))) for trait in traits
+        )
+        if not phrases:
+            return cls((), {})
+        documents = [*map(_words, sentences), *(words for _, of_one in phrases for words in of_one)]
+        counted = Counter(word for words in documents for word in words)
+        count = len(documents)
+        return cls(phrases, {word: math.log((1 + count) / (1 + number)) + 1 for word, number in counted.items()})
+
+    def find(self, text: str) -> tuple[PredictedIntent, ...]:
+        """Return the traits of a sentence, the surest first; one may have several."""
+        said = _words(text)
+        found = []
+        for name, of_one in self.phrases:
+            best = max((self._share(words, said) for words in of_one), default=0.0)
+            if best >= THRESHOLD:
+                found.append(PredictedIntent(name, best))
+        return tuple(sorted(found, key=lambda one: (-one.confidence, one.name or "")))
+
+    def _share(self, words: frozenset[str], said: frozenset[str]) -> float:
+        return sum(self.weights[word] for word in words & said) / sum(self.weights[word] for word in words)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))

@@ -1,0 +1,61 @@
+"""What of a Kore.ai assistant nothing here can know: it is not evaluated, so that it is never called wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.project.kore.model import folded
+
+if TYPE_CHECKING:
+    from turncheck.project.kore.model import KoreBot, KoreEntity, KoreIntent
+
+_FREE_TEXT: Final = frozenset({"label", "string", "none", "description", "custom"})
+"""Types without a form of their own: they are learnt from annotations."""
+_LISTS: Final = frozenset({"list_of_values", "list_of_items_lookup", "list_of_items_enumerated"})
+
+
+def unknown_intents(bot: KoreBot) -> dict[str, str]:
+    """Return why an intent cannot be recognised here, by each of its names, folded."""
+    reasons: dict[str, str] = {}
+    known = {folded(intent.name) for intent in bot.intents if _why_unknown(intent) is None}
+    for intent in bot.intents:
+        if (reason := _why_unknown(intent)) is not None:
+            for name in (intent.name, *intent.aliases):
+                if folded(name) not in known:
+                    reasons.setdefault(folded(name), reason)
+    return reasons
+
+
+def _why_unknown(intent: KoreIntent) -> str | None:
+    if intent.examples:
+        return None
+    if intent.parent is not None:
+        return f"'{intent.name}' follows up other small talk, which only a conversation can"
+    if intent.kind == "small_talk":
+        return f"only patterns lead to '{intent.name}', which the platform alone runs"
+    if intent.kind == "trait":
+        return f"the trait '{intent.name}' has no sentences"
+    return f"'{intent.name}' has no utterances: only its name and patterns lead to it, on the platform alone"
+
+
+def unknown_entities(bot: KoreBot) -> dict[str, str]:
+    """Return why an entity cannot be found here, by its name."""
+    annotated = {annotation.entity for example in bot.utterances for annotation in example.entities}
+    reasons = {}
+    for entity in bot.entities:
+        if (reason := _why_not_found(entity, is_annotated=entity.name in annotated)) is not None:
+            reasons[entity.name] = reason
+    for entity in bot.entities:  # of two with one name the one that can be found counts
+        if reasons.get(entity.name) and _why_not_found(entity, is_annotated=entity.name in annotated) is None:
+            del reasons[entity.name]
+    return reasons
+
+
+def _why_not_found(entity: KoreEntity, *, is_annotated: bool) -> str | None:
+    if entity.values or entity.pattern is not None:
+        return None
+    if entity.type in _LISTS:
+        return "its values are not in the export"
+    if entity.type not in _FREE_TEXT:
+        return f"the platform finds it ({entity.type.replace('_', ' ')})"
+    return None if is_annotated else "no sentence has it annotated"
