@@ -25,7 +25,7 @@ from turncheck.render.version_text import noted_version_line
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
 from turncheck.run.reading import ensure_there, read_checked_stories
 from turncheck.run.report_of import project_info, report_of
-from turncheck.run.trainable import ensure_policies_accepted, ensure_possible, ensure_trainable, read_assistant
+from turncheck.run.trainable import ensure_policies_accepted, ensure_possible, ensure_trainable, read_dialogue_assistant
 from turncheck.web.download import download
 from turncheck.web.network import Network
 
@@ -118,7 +118,7 @@ def evaluate_core(
         UserError: nothing to read or to judge, no model, flags that do not fit together.
         TrainingRefusedError: there was no model, and the project cannot be trained.
     """
-    project = read_assistant(options.settings, endpoints=options.endpoints)
+    project = read_dialogue_assistant(options.settings, endpoints=options.endpoints)
     stories = read_test_stories(options)
     if not stories:
         raise _nothing_to_test()

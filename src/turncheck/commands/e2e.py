@@ -22,7 +22,7 @@ from turncheck.report.codec import encode
 from turncheck.run.assistant import running_assistant
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, not_run, with_one_model
 from turncheck.run.report_of import project_info, report_of
-from turncheck.run.trainable import read_assistant
+from turncheck.run.trainable import read_dialogue_assistant
 from turncheck.validation.e2e_case_names import check_cases
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def run_test_e2e(
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
     settings = assistant.settings
-    project = read_assistant(settings, endpoints=assistant.endpoints)
+    project = read_dialogue_assistant(settings, endpoints=assistant.endpoints)
     read = read_cases(project.root, options.paths or (project.root / DEFAULT_PATH,))
     checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project), project.flows)
     folder = settings.project

@@ -11,7 +11,7 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.render.sinks import terminal
 from turncheck.run.assistant import running_assistant
-from turncheck.run.trainable import read_assistant
+from turncheck.run.trainable import read_dialogue_assistant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -62,7 +62,7 @@ def run_shell(
     Raises:
         UserError: a fixture or a path that cannot be read, nothing to learn from, an action server that does not start.
     """
-    project = read_assistant(options.settings, endpoints=options.endpoints)
+    project = read_dialogue_assistant(options.settings, endpoints=options.endpoints)
     if options.models.named is None:  # what is wrong shows before anything is trained
         read_fixtures(shell.fixtures, DialogueDomain.of(project).slots)
     with running_assistant(options, project, environment, screen) as (engines, engine):

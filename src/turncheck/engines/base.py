@@ -110,7 +110,8 @@ class Capabilities:
     conversations whose messages are understood as they are given. ``stands_in``: it is not the assistant's own, and
     does not reproduce how a platform ranks. ``answers_suites``: it is asked by :meth:`Engines.answer_suite`,
     ``no_batch`` being why it cannot; any other sentence by sentence. ``unknown_intents``, ``unknown_entities``: why
-    these cannot be recognised here, by their names (of intents folded): they are not evaluated, and never wrong.
+    these cannot be recognised here, by their names (of intents as they are compared): they are not evaluated, and
+    never wrong. ``knows_traits``: it says which traits a sentence has.
     """
 
     no_nlu: str | None = None
@@ -126,6 +127,7 @@ class Capabilities:
     no_batch: str | None = None
     unknown_intents: Mapping[str, str] = field(default_factory=dict)
     unknown_entities: Mapping[str, str] = field(default_factory=dict)
+    knows_traits: bool = False
 
     def why_not(self, evaluation: Evaluation) -> str | None:
         """Return why it cannot do an evaluation at all."""
@@ -146,6 +148,7 @@ NLU_PARTS: Final = frozenset({"nlu", "config", "pipeline"})
 DIALOGUE_PARTS: Final = frozenset({"domain", "nlu", "responses", "stories", "config"})
 """What policies are trained on: NLU data and responses name intents and actions that stories use."""
 
+DIALOGS_ELSEWHERE: Final = "the dialogs of a Kore.ai assistant run on the platform alone"
 NOTHING_TO_LEARN: Final = "the project has neither stories nor rules to learn from"
 
 
@@ -156,7 +159,8 @@ class UtteranceAnswer:
     ``matched``: the winning intents, several where the engine found them ambiguous; ``traits``: those found beside
     them. ``entities``: values by name, as the engine gives them (several of one name: a list). ``order``: in which the
     entities were extracted, ``None`` where the engine does not say. ``scores``: of intents, by their names. ``tags``:
-    what the platform calls a failure. ``error``: why there is no answer.
+    what the platform calls a failure. ``error``: why there is no answer. ``unknown_entities``: why these cannot be
+    found here, by name: they are not evaluated.
     """
 
     matched: tuple[str, ...] = ()
@@ -166,6 +170,7 @@ class UtteranceAnswer:
     scores: Mapping[str, float] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     error: str | None = None
+    unknown_entities: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

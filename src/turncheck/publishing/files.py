@@ -70,7 +70,8 @@ def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
     from turncheck.render.story_plots import story_plots
 
     with screen.step("plots", "Drawing the plots"):
-        return write_all(folder / RASA_FOLDER, chain(nlu_plots(outcome.report), story_plots(outcome.report)))
+        below = folder / (RASA_FOLDER if outcome.report.project.kind == "rasa" else "plots")
+        return write_all(below, chain(nlu_plots(outcome.report), story_plots(outcome.report)))
 
 
 def terminal_summary(outcome: Outcome, links: Links) -> str:

@@ -79,7 +79,9 @@ def render_texts(
 
 
 def render_rasa_folder(report: Report) -> tuple[Rendered, ...]:
-    """Render Rasa's own files under ``rasa/``."""
+    """Render Rasa's own files under ``rasa/``; none for an assistant of another kind."""
+    if report.project.kind != "rasa":
+        return ()
     return tuple(replace(rendering, name=f"{RASA_FOLDER}/{rendering.name}") for rendering in rasa_files(report))
 
 

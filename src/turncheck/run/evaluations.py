@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from msgspec import structs
 
 from turncheck.comparison.gate_rules import read_rules
-from turncheck.engines.base import INTERRUPTED
+from turncheck.engines.base import DIALOGS_ELSEWHERE, INTERRUPTED
 from turncheck.engines.choice import chosen_engines
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
@@ -117,7 +117,6 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: S
             project,
             name=inputs.name,
             root=inputs.root,
-            kind=project.kind,
             file=file_of_all(project.root, inputs.settings_file, _by_role(project)),
         ),
         settings.seed,
@@ -238,7 +237,7 @@ class _Run:
 
         stories, engines = self.tests.stories, self.engines
         told = [story for story in stories if story.kind == "story"]
-        why_not = self._not_now("core")
+        why_not = self._not_now("core") or self._elsewhere("core")
         if why_not is None and not told:
             nothing = "the test files hold rules alone, no stories" if stories else "the project has no test stories"
             none = Skipped(evaluation="core", reason=nothing, no_tests=True)
@@ -276,7 +275,7 @@ class _Run:
         from turncheck.run.assistant import running_server
         from turncheck.validation.e2e_case_names import check_cases
 
-        why_not = self._not_now("e2e")
+        why_not = self._not_now("e2e") or self._elsewhere("e2e")
         if why_not is None and not self.tests.e2e:
             why_not = Skipped(evaluation="e2e", reason="the project has no end-to-end cases", no_tests=True)
         why_not = why_not or self._not_possible("e2e")
@@ -309,6 +308,13 @@ class _Run:
 
         with self.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
             return self._evaluated("e2e", all_cases)
+
+    def _elsewhere(self, evaluation: Evaluation) -> Skipped | None:
+        """Dialogs of a Kore.ai assistant are not in its export: there is nothing that could be tested."""
+        if self.project.kore is None:
+            return None
+        reason = self.engines.capabilities.why_not(evaluation) or DIALOGS_ELSEWHERE
+        return Skipped(evaluation=evaluation, reason=reason, no_tests=True)
 
     def _not_understood(self, evaluation: Evaluation, has_sentences: bool) -> Skipped | None:
         """Return why tests cannot be run whose sentences nothing understands: each would fail by itself."""

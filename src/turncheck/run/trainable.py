@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.engines.base import DIALOGUE_PARTS
+from turncheck.engines.base import DIALOGS_ELSEWHERE, DIALOGUE_PARTS
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.project.assistants_below import told_assistants
 from turncheck.project.rasa_version import REMEDY
@@ -35,6 +35,18 @@ def read_assistant(settings: Settings, *, endpoints: Path | None = None, data: I
     """
     project = read_given(settings, endpoints=endpoints, data=data)
     ensure_assistant(project)
+    return project
+
+
+def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None) -> Project:
+    """Do the same for an assistant whose dialogues are tested.
+
+    Raises:
+        UserError: as above, or its dialogues are not in its files.
+    """
+    project = read_assistant(settings, endpoints=endpoints)
+    if project.kore is not None:
+        raise UserError(DIALOGS_ELSEWHERE, remedy="Test what it understands: `turncheck test nlu`, `turncheck run`.")
     return project
 
 

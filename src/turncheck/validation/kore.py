@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.plurals import count
-from turncheck.project.kore.model import folded
+from turncheck.project.batch.model import comparable
 from turncheck.validation.findings import found
 from turncheck.validation.similarity import near_duplicates
 from turncheck.validation.words import shown
@@ -83,7 +83,7 @@ def _repeated_phrases(project: Project, bot: KoreBot) -> Iterator[Finding]:
 def _same_names(intents: Iterable[KoreIntent]) -> Iterator[Finding]:
     first: dict[str, KoreIntent] = {}
     for intent in intents:
-        rival = first.setdefault(folded(intent.name), intent)
+        rival = first.setdefault(comparable(intent.name), intent)
         if rival is not intent:
             message = f"The {_KINDS[intent.kind]} '{shown(intent.name)}' has the name of the {_KINDS[rival.kind]}"
             message += f" '{shown(rival.name)}'."

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck import __version__
-from turncheck.engines.base import DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engines
+from turncheck.engines.base import DIALOGS_ELSEWHERE, DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engines
 from turncheck.engines.embedded.models import fitting_model, load_model, named_model
 from turncheck.messages.errors import UserError
 from turncheck.process.temporary import temporary_folder
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 NLG_NOTE: Final = "The endpoint 'nlg' is not called: the domain's responses are used."
-
-DIALOGS_ELSEWHERE: Final = "the dialogs of a Kore.ai assistant run on the platform alone"
 
 
 @contextmanager
@@ -98,6 +96,7 @@ class EmbeddedEngines(Engines):
             no_dialogue=DIALOGS_ELSEWHERE,
             no_conversation=DIALOGS_ELSEWHERE,
             stands_in=True,
+            knows_traits=True,
             unknown_intents={} if bot is None else unknown_intents(bot),
             unknown_entities={} if bot is None else unknown_entities(bot),
         )

@@ -10,6 +10,8 @@ from turncheck.project.batch.model import comparable
 from turncheck.report.batch import BATCH_KINDS, BatchCase, BatchEntity, BatchKindName, BatchOrder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from turncheck.engines.base import UtteranceAnswer
     from turncheck.project.batch.known import KnownNames
     from turncheck.project.batch.model import ExpectedEntity, SuiteCase
@@ -35,7 +37,8 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
             [names.canonical(name, is_trait=case.is_trait) for name in of_it] for of_it in (case.intents, matched)
         )
         result = classify(kind, wanted, found)
-    entities = tuple(_entity(one, answer, is_right=result in _RIGHT) for one in case.entities)
+    judged, left_out = _evaluated(case.entities, answer.unknown_entities)
+    entities = tuple(_entity(one, answer, is_right=result in _RIGHT) for one in judged)
     return BatchCase(
         text=case.text,
         location=case.location,
@@ -49,8 +52,19 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         order=_order(case, answer),
         scores=dict(answer.scores),
         tags=answer.tags,
-        reason=answer.error or _reason(case, matched, result, names),
+        reason=answer.error or _reason(case, matched, result, names) or left_out,
     )
+
+
+def _evaluated(
+    expected: Sequence[ExpectedEntity], unknown: Mapping[str, str]
+) -> tuple[list[ExpectedEntity], str | None]:
+    """Return the entities that can be judged, and what is said of the others."""
+    reasons = {comparable(name): reason for name, reason in unknown.items()}
+    judged = [entity for entity in expected if comparable(entity.name) not in reasons]
+    others = dict.fromkeys(entity.name for entity in expected if comparable(entity.name) in reasons)
+    told = [f"{name} is not evaluated: {reasons[comparable(name)]}" for name in others]
+    return judged, "; ".join(told) or None
 
 
 def _kind(case: SuiteCase, matched: tuple[str, ...], names: KnownNames) -> BatchKindName:

@@ -15,7 +15,7 @@ from turncheck.report.batch import BATCH_KINDS, Batch, BatchCoverage, BatchSuite
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from turncheck.engines.base import Engines, NluEngine, Parse
+    from turncheck.engines.base import Capabilities, Engines, NluEngine, Parse
     from turncheck.process.screen import Screen
     from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.report.batch import BatchCase, BatchOutcome
@@ -96,9 +96,9 @@ def _answers(engines: Engines, suite: Suite, screen: Screen) -> tuple[SuiteAnswe
         if engines.capabilities.answers_suites:
             return engines.answer_suite(suite, screen), None
         nlu = engines.nlu
-        return (_unknown(suite) if nlu is None else _parsed(nlu, suite)), None
+        return (_unknown(suite) if nlu is None else _parsed(nlu, suite, engines.capabilities)), None
     except CutShortError as error:
-        return _as_far_as(suite, error), error
+        return _as_far_as(suite, error, engines.capabilities), error
     except (EngineError, KeyboardInterrupt) as error:
         stopped = CutShortError(error)
         return _unanswered(suite, stopped), stopped
@@ -109,12 +109,12 @@ def _unknown(suite: Suite) -> SuiteAnswers:
     return SuiteAnswers(tuple(UtteranceAnswer(error=why) for _ in suite.cases))
 
 
-def _parsed(nlu: NluEngine, suite: Suite) -> SuiteAnswers:
+def _parsed(nlu: NluEngine, suite: Suite, can: Capabilities) -> SuiteAnswers:
     parses = nlu.parse([case.text for case in suite.cases])
-    return SuiteAnswers(tuple(answer_of(case, parse) for case, parse in zip(suite.cases, parses, strict=True)))
+    return SuiteAnswers(tuple(answer_of(case, parse, can) for case, parse in zip(suite.cases, parses, strict=True)))
 
 
-def _as_far_as(suite: Suite, stopped: CutShortError) -> SuiteAnswers:
+def _as_far_as(suite: Suite, stopped: CutShortError, can: Capabilities) -> SuiteAnswers:
     """What an engine that was cut short had answered: answers to the suite, or parses of its sentences."""
     finished = stopped.finished
     if isinstance(finished, SuiteAnswers):
@@ -124,7 +124,7 @@ def _as_far_as(suite: Suite, stopped: CutShortError) -> SuiteAnswers:
     parses += [None] * (len(suite.cases) - len(parses))
     pairs = zip(suite.cases, parses, strict=True)
     return SuiteAnswers(
-        tuple(UtteranceAnswer(error=why) if parse is None else answer_of(case, parse) for case, parse in pairs)
+        tuple(UtteranceAnswer(error=why) if parse is None else answer_of(case, parse, can) for case, parse in pairs)
     )
 
 
@@ -137,13 +137,14 @@ def _cause(stopped: CutShortError) -> CutShortError | KeyboardInterrupt:
     return KeyboardInterrupt() if stopped.interrupted else stopped
 
 
-def answer_of(case: SuiteCase, parse: Parse) -> UtteranceAnswer:
+def answer_of(case: SuiteCase, parse: Parse, can: Capabilities) -> UtteranceAnswer:
     """Return a sentence as an engine understood it as the answer to a case.
 
-    A retrieval intent is matched with its response key where the case expects one (``faq/ask_hours``). Traits are
-    nothing that such an engine tells of: a case that expects some is not evaluated.
+    There is none where the case expects intents that the engine cannot know, and matches no other that it expects, or
+    traits, and the engine knows none. A retrieval intent is matched with its response key where the case expects one
+    (``faq/ask_hours``).
     """
-    if case.is_trait:
+    if case.is_trait and not can.knows_traits:
         return UtteranceAnswer(error="the engine does not tell traits")
     name = parse.intent.name or ""
     if any("/" in expected for expected in case.intents):
@@ -153,8 +154,18 @@ def answer_of(case: SuiteCase, parse: Parse) -> UtteranceAnswer:
     for start, end, entity in dict.fromkeys((one.start, one.end, one.entity) for one in parse.entities):
         found = (one for one in parse.entities if (one.start, one.end, one.entity) == (start, end, entity))
         values.setdefault(entity, []).append(next(found).value)
-    scores = {one.name: one.confidence for one in parse.ranking[:_MOST_SCORES] if one.name}
-    return UtteranceAnswer(matched=(name,) if name else (), entities=values, scores=scores)
+    traits = tuple(trait.name for trait in parse.traits if trait.name)
+    matched = (name,) if name else ()
+    unknown = {key: why for one in case.intents if (why := can.unknown_intents.get(key := comparable(one)))}
+    is_matched = not case.is_trait and comparable(name) in map(comparable, case.intents)
+    return UtteranceAnswer(
+        matched=matched,
+        traits=traits,
+        entities=values,
+        scores={one.name: one.confidence for one in parse.ranking[:_MOST_SCORES] if one.name},
+        error=None if is_matched or not unknown else "; ".join(dict.fromkeys(unknown.values())),
+        unknown_entities=can.unknown_entities,
+    )
 
 
 def _outcome(cases: Sequence[BatchCase]) -> BatchOutcome:

@@ -5,10 +5,10 @@ Texts are those of the chosen language. Data alone: reading is done by :mod:`tur
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
+from turncheck.project.batch.model import comparable
 from turncheck.project.model import NOWHERE
 
 if TYPE_CHECKING:
@@ -23,13 +23,6 @@ Kind = Literal["dialog", "faq", "small_talk", "trait"]
 EXPORT_NAMES: Final = ("botDefinition.json", "appDefinition.json")
 """What an export's file is called, to version 10 of the platform and from 11 on."""
 KINDS: Final[tuple[Kind, ...]] = ("dialog", "faq", "small_talk", "trait")
-
-_BLANKS: Final = re.compile(r"[\s_]+")
-
-
-def folded(name: str) -> str:
-    """Return a name as names are compared: trimmed, without case, ``_`` and runs of blanks as one blank."""
-    return _BLANKS.sub(" ", name).strip().casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +149,16 @@ class KoreBot:
         return [intent for intent in self.intents if intent.kind == kind]
 
     def named(self) -> dict[str, KoreIntent]:
-        """Return the intents by each of their names, folded; of two with one name the first, names before aliases."""
+        """Return the intents by each of their names, as names are compared.
+
+        Of two with one name the first counts; a name counts before an alias.
+        """
         by_name: dict[str, KoreIntent] = {}
         for intent in self.intents:
-            by_name.setdefault(folded(intent.name), intent)
+            by_name.setdefault(comparable(intent.name), intent)
         for intent in self.intents:
             for alias in intent.aliases:
-                by_name.setdefault(folded(alias), intent)
+                by_name.setdefault(comparable(alias), intent)
         return by_name
 
     def without_places(self) -> KoreBot:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.messages.suggestions import suggestion
+from turncheck.project.batch.model import comparable
 from turncheck.project.kore.faults import NOT_AN_EXPORT, fault, shown
 from turncheck.project.kore.knowledge import KnowledgeReader, read_entities
-from turncheck.project.kore.model import KoreBot, KoreIntent, Place, folded
+from turncheck.project.kore.model import KoreBot, KoreIntent, Place
 from turncheck.project.kore.sentences import SentenceReader
 from turncheck.project.kore.values import clean, in_language, mapping, records, strings
 from turncheck.project.model import Lookup, NluData, Regex, Synonym
@@ -277,12 +278,12 @@ class _Reader:
         by_name: dict[str, str] = {}
         for intent in dialogs.values():
             for name in (intent.name, *intent.aliases):
-                by_name.setdefault(folded(name), intent.name)
+                by_name.setdefault(comparable(name), intent.name)
         resolved: dict[str, str] = {}
         for identifier, task in tasks.items():
             if task.dialog in dialogs:
                 resolved[identifier] = dialogs[task.dialog].name
-            elif (known := by_name.get(folded(task.name)) or by_name.get(folded(task.former))) is not None:
+            elif (known := by_name.get(comparable(task.name)) or by_name.get(comparable(task.former))) is not None:
                 resolved[identifier] = known
             elif task.name and identifier in used:
                 place = Place(self.file, (*self.prefix, "dialogComponents", task.number, "name"))
@@ -290,7 +291,7 @@ class _Reader:
                 patterns = self.patterns[task.reference]
                 intent = KoreIntent(task.name, "dialog", 0, place, patterns=patterns, aliases=aliases)
                 dialogs[f"#{identifier}"] = intent
-                by_name[folded(task.name)] = resolved[identifier] = task.name
+                by_name[comparable(task.name)] = resolved[identifier] = task.name
         return resolved
 
     # --- what is missing ----------------------------------------------------------------------------------------------

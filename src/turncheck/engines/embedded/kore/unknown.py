@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.kore.model import folded
+from turncheck.project.batch.model import comparable
 
 if TYPE_CHECKING:
     from turncheck.project.kore.model import KoreBot, KoreEntity, KoreIntent
@@ -17,12 +17,12 @@ _LISTS: Final = frozenset({"list_of_values", "list_of_items_lookup", "list_of_it
 def unknown_intents(bot: KoreBot) -> dict[str, str]:
     """Return why an intent cannot be recognised here, by each of its names, folded."""
     reasons: dict[str, str] = {}
-    known = {folded(intent.name) for intent in bot.intents if _why_unknown(intent) is None}
+    known = {comparable(intent.name) for intent in bot.intents if _why_unknown(intent) is None}
     for intent in bot.intents:
         if (reason := _why_unknown(intent)) is not None:
             for name in (intent.name, *intent.aliases):
-                if folded(name) not in known:
-                    reasons.setdefault(folded(name), reason)
+                if comparable(name) not in known:
+                    reasons.setdefault(comparable(name), reason)
     return reasons
 
 

@@ -1,0 +1,294 @@
+"""The stand-in of a Kore.ai assistant: what it understands, what it says that it cannot know, and how it is judged."""
+
+from __future__ import annotations
+
+import json
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turncheck.cli import run_command_line
+from turncheck.engines.base import Parse, PredictedIntent
+from turncheck.engines.embedded.engines import EmbeddedEngines
+from turncheck.engines.embedded.kore.trainer import KoreNluTrainer
+from turncheck.engines.embedded.kore.traits import TraitFinder
+from turncheck.engines.embedded.nlu.batch import NO_INTENT
+from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
+from turncheck.evaluation.intents import before_fallback
+from turncheck.evaluation.nlu import cross_validate
+from turncheck.process.screen import Screen
+from turncheck.project.batch.known import known_names
+from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
+from turncheck.project.model import Project
+from turncheck.project.reader import read_project
+from turncheck.report.codec import decode
+from turncheck.report.model import Batch
+
+ORACLE = Path(__file__).parents[1] / "oracle" / "kore" / "exports"
+LIBRARY = read_project(ORACLE / "city_library")
+
+
+def understood(project: Project, *texts: str) -> list[Parse]:
+    return KoreNluTrainer().fit(project).parse(texts)
+
+
+def write(folder: Path, data: dict[str, Any]) -> Path:
+    (folder / "botDefinition.json").write_text(json.dumps(data), encoding="utf-8")
+    return folder
+
+
+def definition(name: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((ORACLE / name / "botDefinition.json").read_text(encoding="utf-8"))
+    return data
+
+
+def test_dialogs_questions_and_small_talk_are_matched() -> None:
+    said = ("please renew Moby Dick", "PRICE of a library card?", "many thanks", "someone stole my card")
+    intents = [parse.intent.name for parse in understood(LIBRARY, *said)]
+    assert intents == ["Renew Loan", "What does a card cost?", "thanks", "Report Lost Card"]
+
+
+def test_what_is_about_something_else_matches_nothing_and_is_ranked_all_the_same() -> None:
+    (parse,) = understood(LIBRARY, "qwxz jjpf")
+    assert parse.intent == NO_INTENT
+    assert parse.ranking
+    assert before_fallback(parse) == (parse.ranking[0], parse.ranking, True)
+    assert understood(LIBRARY, "", "  ")[0] == Parse("", NO_INTENT, tokens=((0, 0),))
+
+
+def test_a_ranking_falls_from_the_intent_that_was_chosen() -> None:
+    texts = [example.text for example in LIBRARY.nlu.examples]
+    for parse in understood(LIBRARY, *texts):
+        confidences = [one.confidence for one in parse.ranking]
+        assert confidences == sorted(confidences, reverse=True)
+        assert len({one.name for one in parse.ranking}) == len(parse.ranking)
+
+
+def test_the_answers_do_not_depend_on_the_batch() -> None:
+    texts = [example.text for example in LIBRARY.nlu.examples[:8]]
+    engine = KoreNluTrainer(seed=1).fit(LIBRARY)
+    assert engine.parse(texts) == [engine.parse([text])[0] for text in texts]
+
+
+def test_lists_and_patterns_find_entities_with_their_values() -> None:
+    parse, longer = understood(LIBRARY, "keep it at the DOCKS, card 123456", "the harbour branch at the docks")
+    assert [(one.entity, one.value, one.extractor) for one in parse.entities] == [
+        ("Branch", "harbour", "List"),
+        ("CardNo", "123456", "RegularExpression"),
+    ]
+    assert [(one.start, one.end) for one in longer.entities if one.entity == "Branch"] == [(4, 18), (26, 31)]
+
+
+def test_annotations_are_learnt() -> None:
+    (parse,) = understood(read_project(ORACLE / "harbour_pitfalls"), "send a pilot to berth 4")
+    assert [(one.entity, one.value, one.extractor) for one in parse.entities] == [("Berth", "berth 4", "NER")]
+
+
+def test_several_traits_may_hold_and_each_is_found_by_most_of_its_words() -> None:
+    none, one, both = understood(
+        LIBRARY, "renew my book", "renew my book right now", "this is outrageous, do it right now"
+    )
+    assert [[trait.name for trait in parse.traits] for parse in (none, one, both)] == [
+        [],
+        ["Urgent"],
+        ["Angry", "Urgent"],
+    ]
+    assert TraitFinder.train((), ["a"]).find("a") == ()
+
+
+def test_a_pattern_that_is_not_pythons_finds_nothing(tmp_path: Path) -> None:
+    data = definition("city_library")
+    card = next(one for one in data["dialogComponents"] if one.get("regexPattern"))
+    for pattern in (r"/(?<year>\d{4})/", "/(/", "/a{99999999999999999999}/"):
+        card["regexPattern"] = pattern
+        understood(read_project(write(tmp_path, data)), "my card 123456 was stolen")
+
+
+def test_a_bot_may_have_one_dialog_or_none(tmp_path: Path) -> None:
+    data = definition("city_library")
+    data["sentences"] = data["sentences"][:6]
+    assert understood(read_project(write(tmp_path, data)), "renew it")[0].intent.name == "Renew Loan"
+    data["sentences"] = []
+    assert understood(read_project(write(tmp_path, data)), "many thanks")[0].intent.name == "thanks"
+    data["knowledgeTasks"] = data["smallTalk"] = []
+    assert understood(read_project(write(tmp_path, data)), "many thanks")[0] == Parse(
+        "many thanks", NO_INTENT, tokens=((0, 4), (5, 11))
+    )
+
+
+def test_what_stands_in_and_what_is_left_out_is_said() -> None:
+    info = KoreNluTrainer().fit(LIBRARY).info
+    assert [one.component for one in info.substitutions] == [
+        "Machine Learning engine",
+        "Knowledge Graph (FAQs)",
+        "Small talk",
+        "Trait engine",
+        "Fundamental Meaning engine",
+        "Ranking and Resolver",
+        "Recognition of DueDate",
+    ]
+    assert info.notes == ("Not judged: 6 sentences in 'de'; --language de judges them.",)
+    simple = KoreNluTrainer().fit(read_project(ORACLE / "tea_shop")).info
+    assert [one.component for one in simple.substitutions] == [
+        "Machine Learning engine",
+        "Fundamental Meaning engine",
+        "Ranking and Resolver",
+        "Recognition of Quantity",
+        "Recognition of City",
+    ]
+
+
+# --- judged -------------------------------------------------------------------------------------------------------
+
+
+def test_annotations_that_the_platform_alone_finds_are_not_judged() -> None:
+    engines = EmbeddedEngines(LIBRARY, seed=0)
+    unknown = engines.capabilities.unknown_entities
+    assert unknown == {"DueDate": "the platform finds it (date)"}
+    nlu = cross_validate(LIBRARY, engines.nlu_trainer, folds=3, seed=0, workers=1, unknown_entities=unknown).section
+    expected = {entity.entity for one in nlu.predictions for entity in one.expected.entities}
+    assert expected == {"Title", "Branch", "CardNo"}
+    assert "The entity DueDate is not evaluated: the platform finds it (date)." in nlu.remarks
+    assert not any("Responses" in remark for remark in nlu.remarks)
+
+
+def test_any_number_of_workers_gives_the_same(tmp_path: Path) -> None:
+    reports = []
+    for workers in ("1", "2"):
+        out = tmp_path / workers
+        arguments = ["run", str(ORACLE / "tea_shop"), "--workers", workers, "--out", str(out), "--baseline", "none"]
+        assert run_command_line(arguments) == 0
+        reports.append(replace_timings(decode((out / "report.json").read_bytes())))
+    assert reports[0] == reports[1]
+
+
+def replace_timings(report: Any) -> Any:
+    from msgspec import structs
+
+    return structs.replace(report, timings={})
+
+
+def judged(project: Project, *cases: SuiteCase) -> Batch:
+    suite = Suite("suite", "tests/suite.json", cases)
+    run = SuiteRun(known=known_names(project))
+    return evaluate_suites(EmbeddedEngines(project, seed=0), [suite], run, Screen(quiet=True))
+
+
+def case(text: str, *intents: str, trait: bool = False, **entities: str) -> SuiteCase:
+    expected = tuple(ExpectedEntity(name, (value,)) for name, value in entities.items())
+    return SuiteCase(text, intents, is_trait=trait, entities=expected)
+
+
+def test_a_suite_is_judged_by_the_kinds_of_the_assistant() -> None:
+    batch = judged(
+        LIBRARY,
+        case("renew Moby Dick", "renew_loan"),
+        case("reserve Dune for me", "Buch vormerken"),  # what the dialog is called in German
+        case("how much is the membership", "What does a card cost?"),
+        case("many thanks", "thank ~you"),  # another pattern of the same small talk
+        case("it is urgent", "Urgent", trait=True),
+    )
+    (suite,) = batch.suites
+    assert [(one.kind, one.result) for one in suite.cases] == [
+        ("dialog", "tp"),
+        ("dialog", "tp"),
+        ("faq", "tp"),
+        ("small_talk", "tp"),
+        ("trait", "tp"),
+    ]
+    assert suite.kinds["dialog"].total == 3  # dialogs without sentences are left out
+    assert batch.coverage is not None
+
+
+def test_what_cannot_be_known_is_not_evaluated_and_never_wrong() -> None:
+    batch = judged(
+        LIBRARY,
+        case("hello there", "~emohello"),
+        case("plan a party", "Plan Event"),
+        case("which one do you mean", "Which one?"),
+        case("can I keep my book until Friday", "Renew Loan", DueDate="Friday"),
+        case("renew Moby Dick", "Renew Loan", "Plan Event"),
+    )
+    cases = batch.suites[0].cases
+    assert [one.result for one in cases] == ["not-evaluated"] * 3 + ["tp", "tp"]
+    assert "only patterns lead to '~emohello'" in (cases[0].reason or "")
+    assert cases[3].entities == ()
+    assert cases[3].reason == "DueDate is not evaluated: the platform finds it (date)"
+    assert cases[3].passed
+
+
+# --- the commands -------------------------------------------------------------------------------------------------
+
+
+def test_a_run_says_nothing_of_rasa_and_shows_no_secret(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = definition("harbour_pitfalls")
+    project = tmp_path / "bot"
+    project.mkdir()
+    write(project, data)
+    out = tmp_path / "out"
+    run_command_line(["run", str(project), "--out", str(out), "--baseline", "none", "--strict"])
+    shown = capsys.readouterr()
+    files = {path.name: path.read_text(encoding="utf-8") for path in out.rglob("*") if path.is_file()}
+    assert not (out / "rasa").exists()
+    for name, text in {"out": shown.out, "err": shown.err, **files}.items():
+        assert "NEVER-SHOW" not in text, name
+        assert "rasa" not in text.lower(), name
+    report = decode((out / "report.json").read_bytes())
+    assert (report.project.kind, report.project.name) == ("kore", "Harbour Pilot")
+    assert [(one.evaluation, one.reason) for one in report.skipped if one.evaluation in {"core", "e2e"}] == [
+        ("core", "the dialogs of a Kore.ai assistant run on the platform alone"),
+        ("e2e", "the dialogs of a Kore.ai assistant run on the platform alone"),
+    ]
+
+
+def test_sentences_are_parsed_from_an_export(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["parse", "--project", str(ORACLE / "city_library" / "botDefinition.json"), "-q", "--format", "jsonl"]
+    assert run_command_line([*arguments, "renew my book right now"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["intent"]["name"] == "Renew Loan"
+    assert [trait["name"] for trait in answer["traits"]] == ["Urgent"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["train", "nlu"], "no model of its own"),
+        (["test", "nlu", "--engine", "rasa", "--rasa-url", "http://127.0.0.1:9"], "runs Rasa projects"),
+        (["test", "nlu", "--model", "x.tar.gz"], "--model"),
+        (["shell"], "run on the platform alone"),
+        (["test", "core"], "run on the platform alone"),
+        (["test", "nlu", "-c", "config.yml"], "--config"),
+        (["data", "validate", "stories"], "no stories"),
+    ],
+)
+def test_what_does_not_go_with_such_an_assistant_says_why(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line([*arguments, "--project", str(ORACLE / "tea_shop")]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_thousand_utterances_are_judged_in_seconds(tmp_path: Path) -> None:
+    data = definition("tea_shop")
+    words = ("please", "now", "today", "thanks", "quickly", "for my mother", "at home", "again", "if you can", "soon")
+    first = data["sentences"]
+    data["sentences"] = [
+        {**one, "sentence": f"{one['sentence']} {word} {other}"}
+        for word in words
+        for other in words[:5]
+        for one in first
+    ][:1000]
+    project = read_project(write(tmp_path, data))
+    import_module("sklearn.svm")  # which takes longer than all else
+    begin = time.process_time()
+    engine = KoreNluTrainer().fit(project)
+    engine.parse([example.text for example in project.nlu.examples])
+    assert time.process_time() - begin < 5
+
+
+def test_a_confidence_is_never_that_of_another_engine() -> None:
+    (parse,) = understood(LIBRARY, "thanks")
+    assert parse.ranking[0] == PredictedIntent("thanks", 1.0)
