@@ -136,7 +136,7 @@ def _read_project(
         rules=tuple(story for story in stories if story.kind == "rule"),
         config=config_read,
         endpoints=endpoints_read,
-        findings=_in_order(
+        findings=in_order(
             (*_named_below(folder.findings, below), *domain_findings, *config_findings, *endpoint_findings)
         ),
         unreadable=_unreadable(files) | (absent - needed),
@@ -193,7 +193,7 @@ def _read_export(folder: ProjectFolder, export: Path, language: str | None) -> P
         root=folder.root,
         name=bot.name or shown_path(folder.root.resolve().name),
         nlu=merged_nlu(parts),
-        findings=_in_order(folder.findings),
+        findings=in_order(folder.findings),
         unreadable=_unreadable(files),
         files=tuple(files),
         kore=bot,
@@ -243,7 +243,7 @@ def read_nlu_files(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Fi
     with _collector_paused():
         read = read_data(folder, _existing(folder, paths), NLU_KEYS)
         nlu = merged_nlu([one.parts for one in read])
-    return nlu, _in_order(folder.findings), tuple(one.file for one in read)
+    return nlu, in_order(folder.findings), tuple(one.file for one in read)
 
 
 def read_nlu_responses(paths: Iterable[Path], root: Path) -> Mapping[str, Response]:
@@ -268,7 +268,7 @@ def read_story_files(
     folder = ProjectFolder(root)
     read = read_data(folder, _existing(folder, paths), STORY_KEYS, is_test=True)
     stories = tuple(story for one in read for story in one.parts.stories)
-    return stories, _in_order(folder.findings), tuple(one.file for one in read)
+    return stories, in_order(folder.findings), tuple(one.file for one in read)
 
 
 @contextmanager
@@ -423,7 +423,7 @@ MAX_FINDINGS: Final = 200
 """So many findings of one code are listed for a file; of more only their number is said."""
 
 
-def _in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings by place; a file full of one fault does not drown the others."""
     kept: list[Finding] = []
     unlisted: dict[tuple[str, str], list[Finding]] = {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.plurals import count
 from turncheck.project.batch.model import comparable
+from turncheck.project.reader import in_order
 from turncheck.validation.findings import found
 from turncheck.validation.similarity import near_duplicates
 from turncheck.validation.words import shown
@@ -27,8 +28,12 @@ _KINDS: Final = {"dialog": "dialog", "faq": "FAQ", "small_talk": "small talk", "
 def kore_findings(project: Project, *, strict: bool) -> Iterator[Finding]:
     """Yield what is wrong with an assistant, what was found while its export was read among it.
 
-    ``strict``: also what is only advice.
+    Of a fault that it is full of some places are named, and how many there are. ``strict``: also what is only advice.
     """
+    yield from in_order(_all_findings(project, strict=strict))
+
+
+def _all_findings(project: Project, *, strict: bool) -> Iterator[Finding]:
     bot = project.kore
     yield from project.findings
     if bot is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.location import Location
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.formats.format import Format, Opened, Parts
-from turncheck.project.kore.faults import NOT_AN_EXPORT, fault
+from turncheck.project.kore.faults import not_an_export
 from turncheck.project.kore.model import EXPORT_NAMES
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _unpack(name: str, content: bytes) -> tuple[str, bytes] | Finding:
     try:
         member, unpacked = read_export(content, MAX_FILE_BYTES)
     except ArchiveError as error:
-        return fault(NOT_AN_EXPORT, f"'{name}' {error}.", Location(name), "Export the assistant again.")
+        return not_an_export(f"'{name}' {error}.", Location(name))
     return f"{name}/{member}", unpacked
 
 
@@ -57,7 +57,7 @@ def why_no_export(name: str, content: bytes) -> Finding:
     """Say why a file that is named as one is not an export."""
     unpacked = _unpack(name, content)
     if isinstance(unpacked, tuple):
-        return fault(NOT_AN_EXPORT, f"'{name}' is not a zip.", Location(name), "Export the assistant again.")
+        return not_an_export(f"'{name}' is not a zip.", Location(name))
     return unpacked
 
 

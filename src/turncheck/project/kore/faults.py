@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from turncheck.messages.location import Location
+    from turncheck.project.kore.places import Place
 
 NOT_AN_EXPORT: Final = "kore-not-an-export"
 
@@ -31,11 +33,26 @@ SEVERITIES: Final[Mapping[str, Severity]] = {
 _LONGEST: Final = 80
 
 
-def fault(code: str, message: str, location: Location, hint: str = "", others: Iterable[Location] = ()) -> Finding:
-    """Return a finding at the severity of its code."""
-    return Finding(code, SEVERITIES[code], message, location, hint, tuple(others))
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that is wrong with a part of the export, whose place is looked for when it is shown."""
+
+    code: str
+    message: str
+    place: Place
+    hint: str = ""
+
+    @property
+    def finding(self) -> Finding:
+        """The finding, at the severity of its code."""
+        return Finding(self.code, SEVERITIES[self.code], self.message, self.place.location, self.hint)
 
 
 def shown(text: str) -> str:
     """Return a text in quotes, cut where it is long."""
     return f"'{text}'" if len(text) <= _LONGEST else f"'{text[:_LONGEST]}…'"
+
+
+def not_an_export(message: str, location: Location, hint: str = "Export the assistant again.") -> Finding:
+    """Return the finding that a file is something else."""
+    return Finding(NOT_AN_EXPORT, SEVERITIES[NOT_AN_EXPORT], message, location, hint)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.project.kore.faults import fault, shown
-from turncheck.project.kore.model import KoreEntity, KoreIntent, KoreTrait, Place, Texts
+from turncheck.project.kore.faults import Fault, shown
+from turncheck.project.kore.model import KoreEntity, KoreIntent, KoreTrait
+from turncheck.project.kore.places import Place, Texts
 from turncheck.project.kore.values import clean, in_language, mapping, python_pattern, records, strings, unquoted
 from turncheck.project.model import WholeLabelExample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from turncheck.messages.finding import Finding
     from turncheck.yaml_tree.json_places import JsonFile, Step
 
 _OF_PATTERNS: Final = frozenset("~!<>[]{}()*_|")
@@ -24,7 +24,7 @@ class KnowledgeReader:
 
     def __init__(self, file: JsonFile, prefix: tuple[Step, ...], language: str) -> None:
         self.examples: list[WholeLabelExample] = []
-        self.findings: list[Finding] = []
+        self.faults: list[Fault] = []
         self._file = file
         self._prefix = prefix
         self._language = language
@@ -52,7 +52,7 @@ class KnowledgeReader:
             return
         if record.get("faqStatus") is False:
             message = f"The FAQ {shown(question)} is disabled; it is left out."
-            self.findings.append(fault("kore-faq-disabled", message, self._file.location(*path, "question")))
+            self.faults.append(Fault("kore-faq-disabled", message, Place(self._file, (*path, "question"))))
             return
         self._teach(question, question, (*path, "question"))
         examples = 1
@@ -95,7 +95,7 @@ class KnowledgeReader:
         parent = clean(node.get("parentId"))
         if parent and parent not in names:
             message = f"The small talk {shown(name)} follows up a node that this export does not hold."
-            self.findings.append(fault("kore-unresolved-parent", message, place.location))
+            self.faults.append(Fault("kore-unresolved-parent", message, place))
         plain = [] if parent else [(index, text) for index, text in texts if _OF_PATTERNS.isdisjoint(text)]
         for index, text in plain:
             self._teach(text, name, (*path, "userUtterances", index, "text"))

@@ -9,52 +9,21 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.project.batch.model import comparable
-from turncheck.project.model import NOWHERE
+from turncheck.project.kore.places import NO_PLACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
+    from turncheck.project.kore.faults import Fault
+    from turncheck.project.kore.places import Place
     from turncheck.project.model import Example
-    from turncheck.yaml_tree.json_places import JsonFile, Step
 
 Kind = Literal["dialog", "faq", "small_talk", "trait"]
 EXPORT_NAMES: Final = ("botDefinition.json", "appDefinition.json")
 """What an export's file is called, to version 10 of the platform and from 11 on."""
 KINDS: Final[tuple[Kind, ...]] = ("dialog", "faq", "small_talk", "trait")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where something stands in an export; looked for when somebody asks."""
-
-    file: JsonFile | None = field(default=None, repr=False, compare=False)
-    path: tuple[Step, ...] = ()
-
-    @property
-    def location(self) -> Location:
-        """The place."""
-        return NOWHERE if self.file is None else self.file.location(*self.path)
-
-
-class Texts:
-    """Says where the texts of examples stand (see :class:`turncheck.project.model.Origin`)."""
-
-    __slots__ = ("_file", "_paths")
-
-    def __init__(self, file: JsonFile) -> None:
-        self._file = file
-        self._paths: list[tuple[Step, ...]] = []
-
-    def add(self, path: tuple[Step, ...]) -> int:
-        """Remember one, and return its index."""
-        self._paths.append(path)
-        return len(self._paths) - 1
-
-    def locate(self, index: int) -> Location:
-        """Return where it begins."""
-        return self._file.location(*self._paths[index])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +38,7 @@ class KoreIntent:
     name: str
     kind: Kind
     examples: int
-    place: Place = Place()
+    place: Place = NO_PLACE
     hidden: bool = False
     stub: bool = False
     parent: str | None = None
@@ -96,7 +65,7 @@ class KoreEntity:
 
     name: str
     type: str
-    place: Place = Place()
+    place: Place = NO_PLACE
     multiple: bool = False
     values: tuple[tuple[str, tuple[str, ...]], ...] = ()
     pattern: str | None = None
@@ -123,8 +92,8 @@ class KoreBot:
 
     ``language`` is the one whose sentences are ``utterances`` (of dialogs, in the order of the file, each as often as
     it is there); ``others`` are the sentences of the others by language, which nobody judges. ``concepts`` and
-    ``patterns`` count what only the platform can run. ``links``: the bots that a universal bot asks. ``findings``: what
-    is wrong with it.
+    ``patterns`` count what only the platform can run. ``links``: the bots that a universal bot asks. ``faults``:
+    what is wrong with it.
     """
 
     name: str
@@ -142,7 +111,12 @@ class KoreBot:
     rules: int = 0
     is_universal: bool = False
     links: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong with it, with places."""
+        return tuple(fault.finding for fault in self.faults)
 
     def of_kind(self, kind: Kind) -> list[KoreIntent]:
         """Return the intents of one kind."""
@@ -163,14 +137,13 @@ class KoreBot:
 
     def without_places(self) -> KoreBot:
         """Return the same without its file, to travel to a worker process."""
-        nowhere = Place()
         return replace(
             self,
-            intents=tuple(replace(intent, place=nowhere) for intent in self.intents),
-            entities=tuple(replace(entity, place=nowhere) for entity in self.entities),
+            intents=tuple(replace(intent, place=NO_PLACE) for intent in self.intents),
+            entities=tuple(replace(entity, place=NO_PLACE) for entity in self.entities),
             traits=tuple(replace(trait, examples=_without_places(trait.examples)) for trait in self.traits),
             utterances=(),
-            findings=(),
+            faults=(),
         )
 
 

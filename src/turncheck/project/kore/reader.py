@@ -13,9 +13,10 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.messages.suggestions import suggestion
 from turncheck.project.batch.model import comparable
-from turncheck.project.kore.faults import NOT_AN_EXPORT, fault, shown
+from turncheck.project.kore.faults import Fault, not_an_export, shown
 from turncheck.project.kore.knowledge import KnowledgeReader, read_entities
-from turncheck.project.kore.model import KoreBot, KoreIntent, Place
+from turncheck.project.kore.model import KoreBot, KoreIntent
+from turncheck.project.kore.places import Place
 from turncheck.project.kore.sentences import SentenceReader
 from turncheck.project.kore.values import clean, in_language, mapping, records, strings
 from turncheck.project.model import Lookup, NluData, Regex, Synonym
@@ -59,7 +60,7 @@ def read_bot(source: Source, language: str | None = None) -> tuple[KoreBot, NluD
     except JsonError as error:
         message = f"'{source.path}' is not JSON: {error.what[:1].lower()}{error.what[1:]}."
         place = source.location(error.offset)
-        raise NotAnExportError(fault(NOT_AN_EXPORT, message, place, "Export the assistant again.")) from None
+        raise NotAnExportError(not_an_export(message, place)) from None
     top, prefix = _unwrapped(file.data)
     if top is None:
         raise NotAnExportError(_what_it_is(file))
@@ -95,7 +96,7 @@ def _what_it_is(file: JsonFile) -> Finding:
         if " and " in lacking:
             what = what.replace("the list", "the lists").replace("is missing", "are missing")
     hint = f"{wanted[:1].upper()}{wanted[1:]}; name the folder, file or .zip of one with --project."
-    return fault(NOT_AN_EXPORT, f"{what}.", file.location(), hint)
+    return not_an_export(f"{what}.", file.location(), hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class _Reader:
         self.file = file
         self.top = top
         self.prefix = prefix
-        self.findings: list[Finding] = []
+        self.faults: list[Fault] = []
         self.default = _default_language(top)
         self.languages = tuple(dict.fromkeys(strings(top.get("supportedLanguages")))) or (self.default,)
         self.language = self._chosen(language)
@@ -141,13 +142,11 @@ class _Reader:
         traits = list(knowledge.traits(self.top.get("traits")))
         own = [replace(intent, examples=taught[intent.name]) for intent in dialogs.values()]
         counted = Counter(one.language for one in sentences)
-        self.findings += (*reader.findings, *knowledge.findings)
+        self.faults += (*reader.faults, *knowledge.faults)
         self._check_languages()
         self._check_exported()
-        self.findings += [
-            fault(
-                "kore-dialog-stub", f"The dialog {shown(one.name)} has not been built: it has no nodes.", one.location
-            )
+        self.faults += [
+            Fault("kore-dialog-stub", f"The dialog {shown(one.name)} has not been built: it has no nodes.", one.place)
             for one in own
             if one.stub
         ]
@@ -168,20 +167,20 @@ class _Reader:
             rules=sum(task.rules for task in tasks.values()),
             is_universal=self.top.get("type") == "universalbot",
             links=tuple(self._links()),
-            findings=tuple(self.findings),
+            faults=tuple(self.faults),
         )
         return bot, self._nlu(bot, (*utterances, *taught_beside))
 
     def _nlu(self, bot: KoreBot, examples: Sequence[Any]) -> NluData:
         synonyms, lookups, regexes = [], [], []
+        place = Location(bot.path)
         for entity in bot.entities:
             if entity.values:
-                place = entity.location
                 words = [word for _, all_of_one in entity.values for word in all_of_one]
                 lookups.append(Lookup(entity.name, tuple(dict.fromkeys(words)), place))
                 synonyms += [Synonym(value, word, place) for value, of_one in entity.values for word in of_one]
             if entity.pattern is not None:
-                regexes.append(Regex(entity.name, entity.pattern, entity.location))
+                regexes.append(Regex(entity.name, entity.pattern, place))
         return NluData(tuple(examples), tuple(synonyms), tuple(regexes), tuple(lookups))
 
     # --- the assistant ------------------------------------------------------------------------------------------------
@@ -304,9 +303,9 @@ class _Reader:
             if language and language not in supported and language not in told:
                 told.add(language)
                 message = f"There are sentences in the language '{language}', which the assistant does not support."
-                place = self.file.location(*self.prefix, "sentences", number, "language")
+                place = Place(self.file, (*self.prefix, "sentences", number, "language"))
                 hint = "Enable the language on the platform, or remove its sentences."
-                self.findings.append(fault("kore-language-not-supported", message, place, hint))
+                self.faults.append(Fault("kore-language-not-supported", message, place, hint))
 
     def _check_exported(self) -> None:
         """Sentences that the assistant has and the export lacks, since they were not asked for."""
@@ -318,9 +317,9 @@ class _Reader:
         held = sum(clean(record.get("language")) in {"", self.default} for _, record in records(there))
         if isinstance(said, int) and not isinstance(said, bool) and said > held:
             message = f"The assistant has {said} utterances, and the export holds {held}: they were not exported."
-            place = self.file.location(*self.prefix, "localeData", self.default, "nlMeta", "mlUtterances")
+            place = Place(self.file, (*self.prefix, "localeData", self.default, "nlMeta", "mlUtterances"))
             hint = "Export it again, with the utterances among the NLP data."
-            self.findings.append(fault("kore-utterances-not-exported", message, place, hint))
+            self.faults.append(Fault("kore-utterances-not-exported", message, place, hint))
 
 
 def _default_language(top: Mapping[str, Any]) -> str:

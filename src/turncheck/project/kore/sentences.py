@@ -6,15 +6,14 @@ from bisect import bisect_left
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turncheck.project.kore.faults import fault, shown
-from turncheck.project.kore.model import Texts
+from turncheck.project.kore.faults import Fault, shown
+from turncheck.project.kore.places import Place, Texts
 from turncheck.project.kore.values import clean, records
 from turncheck.project.model import EntityAnnotation, WholeLabelExample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from turncheck.messages.finding import Finding
     from turncheck.yaml_tree.json_places import JsonFile, Step
 
 _HINT_SPAN = "Annotate the entity anew on the platform, and export again."
@@ -35,7 +34,7 @@ class _Span(NamedTuple):
 
 
 class SentenceReader:
-    """Reads the sentences, and keeps what is wrong with them in ``findings``.
+    """Reads the sentences, and keeps what is wrong with them in ``faults``.
 
     ``tasks``: intents by the id of their component; ``entities``: names by the id of theirs.
     """
@@ -48,7 +47,7 @@ class SentenceReader:
         tasks: Mapping[str, str],
         entities: Mapping[str, str],
     ) -> None:
-        self.findings: list[Finding] = []
+        self.faults: list[Fault] = []
         self._file = file
         self._prefix = (*prefix, "sentences")
         self._default = default
@@ -108,7 +107,7 @@ class SentenceReader:
 
     def _note(self, code: str, message: str, number: int, hint: str, *more: Step) -> None:
         path: Sequence[Step] = (number, *(more or ("sentence",)))
-        self.findings.append(fault(code, message, self._file.location(*self._prefix, *path), hint))
+        self.faults.append(Fault(code, message, Place(self._file, (*self._prefix, *path)), hint))
 
 
 def _trimmed(text: str, start: int, end: int, name: str, number: int) -> _Span:
