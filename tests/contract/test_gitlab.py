@@ -269,7 +269,7 @@ def test_a_job_writes_its_note_and_the_files_that_gitlab_reads(
     assert {one["location"]["path"] for one in quality} >= {"data/rules.yml"}
     assert Path("results/metrics.txt").read_text().endswith("# EOF\n")
     (link,) = json.loads(Path("results/gl-annotations.json").read_text())["turncheck"]
-    assert link["external_link"]["url"].endswith("/-/jobs/12/artifacts/browse/results/")
+    assert link["external_link"]["url"].endswith("/-/jobs/12/artifacts/file/results/report.html")
     printed = capsys.readouterr()
     for secret in (BOT_TOKEN, "glcbt-never-shown"):
         assert secret not in printed.out + printed.err + written

@@ -242,6 +242,8 @@ class Host:
     """What people call it; empty where there is none."""
     formats: tuple[OutputFormat, ...] = ()
     """The files that it reads, beside JUnit."""
+    annotates_by_check: bool = False
+    """Whether its annotations are those of a check, which is made without being asked for."""
     comment_limit: int = COMMENT_LIMIT
     """The longest comment it takes, in UTF-16 code units."""
     deeper_checkout: str = "a clone with its whole history"
@@ -257,8 +259,8 @@ class Host:
         """How the host writes addresses of files, commits and runs."""
         return None
 
-    def results_url(self, folder: str) -> str | None:  # noqa: ARG002
-        """Return the page of the files in a folder, where that is known before they are there."""
+    def results_url(self, folder: str, file: str = "") -> str | None:  # noqa: ARG002
+        """Return the page of the files in a folder, or of one of them, where that is known before they are there."""
         return None
 
     # --- what is compared with ---------------------------------------------------------------------------------------

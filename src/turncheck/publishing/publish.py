@@ -215,7 +215,8 @@ class Publishing:
 
     def _annotate(self, comment: Rendered) -> None:
         try:
-            in_check = self.settings.check_run and self._check(comment)
+            host = self.place.host
+            in_check = (self.settings.check_run or host.annotates_by_check) and self._check(comment)
         except UserError as error:
             expected = isinstance(error, HostError) and error.forbidden and self._reads_only()
             (self._note if expected else self._warn)(f"check run: {error}")

@@ -20,8 +20,8 @@ _LONGEST: Final = 200
 
 
 def render_job_annotations(verdict: Verdict, links: Links) -> Rendered:
-    """Render the link to the results, under the verdict in a line."""
-    url = links.artifact_url or links.run_url
+    """Render the link to the HTML page, under the verdict in a line."""
+    url = links.html_url or links.artifact_url or links.run_url
     found = [{"external_link": {"label": f"turncheck: {verdict.summary}"[:_LONGEST], "url": url}}] if url else []
     return Rendered(
         FILE_NAME, "application/json", json.dumps({"turncheck": found}, ensure_ascii=False, indent=2) + "\n"

@@ -33,7 +33,7 @@ class Links:
 
     ``pages`` writes the addresses of the repository, ``commit`` is the measured state (on a pull request its head
     commit), ``base_commit`` the baseline's. All of them come from the context of the run, never from a report.
-    ``folder`` is the project's path from where a terminal stands.
+    ``folder`` is the project's path from where a terminal stands, ``html_url`` the page that is written.
     """
 
     pages: Pages | None = None
@@ -41,6 +41,7 @@ class Links:
     base_commit: str | None = None
     run_url: str | None = None
     artifact_url: str | None = None
+    html_url: str | None = None
     folder: str = ""
 
     def file(self, root: str, location: Location, *, base: bool = False) -> str | None:

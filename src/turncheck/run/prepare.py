@@ -13,6 +13,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
 from turncheck.project.reader import ensure_export
 from turncheck.render.links import Links
+from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import Source
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch
 from turncheck.run.inputs import Inputs
@@ -77,7 +78,12 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
         hosts=settings.allow_hosts if in_action or settings.allow_hosts else None,
         environment=environment,
     )
-    links = replace(links_of(host), folder=settings.project, artifact_url=host.results_url(settings.out))
+    links = replace(
+        links_of(host),
+        folder=settings.project,
+        artifact_url=host.results_url(settings.out),
+        html_url=host.results_url(settings.out, HTML_NAME),
+    )
     return Prepared(settings, given, inputs, links, host)
 
 

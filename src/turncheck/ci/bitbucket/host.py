@@ -5,16 +5,40 @@ Source: "Variables and secrets" in the documentation of Bitbucket Pipelines.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
+from turncheck.ci.bitbucket.api import MOST, BitbucketClient, BitbucketRepository
 from turncheck.ci.bitbucket.pages import BitbucketPages
-from turncheck.ci.host import Base, Run
+from turncheck.ci.comment import StickyComment
+from turncheck.ci.host import Base, Checked, HostError, Run, Target
 from turncheck.ci.job import JobHost
+from turncheck.ci.rest import Patience
+from turncheck.messages.plurals import count
+from turncheck.web.network import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Self
 
-    from turncheck.ci.host import HostError
+    from turncheck.ci.host import Check
+    from turncheck.process.secret import Secret
+
+_API: Final = "https://api.bitbucket.org/2.0"
+_PROXIED_API: Final = "http://api.bitbucket.org/2.0"
+_PROXY: Final = "http://localhost:29418"
+"""Of a pipeline's step: it signs requests for Code Insights, which go to it as plain http."""
+_PATIENCE: Final = 300.0
+_PATIENCE_WITH_PROXY: Final = 10.0
+"""It stands beside the step; where nobody answers, there is none."""
+_HOW: Final = "set the secured variable `BITBUCKET_TOKEN` to an access token with the scope `pullrequest:write`"
+
+
+class _PipelineProxy(Network):
+    """Reaches the API through the proxy of the step, and nothing else."""
+
+    def proxies(self, url: str) -> dict[str, str]:
+        return {"http": _PROXY} if url.startswith(_PROXIED_API) else {}
 
 
 class Bitbucket(JobHost):
@@ -24,6 +48,21 @@ class Bitbucket(JobHost):
     mark = "BITBUCKET_BUILD_NUMBER"
     deeper_checkout = "`clone: depth: full`"
     keeps_files_by = "`artifacts`"
+    token_variables = ("BITBUCKET_TOKEN",)
+    annotates_by_check = True
+    comment_limit = 30_000
+    """Bitbucket takes 32,768 characters."""
+
+    @classmethod
+    def of_repository(cls, repository: str, token: Secret | None, environment: Mapping[str, str]) -> Self:
+        """Return Bitbucket about a repository that is named as WORKSPACE/REPOSITORY, from anywhere."""
+        kept = {
+            name: value
+            for name, value in environment.items()
+            if not name.startswith("BITBUCKET_") or name in {"BITBUCKET_TOKEN", "BITBUCKET_API_URL"}
+        }
+        origin = f"https://bitbucket.org/{repository}"
+        return cls.of({**kept, "BITBUCKET_REPO_FULL_NAME": repository, "BITBUCKET_GIT_HTTP_ORIGIN": origin}, token)
 
     @property
     def run(self) -> Run:
@@ -48,8 +87,56 @@ class Bitbucket(JobHost):
         scheme, _, rest = url.partition("://")  # the variable has http, the pages are under https
         return BitbucketPages(f"https://{rest}" if scheme == "http" and rest.startswith("bitbucket.org/") else url)
 
+    @cached_property
+    def _repository(self) -> BitbucketRepository | None:
+        given = self.variables
+        repository = given.text("BITBUCKET_REPO_FULL_NAME")
+        if self.token is None or not repository:
+            return None
+        api = given.address("BITBUCKET_API_URL") or _API
+        return BitbucketRepository(
+            BitbucketClient(api, self.token, Patience(_PATIENCE), Network.of(given.given)), repository
+        )
+
+    def _asked(self) -> BitbucketRepository:
+        if self._repository is None:
+            raise HostError("Bitbucket is not asked without a token", remedy=f"To have it asked, {_HOW}.")
+        return self._repository
+
+    # --- what is compared with ---------------------------------------------------------------------------------------
+
     def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
         """Return the target of the pull request: pipelines of one merge it into the branch before they start."""
         target = self.variables.branch("BITBUCKET_PR_DESTINATION_BRANCH")
         tip = self.variables.commit("BITBUCKET_PR_DESTINATION_COMMIT")
         return Base(target, head="HEAD", tip=tip) if target else None
+
+    def merge_base(self, branch: str, head: str) -> str | None:
+        return self._repository.merge_base(branch, head) if self._repository else None
+
+    # --- where it is said --------------------------------------------------------------------------------------------
+
+    def target(self) -> Target | str:
+        number = self.variables.number("BITBUCKET_PR_ID")
+        if number is None:
+            return "this pipeline belongs to no pull request"
+        if self._repository is None:
+            return f"there is no token to write it with: {_HOW}"
+        return Target(number, self.run.commit or "", self.variables.branch("BITBUCKET_PR_DESTINATION_BRANCH"))
+
+    def target_of_number(self, number: int) -> Target:
+        return self._asked().pull_request(number)
+
+    def comment(self, target: Target, marker: str, *, passed: bool) -> StickyComment:  # noqa: ARG002
+        return StickyComment(self._asked().comments(target.number), marker)
+
+    def check(self, check: Check) -> Checked:
+        """Put a Code Insights report beside the commit, with its annotations: by a token, else by the step's proxy."""
+        repository, name = self._repository, self.variables.text("BITBUCKET_REPO_FULL_NAME")
+        if check.commit is None or not name:
+            return Checked(False, "no Code Insights report: its commit is not known")
+        if repository is None:
+            client = BitbucketClient(_PROXIED_API, None, Patience(_PATIENCE_WITH_PROXY), _PipelineProxy())
+            repository = BitbucketRepository(client, name)
+        kept, found = repository.report(check), len(check.annotations)
+        return Checked(True, f"the report holds {MOST} of {count(found, 'annotation')}" if kept < found else "")

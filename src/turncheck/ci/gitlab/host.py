@@ -74,13 +74,14 @@ class GitLab(JobHost):
         url = self.variables.address("CI_PROJECT_URL")
         return GitLabPages(url) if url else None
 
-    def results_url(self, folder: str) -> str | None:
-        """Return the page of a job's artifacts below its folder; it is there once the job has ended."""
+    def results_url(self, folder: str, file: str = "") -> str | None:
+        """Return the page of a job's artifacts in a folder, or of one; it is there once the job has ended."""
         url = self.variables.address("CI_JOB_URL")
         path = posixpath.normpath(folder)
         if url is None or path.startswith(("/", "..")):
             return None
-        return f"{url}/artifacts/browse/{quote(path, errors='replace')}/"
+        shown = quote(path, errors="replace")
+        return f"{url}/artifacts/file/{shown}/{file}" if file else f"{url}/artifacts/browse/{shown}/"
 
     @cached_property
     def _project(self) -> GitLabProject | None:

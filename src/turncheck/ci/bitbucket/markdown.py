@@ -1,0 +1,41 @@
+"""Markdown as Bitbucket takes it: without any HTML, which it shows as text.
+
+A hidden line is the definition of a link that nothing refers to; what GitHub folds stands under a bold line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_COMMENT: Final = re.compile(r"<!-- (.*?) -->")
+_HIDDEN: Final = re.compile(r"\[//\]: # \((.*?)\)")
+_SUMMARY: Final = re.compile(r"<details(?: open)?>\s*<summary>(.*?)</summary>", re.DOTALL)
+_BREAK: Final = re.compile(r"<br ?/?>")
+_TAG: Final = re.compile(r"</?(?:details|summary|sub|sup|b|strong|i|em|p|div|span|kbd)(?: [^<>]*)?>")
+_BOLD: Final = re.compile(r"</?(?:b|strong)>")
+
+
+def to_bitbucket(body: str) -> str:
+    """Return a comment in Bitbucket's dialect."""
+    head, _, rest = body.partition("\n")
+    hidden = " ".join(_COMMENT.findall(head))
+    if hidden:
+        head = f"[//]: # ({hidden})\n"
+    rest = _SUMMARY.sub(lambda match: f"**{_plain(match[1])}**", rest)
+    rest = _BREAK.sub(" · ", _COMMENT.sub("", rest))
+    return f"{head}\n{_TAG.sub('', rest)}" if rest or hidden else body
+
+
+def from_bitbucket(body: str) -> str:
+    """Return a comment with its hidden first line as other hosts have it."""
+    head, _, rest = body.partition("\n")
+    found = _HIDDEN.match(head)
+    if found is None:
+        return body
+    words = re.split(r" (?=turncheck:)", found[1])
+    return "".join(f"<!-- {one} -->" for one in words) + f"\n{rest.removeprefix(chr(10))}"
+
+
+def _plain(summary: str) -> str:
+    return _TAG.sub("", _BOLD.sub("", summary)).strip().strip("*")

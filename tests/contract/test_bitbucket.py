@@ -1,0 +1,232 @@
+"""Bitbucket: the comment in its dialect, and Code Insights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fake_bitbucket import BOT_TOKEN, NARROW_TOKEN, TOKEN, FakeBitbucket
+from fake_github import Answer, Seen, Trouble
+from hostile import HOSTILE
+from pull_request import LINKS, pull_request
+
+from turncheck.ci.bitbucket.api import BitbucketClient, BitbucketRepository
+from turncheck.ci.bitbucket.markdown import from_bitbucket, to_bitbucket
+from turncheck.ci.comment import StickyComment, stamped
+from turncheck.ci.host import Check, Stamp
+from turncheck.ci.rest import NotFoundError, Patience, RefusedError, RestError
+from turncheck.cli import run_command_line
+from turncheck.process.secret import Secret
+from turncheck.render.annotations import Annotation
+from turncheck.render.markdown import render_comment
+
+MARKER = "<!-- turncheck:report id=pizzeria -->"
+COMMENTS = "/pullrequests/7/comments"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FakeBitbucket]:
+    server = FakeBitbucket()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def fake(server: FakeBitbucket) -> FakeBitbucket:
+    server.reset()
+    return server
+
+
+def repository(fake: FakeBitbucket, token: str = TOKEN) -> BitbucketRepository:
+    return BitbucketRepository(BitbucketClient(fake.url, Secret(token), Patience(sleep=lambda _: None)), "acme/bots")
+
+
+def sticky(fake: FakeBitbucket, token: str = TOKEN) -> StickyComment:
+    return StickyComment(repository(fake, token).comments(7), MARKER)
+
+
+def body(text: str) -> str:
+    return f"{MARKER}\n{text}\n"
+
+
+def raw(text: str, run: int) -> str:
+    return to_bitbucket(stamped(body(text), MARKER, Stamp(run)))
+
+
+@pytest.mark.parametrize("token", [TOKEN, BOT_TOKEN])
+def test_the_first_run_posts_and_the_next_one_updates(fake: FakeBitbucket, token: str) -> None:
+    fake.add_comment("hello")
+
+    first = sticky(fake, token).write(body("one"), Stamp(5))
+    second = sticky(fake, token).write(body("two"), Stamp(6))
+
+    assert first.url == second.url
+    assert fake.raws() == ["hello", raw("two", 6)]
+
+
+def test_it_is_found_on_any_page(fake: FakeBitbucket) -> None:
+    fake.most_per_page = 10
+    for number in range(25):
+        fake.add_comment(f"comment {number}")
+    fake.add_comment(raw("old", 1), "{alice}")
+
+    sticky(fake).write(body("new"), Stamp(2))
+
+    assert fake.raws()[-1] == raw("new", 2)
+    assert len(fake.raws()) == 26
+
+
+def test_comments_of_others_are_never_touched(fake: FakeBitbucket) -> None:
+    fake.add_comment(raw("forged", 999))
+
+    sticky(fake).write(body("mine"), Stamp(3))
+
+    assert fake.raws() == [raw("forged", 999), raw("mine", 3)]
+
+
+def test_runs_that_race_leave_one_comment_with_the_newest_content(fake: FakeBitbucket) -> None:
+    def another_run(seen: Seen) -> None:
+        if seen.method == "POST":
+            fake.before = None
+            fake.add_comment(raw("theirs", 9), "{alice}")
+
+    fake.before = another_run
+    sticky(fake).write(body("ours"), Stamp(8))
+
+    assert fake.raws() == [raw("theirs", 9)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "told"),
+    [
+        (Answer(401, {"error": {"message": "Token is invalid"}}), RestError, "wrong or has expired"),
+        (Answer(403, {"error": {"message": "scopes"}}), RefusedError, "the scope `pullrequest:write`"),
+        (Answer(404, {"error": {"message": "gone"}}), NotFoundError, "gone"),
+        (Answer(503, {}), RestError, "tried 5 times"),
+        (Answer(429, {"error": {"message": "Rate limit"}}, {"Retry-After": "900"}), RestError, "too long"),
+        (Answer(200, {"values": [], "next": "http://evil.example/"}), RestError, "continues on another host"),
+    ],
+)
+def test_what_is_refused_is_told_and_the_token_never(
+    fake: FakeBitbucket, answer: Answer, kind: type[RestError], told: str
+) -> None:
+    fake.troubles.append(Trouble("GET", COMMENTS, answer, times=9))
+
+    with pytest.raises(kind) as caught:
+        sticky(fake).write(body("one"), Stamp(1))
+
+    assert told in str(caught.value)
+    assert TOKEN not in str(caught.value)
+
+
+def test_a_token_of_too_narrow_a_scope_is_told_so(fake: FakeBitbucket) -> None:
+    with pytest.raises(RefusedError, match="pullrequest:write"):
+        sticky(fake, NARROW_TOKEN).write(body("one"), Stamp(1))
+
+
+def test_a_whole_comment_has_no_html_and_its_first_line_comes_back() -> None:
+    given, comparison, verdict = pull_request()
+    comment = render_comment(given, comparison, verdict, LINKS, limit=30_000).encoded.decode()
+    with_stamp = stamped(comment, comment.partition("\n")[0], Stamp(70, 2))
+
+    shown = to_bitbucket(with_stamp)
+
+    assert "<details>" in comment
+    assert len(shown) < 32_768
+    assert re.findall(r"(?m)^(?!    ).*?(</?[a-z][^>]*>|<!--)", re.sub(r"`[^`\n]*`", "", shown)) == []
+    assert shown.startswith("[//]: # (turncheck:report id=")
+    assert from_bitbucket(shown).partition("\n")[0] == with_stamp.partition("\n")[0]
+    for summary in re.findall(r"<summary>(.*?)</summary>", comment):
+        assert re.sub(r"</?\w+>|\*", "", summary).strip() in shown.replace("*", "")
+
+
+def check(*annotations: Annotation, key: str = "pizzeria", passed: bool = False) -> Check:
+    return Check(key, "b" * 40, passed, "2 stories fail", "text", Stamp(1), "https://bitbucket.org/x", annotations)
+
+
+def test_a_report_has_its_annotations_by_the_hundred_up_to_a_thousand(fake: FakeBitbucket) -> None:
+    many = [Annotation("warning", "w", f"about {number}", "data/nlu.yml", number) for number in range(1, 1203)]
+
+    assert repository(fake).report(check(*many)) == 1000
+    ((name, report),) = fake.reports.items()
+    assert (report["result"], report["report_type"], report["link"]) == ("FAILED", "TEST", "https://bitbucket.org/x")
+    assert len(fake.annotations[name]) == 1000
+    assert max(len(seen.body) for seen in fake.log if seen.path.endswith("/annotations")) == 100
+
+    repository(fake).report(check(passed=True))
+    assert (fake.reports[name]["result"], fake.annotations[name]) == ("PASSED", {})
+    repository(fake).report(check(key="another"))
+    assert len(fake.reports) == 2
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_are_taken(fake: FakeBitbucket, text: str) -> None:
+    repository(fake).report(check(Annotation("error", f"a{text}", f"b{text}", "data/nlu.yml", 3), key=f"k{text}"))
+
+
+@pytest.fixture
+def job(fake: FakeBitbucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """A pull request's step on a project whose data have an error."""
+    monkeypatch.chdir(tmp_path)
+    Path("domain.yml").write_text('version: "3.1"\nintents:\n- greet\n')
+    Path("data").mkdir()
+    rules = 'version: "3.1"\nrules:\n- rule: r\n  steps:\n  - intent: greet\n  - action: utter_x\n'
+    Path("data/rules.yml").write_text(rules)
+    variables = {
+        "BITBUCKET_BUILD_NUMBER": "12",
+        "BITBUCKET_API_URL": fake.url,
+        "BITBUCKET_REPO_FULL_NAME": "acme/bots",
+        "BITBUCKET_GIT_HTTP_ORIGIN": "http://bitbucket.org/acme/bots",
+        "BITBUCKET_COMMIT": "b" * 40,
+        "BITBUCKET_PR_ID": "7",
+        "BITBUCKET_PR_DESTINATION_BRANCH": "main",
+        "BITBUCKET_TOKEN": TOKEN,
+    }
+
+    def run(**changed: str | None) -> int:
+        for name, value in {**variables, **changed}.items():
+            monkeypatch.delenv(name, raising=False) if value is None else monkeypatch.setenv(name, value)
+        return run_command_line(["run", "--evaluations", "validate"])
+
+    return run
+
+
+def test_a_step_has_its_comment_and_its_report(
+    fake: FakeBitbucket, job: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert job() == 1
+
+    (written,) = fake.raws()
+    assert f"(https://bitbucket.org/acme/bots/src/{'b' * 40}/data/rules.yml#lines-6)" in written
+    ((name, report),) = fake.reports.items()
+    assert report["link"] == "https://bitbucket.org/acme/bots/pipelines/results/12"
+    assert {(one["path"], one.get("line")) for one in fake.annotations[name].values()} >= {("data/rules.yml", 6)}
+    printed = capsys.readouterr()
+    assert TOKEN not in printed.out + printed.err + written
+
+
+def test_without_a_token_the_report_goes_through_the_proxy_of_the_step(
+    fake: FakeBitbucket, job: Callable[..., int], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.signs = True
+    monkeypatch.setattr("turncheck.ci.bitbucket.host._PROXY", fake.address)
+
+    assert job(BITBUCKET_TOKEN=None) == 1
+
+    assert len(fake.reports) == 1
+    assert fake.raws() == []
+    assert all("authorization" not in seen.headers for seen in fake.log)
+    assert "set the secured variable `BITBUCKET_TOKEN`" in capsys.readouterr().out
+
+
+def test_where_no_proxy_is_the_verdict_is_the_same(
+    fake: FakeBitbucket, job: Callable[..., int], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turncheck.ci.bitbucket.host._PROXY", "http://127.0.0.1:9")
+    monkeypatch.setattr("turncheck.ci.rest._ATTEMPTS", 1)
+
+    assert job(BITBUCKET_TOKEN=None) == 1
+
+    assert "Bitbucket cannot be reached" in capsys.readouterr().out
