@@ -124,11 +124,3 @@ def test_every_example_that_compares_leaves_a_report_to_compare_with() -> None:
             assert "turncheck/turncheck@" in content or (
                 "turncheck run" in content and "upload-artifact@" in content
             ), path
-
-
-def test_users_are_told_of_nothing_that_is_not_there() -> None:
-    pages = {
-        page: page.read_text("utf-8") for page in [ROOT / "README.md", ROOT / "action.yml", *ROOT.glob("docs/*.md")]
-    }
-    for page, text in pages.items():
-        assert not re.search(r"batch (?:suite|case|test)|`batch|test batch", text), page

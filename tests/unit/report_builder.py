@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from turncheck.evaluation.batch.numbers import numbers_of
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
+from turncheck.report.batch_numbers import numbers_of
 from turncheck.report.model import (
     Batch,
     BatchCase,

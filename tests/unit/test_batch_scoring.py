@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from turncheck.engines.base import UtteranceAnswer
 from turncheck.evaluation.batch.classes import classify, is_intent
 from turncheck.evaluation.batch.judging import judged_case
-from turncheck.evaluation.batch.numbers import intents_of, kinds_of, numbers_of, platform_numbers
+from turncheck.evaluation.batch.numbers import intents_of, kinds_of
 from turncheck.evaluation.batch.values import flatten, how_it_fits
 from turncheck.messages.location import Location
 from turncheck.project.batch.known import KnownIntent, KnownNames
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
 from turncheck.report.batch import BatchCase, BatchNumbers
+from turncheck.report.batch_numbers import numbers_of, platform_numbers
 
 SCORING: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "oracle" / "kore" / "scoring.json").read_text(encoding="utf-8")

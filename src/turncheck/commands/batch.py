@@ -20,9 +20,8 @@ from turncheck.render.batch_text import batch_text
 from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import place, text
 from turncheck.report.codec import encode
-from turncheck.report.model import ProjectInfo
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
-from turncheck.run.report_of import report_of
+from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
 from turncheck.validation.suite_names import unknown_names
 
@@ -102,7 +101,7 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     evaluated = as_far_as_it_goes(evaluate)
     batch = evaluated.finished
     report = report_of(
-        ProjectInfo(name=project.name, kind="rasa" if project.kore is None else "kore"),
+        project_info(project),
         settings.seed,
         engine=engine if batch is not None else None,
         batch=batch,

@@ -141,7 +141,7 @@ def check_project(request: Request) -> Checked:
             tests=tests,
         )
         kept = suppress(
-            validated.with_tests(of_tests, eased=not request.strict),
+            validated.with_tests(of_tests, eased=not request.strict and project.kore is None),
             project,
             ignored,
             tests=tests,
@@ -170,7 +170,21 @@ def _tests(project: Project) -> tuple[ProjectTests, Sequence[Finding]]:
     nlu, of_nlu = read_nlu(nlu_paths, root) if nlu_paths else (None, ())
     cases, of_cases = _cases(project, case_paths) if case_paths else ((), ())
     tests = ProjectTests(stories, nlu.examples if nlu else (), cases)
-    return tests, (*of_stories, *of_nlu, *of_cases)
+    return tests, (*of_stories, *of_nlu, *of_cases, *_of_suites(project))
+
+
+def _of_suites(project: Project) -> Sequence[Finding]:
+    """What is wrong with the batch suites in their usual places."""
+    from turncheck.project.batch.reader import find_suites, read_suites  # few projects have some
+
+    paths = find_suites(project.root)
+    if not paths:
+        return ()
+    from turncheck.project.batch.known import known_names
+    from turncheck.validation.suite_names import unknown_names
+
+    read = read_suites(project.root, paths)
+    return (*read.findings, *unknown_names(read, known_names(project)))
 
 
 def _cases(project: Project, paths: Sequence[Path]) -> tuple[Sequence[E2ECase], Sequence[Finding]]:

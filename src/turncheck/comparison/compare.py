@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _IF_EMPTY: Final = {
     "evaluations": "all that there are files for",
-    **dict.fromkeys(("data", "nlu", "stories", "e2e"), "the usual places"),
+    **dict.fromkeys(("data", "nlu", "stories", "e2e", "batch"), "the usual places"),
 }
 """What a setting without a value means, where that is not nothing."""
 UNLISTED: Final = "one side does not list all sentences that it judged: what changed is not known, nor if it is noise"

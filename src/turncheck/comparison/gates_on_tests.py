@@ -179,7 +179,7 @@ def judge_something_was_tested(report: Report) -> GateResult:
         reasons = tuple(map(failed_by_fault, unlike(faults)))
         return GateResult(name=name, outcome="failed", reason="nothing was tested", failed_by=reasons)
     reasons = tuple(
-        FailedBy(what=f"{s.evaluation} was skipped: {s.reason}", location=s.location) for s in report.skipped
+        FailedBy(what=f"{s.evaluation} was skipped: {s.reason}", location=s.location) for s in report.told_skipped
     )
     reasons += tuple(cause for tally in found for cause in tally.not_run)
     return GateResult(name=name, outcome="failed", reason="nothing was tested", failed_by=reasons)

@@ -6,6 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.batch_figures import tested_batch
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
 from turncheck.comparison.model import Judgement, MetricDelta, SharedDelta, Significance
 from turncheck.comparison.significance import (
@@ -30,7 +31,11 @@ if TYPE_CHECKING:
 
 _MOST_TESTED: Final = 30
 """No pipeline has more extractors or selectors; a report from anywhere may, each for a pass over all sentences."""
-_SAMPLED: Final = re.compile(r"nlu\.(?:intents|entities|responses|understood|calibration_error)\b.*", re.DOTALL)
+_SAMPLED: Final = re.compile(
+    r"nlu\.(?:intents|entities|responses|understood|calibration_error)\b.*"
+    r"|batch(?:\[.*\])?\.(?:intent_success|accuracy|precision|recall|f1|entity_success)",
+    re.DOTALL,
+)
 """Figures about a sample of what people write. Stories, cases and findings are counted, they stand for themselves."""
 
 
@@ -52,9 +57,10 @@ def metric_deltas(
     known = not has_unlisted(base, head)
     same = [pair for pair in intents.pairs if known and not {"edited", "renamed"} & set(pair.edits)]
     pairs = _paired_predictions(base, head) if known else []
-    tested = _tested(base, head, same, pairs)
+    tested = _tested(base, head, same, pairs) | tested_batch(base, head)
     same_intents = known and len(same) == len(intents.pairs) and not intents.added and not intents.removed
     same_expectations = same_intents and {len(_predictions(base)), len(_predictions(head))} == {len(pairs)}
+    same_cases = "batch" not in tests or tests["batch"].is_whole
     counted = dict(_counted(tests))
     for section in ("core", "e2e"):
         tested |= _tested_by_sentences(section, tests[section]) if section in tests else {}
@@ -66,7 +72,7 @@ def metric_deltas(
             before.get(name),
             after.get(name),
             tested.get(name),
-            same_examples=is_counted(name) or (same_intents if name.startswith("nlu.intents") else same_expectations),
+            same_examples=is_counted(name) or _is_same(name, same_intents, same_expectations, same_cases),
         )
         for name, metric in {**before, **after}.items()
     )
@@ -102,6 +108,13 @@ def _delta(
         judgement=judgement,
         significance=significance,
     )
+
+
+def _is_same(name: str, intents: bool, expectations: bool, cases: bool) -> bool:
+    """Whether both sides judged the same for a figure."""
+    if name.startswith("batch"):
+        return cases
+    return intents if name.startswith("nlu.intents") else expectations
 
 
 def _counted(tests: Mapping[Evaluation, Matched]) -> Iterable[tuple[str, SharedDelta | None]]:

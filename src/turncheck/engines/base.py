@@ -111,7 +111,8 @@ class Capabilities:
     does not reproduce how a platform ranks. ``answers_suites``: it is asked by :meth:`Engines.answer_suite`,
     ``no_batch`` being why it cannot; any other sentence by sentence. ``unknown_intents``, ``unknown_entities``: why
     these cannot be recognised here, by their names (of intents as they are compared): they are not evaluated, and
-    never wrong. ``knows_traits``: it says which traits a sentence has.
+    never wrong. ``knows_traits``: it says which traits a sentence has. ``uploads_suites``: the platform's limits on
+    suites hold.
     """
 
     no_nlu: str | None = None
@@ -128,6 +129,7 @@ class Capabilities:
     unknown_intents: Mapping[str, str] = field(default_factory=dict)
     unknown_entities: Mapping[str, str] = field(default_factory=dict)
     knows_traits: bool = False
+    uploads_suites: bool = False
 
     def why_not(self, evaluation: Evaluation) -> str | None:
         """Return why it cannot do an evaluation at all."""

@@ -23,12 +23,21 @@ def batch_text(batch: Batch, *, folder: str = "") -> str:
     if len(batch.suites) > 1:
         lines += [f"all {len(batch.suites)} suites", *_numbers(batch), ""]
     lines += _coverage(batch)
-    if batch.on_training:
-        of = f"{batch.on_training:,} of {count(len(batch.cases), 'utterance')}"
-        verb = "is a training sentence" if batch.on_training == 1 else "are training sentences"
-        lines.append(f"{of} {verb}: the figures are optimistic.")
+    lines += batch_remarks(batch)
     lines.append(f"{batch.failed:,} failed, {batch.passed:,} passed" if batch.failed else f"{batch.passed:,} passed")
     return "\n".join(lines) + "\n"
+
+
+def batch_remarks(batch: Batch) -> Iterator[str]:
+    """Yield what a reader must know before believing the figures."""
+    if batch.on_training:
+        of = f"{batch.on_training:,} of {count(len(batch.cases), 'batch utterance')}"
+        verb = "is a training sentence" if batch.on_training == 1 else "are training sentences"
+        yield f"{of} {verb}: the figures are optimistic."
+    if batch.not_evaluated:
+        first = next((case.reason for case in batch.cases if case.result == "not-evaluated"), None) or "no answer"
+        verb = "was" if batch.not_evaluated == 1 else "were"
+        yield f"{count(batch.not_evaluated, 'batch case')} {verb} not evaluated: {text(first, 300)}"
 
 
 def _suite(suite: BatchSuite, folder: str) -> Iterator[str]:

@@ -19,12 +19,13 @@ from turncheck.comparison.model import and_copies
 from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
 from turncheck.render import entries
+from turncheck.render.batch_text import batch_remarks
 from turncheck.render.causes import caused_first, findings_by_cause, number_of_tests, tests_by_cause
 from turncheck.render.not_run import skipped_by_cause
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.spans import Code, Entry, Prose, line
-from turncheck.render.tables import confusion_table, intent_table, metrics_table
+from turncheck.render.tables import batch_table, confusion_table, intent_table, metrics_table
 from turncheck.render.unjudged_text import unjudged_remark
 from turncheck.render.wrong_cases import (
     misunderstood_cases,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 DEGRADATION: Final = (
-    "method", "confusions", "intents", "still_found", "still_wrong", "still_misunderstood",
+    "method", "confusions", "intents", "suites", "still_found", "still_wrong", "still_misunderstood",
     "still_misunderstood_cases", "still_failing",
     "substituted", "edited", "right", "gone", "names", "notes", "uncovered", "skipped", "remarks", "findings",
     "labels", "relabelled", "wrong", "gone_tests", "collisions", "misunderstood", "misunderstood_cases",
@@ -90,6 +91,7 @@ def all_sections(
         metrics_table(report, comparison),
         made.listed("remarks", "", _remarks(report, compared), lambda remark: remark),
         *(made.changes(report, compared) if compared else made.failures(report)),
+        batch_table(report),
         intent_table(report, compared),
         confusion_table(report),
         *made.run(report, compared, verdict),
@@ -101,6 +103,7 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     """What a reader must know before believing the figures."""
     cautions = [line(Prose(warning, names_paths=True)) for warning in (compared.warnings if compared else ())]
     cautions += [line(remark) for remark in (overlap_remarks(report.nlu) if report.nlu else ())]
+    cautions += [line(remark) for remark in (batch_remarks(report.batch) if report.batch else ())]
     if unjudged := unjudged_remark(report.nlu) if report.nlu else None:
         cautions.append(line(Prose(unjudged, 1000, names_paths=True)))
     remarks = [Entry(caution, sign="caution") for caution in cautions]
@@ -316,7 +319,7 @@ class _Sections:
         listed = self.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
         yield listed.cut(2 * self.unfolded)
         found = {finding.location for finding in (report.validation.findings if report.validation else ())}
-        reasons = skipped_by_cause(report.skipped, found)
+        reasons = skipped_by_cause(report.told_skipped, found)
         yield self.listed("skipped", "Not run", reasons, lambda told: entries.skipped(*told), unfolded=BUILT)
         replaced = report.engine.substitutions if report.engine else ()
         title = f"What the engine replaces ({len(replaced)})"

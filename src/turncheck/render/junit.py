@@ -326,7 +326,7 @@ class _Writer:
         yield from (self._suite(f"batch {suite.name}", of_suite[id(suite)]) for suite in suites)
 
     def skipped(self) -> Iterable[_Suite]:
-        for entry in self._report.skipped:
+        for entry in self._report.told_skipped:
             case = Named(
                 self._class(entry.evaluation),
                 f"{'a part of ' if entry.part else ''}{entry.evaluation} was not run",

@@ -105,6 +105,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
 def _tests_ran(report: Report) -> bool:
     """Whether what the tests reach is known: some ran, and none was kept from it by a fault."""
     ran = report.nlu is not None or report.core is not None or report.e2e is not None
+    ran = ran or report.batch is not None
     return ran and not faults_of(report)
 
 
@@ -198,6 +199,9 @@ def _named(report: Report, dropped: list[MetricDelta]) -> list[tuple[str, str, s
         ("Stories passed as written", "", _AS_WRITTEN),
         ("End-to-end cases passed", "", "e2e.passed"),
         ("Batch cases passed", "", "batch.passed"),
+        ("Batch suites, intents right", "", "batch.intent_success"),
+        ("Batch suites, F1", "", "batch.f1"),
+        ("Batch suites, entities right", "", "batch.entity_success"),
         ("Errors in the data", "", "validation.errors"),
         ("Warnings in the data", "", "validation.warnings"),
     ]

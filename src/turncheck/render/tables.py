@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.broken_intents import intent_of, is_f1_of_an_intent
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.wording import count, figure
+from turncheck.render.batch_text import KIND_NAMES
 from turncheck.render.main_metrics import SHARED, change_of, how_few, is_on_shared, main_metrics, mark, sides_of
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.spans import Change, Code, Column, Row, line
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison, MetricDelta
     from turncheck.render.main_metrics import MainMetric
     from turncheck.render.sections import NeutralSection
-    from turncheck.report.model import Report
+    from turncheck.render.spans import Line
+    from turncheck.report.model import BatchNumbers, Report
 
 _SIDES: Final = (Column("base", "right"), Column("now", "right"), Column("change", "left"))
 _LONGEST_NAME: Final = 80
@@ -77,6 +79,26 @@ def confusion_table(report: Report) -> NeutralSection:
     title = f"Confused intents ({count(len(confusions), 'pair')})"
     columns = (Column("expected"), Column("got"), Column("times", "right"))
     return Section("confusions", title, rows, len(confusions), 0, columns)
+
+
+def batch_table(report: Report) -> NeutralSection:
+    """The platform's numbers of each suite, and of each kind where the suites have several."""
+    suites = report.batch.suites if report.batch else ()
+    rows = [_batch_row(line(_code(suite.name)), suite) for suite in suites]
+    kinds = report.batch.kinds if report.batch else {}
+    if len(kinds) > 1:
+        rows += [_batch_row(line(KIND_NAMES.get(kind, kind)), numbers) for kind, numbers in kinds.items()]
+    title = f"Batch suites ({len(suites)})"
+    names = ("TP", "TN", "FP", "FN", "precision", "recall", "F1", "intents", "entities")
+    columns = (Column("suite"), *(Column(name, "right") for name in names))
+    return Section("suites", title, tuple(rows[:BUILT]), len(rows), 0, columns)
+
+
+def _batch_row(name: Line, numbers: BatchNumbers) -> Row:
+    counts = numbers.counts
+    counted = (f"{number:,}" for number in (counts.tp, counts.tn, counts.fp, counts.fn))
+    scores = (numbers.precision, numbers.recall, numbers.f1, numbers.intent_success, numbers.entity_success)
+    return Row((name, *map(line, counted), *(line(_score(value)) for value in scores)))
 
 
 def _name(name: str) -> Code:

@@ -326,6 +326,8 @@ class GateSettings(Part, frozen=True, kw_only=True):
     """The paths of the test stories that were named; empty: the usual places."""
     e2e: tuple[str, ...] | None = None
     """The paths of the end-to-end cases that were named; empty: the usual places."""
+    batch: tuple[str, ...] | None = None
+    """The paths of the batch suites that were named; empty: the usual places."""
     ignore: tuple[str, ...] | None = None
     """Codes of findings that are left out."""
 
@@ -365,3 +367,9 @@ class Report(Part, frozen=True, kw_only=True):
     """Why the measuring ended before its end (a server that is gone): sections hold what was finished until then."""
     timings: dict[str, float] = {}
     """Seconds by step; of a story or an end-to-end case by its index in its section (``core[0]``, ``e2e[12]``)."""
+
+    @property
+    def told_skipped(self) -> tuple[Skipped, ...]:
+        """What did not run, but for batch suites that nobody asked for and that are not there."""
+        asked = self.settings.evaluations
+        return tuple(one for one in self.skipped if one.evaluation != "batch" or not one.no_tests or "batch" in asked)

@@ -14,6 +14,8 @@ from turncheck.engines.choice import chosen_engines
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
 from turncheck.process.secret import redact
+from turncheck.project.batch.known import known_names
+from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.project.config import smallest_max_history
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import NOWHERE, Config, UserStep
@@ -43,10 +45,12 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.process.screen import Screen
+    from turncheck.project.batch.known import KnownNames
+    from turncheck.project.batch.model import Suites
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project, Story
     from turncheck.project.project_file import Role
-    from turncheck.report.model import Core, EndToEnd, Evaluation, KindCoverage, Report
+    from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, KindCoverage, Report
     from turncheck.run.cases_again import JudgesAgain
     from turncheck.run.inputs import Inputs
     from turncheck.run.reading import Tests
@@ -59,6 +63,7 @@ _REFUSED: Final[Mapping[Evaluation, str]] = {
     "nlu": "the NLU pipeline cannot be trained",
     "core": "the policies cannot be trained",
     "e2e": "the end-to-end cases cannot be run",
+    "batch": "the batch suites cannot be run",
 }
 
 
@@ -126,6 +131,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: S
         nlu=nlu.section if nlu else None,
         core=run.core_section,
         e2e=e2e,
+        batch=run.batch_section,
         coverage=_coverage(project, tests, e2e),
         settings=gate_settings(settings),
         skipped=(*(run.skipped[name] for name in EVALUATIONS if name in run.skipped), *run.parts),
@@ -156,6 +162,7 @@ class _Run:
         self.nlu_measurement: NluMeasurement | None = None
         self.core_section: Core | None = None
         self.e2e_section: EndToEnd | None = None
+        self.batch_section: Batch | None = None
         self.validation_section: Validation | None = None
         self.skipped: dict[str, Skipped] = {}
         self.parts: list[Skipped] = []
@@ -172,6 +179,7 @@ class _Run:
         self.nlu_measurement = self.nlu()
         self.core_section = self.core()
         self.e2e_section = self.e2e()
+        self.batch_section = self.batch()
         if self.stopped == INTERRUPTED:
             raise KeyboardInterrupt
 
@@ -187,6 +195,7 @@ class _Run:
             "nlu": self.nlu_measurement,
             "core": self.core_section,
             "e2e": self.e2e_section,
+            "batch": self.batch_section,
         }
         for name, section in sections.items():
             if section is None and name not in self.skipped:
@@ -229,7 +238,7 @@ class _Run:
 
     def _others(self) -> tuple[tuple[Evaluation, object], ...]:
         """The evaluations that need the model of the whole project, and what they have to do."""
-        return ("core", self.tests.stories), ("e2e", self.tests.e2e)
+        return ("core", self.tests.stories), ("e2e", self.tests.e2e), ("batch", self.tests.batch)
 
     def core(self) -> Core | None:
         """Dialogue: the test stories, step by step."""
@@ -316,6 +325,30 @@ class _Run:
         reason = self.engines.capabilities.why_not(evaluation) or DIALOGS_ELSEWHERE
         return Skipped(evaluation=evaluation, reason=reason, no_tests=True)
 
+    def batch(self) -> Batch | None:
+        """The batch suites, an utterance at a time or each as a whole, as the engine knows them."""
+        from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
+
+        why_not = self._not_now("batch")
+        if why_not is None and not self.tests.batch:
+            why_not = Skipped(evaluation="batch", reason="the project has no batch suites", no_tests=True)
+        if why_not is not None:
+            self._skip(why_not)
+            return None
+        read = self.suites
+        cases = sum(len(suite.cases) for suite in read.suites)
+        by_sentence = not self.engines.capabilities.answers_suites
+        why_not = _refused_suites(read) or self._not_possible("batch")
+        why_not = why_not or (self._not_understood("batch", cases > 0) if by_sentence else None)
+        if why_not is not None:
+            self._skip(_with_tests(why_not, [case.text for suite in read.suites for case in suite.cases]))
+            return None
+        engines = self.engines
+        training = {example.text for example in self.project.nlu.examples}
+        how = SuiteRun(self.known_names, training, by_stand_in=engines.capabilities.stands_in)
+        with self.screen.step("batch", f"Running {count(cases, 'batch case')}"):
+            return self._evaluated("batch", lambda: evaluate_suites(engines, read.suites, how, self.screen))
+
     def _not_understood(self, evaluation: Evaluation, has_sentences: bool) -> Skipped | None:
         """Return why tests cannot be run whose sentences nothing understands: each would fail by itself."""
         if not has_sentences or self.project.nlu.examples or self.engines.nlu is not None:
@@ -334,6 +367,25 @@ class _Run:
         """The end-to-end test cases, read once."""
         return read_cases(self.project.root, self.tests.e2e)
 
+    @cached_property
+    def suites(self) -> Suites:
+        """The batch suites, read once."""
+        how = HowToRead(strict=self.settings.strict, upload=self.engines.capabilities.uploads_suites)
+        return read_suites(self.project.root, self.tests.batch, how)
+
+    @cached_property
+    def known_names(self) -> KnownNames:
+        """What the project calls what suites expect."""
+        return known_names(self.project)
+
+    def suite_findings(self) -> tuple[Finding, ...]:
+        """What is wrong with the batch suites, where they were to run."""
+        from turncheck.validation.suite_names import unknown_names
+
+        if not self.tests.batch or not self._is_asked("batch"):
+            return ()
+        return (*self.suites.findings, *unknown_names(self.suites, self.known_names))
+
     def validation(self) -> Validation | None:
         """The data: what Rasa checks, and what it passes silently."""
         from turncheck.validation.pipeline import validate
@@ -349,7 +401,8 @@ class _Run:
             tests = ProjectTests(self.tests.stories, examples, self.cases.cases)
             history = smallest_max_history(self.project.config)
             checked = validate(self.project, max_history=history, strict=strict, tests=tests)
-            checked = checked.with_tests((*self.tests.findings, *(self.case_findings or ())), eased=False)
+            of_tests = (*self.tests.findings, *(self.case_findings or ()), *self.suite_findings())
+            checked = checked.with_tests(of_tests, eased=False)
             known = {finding.location for finding in checked.findings if finding.severity == "error"}
             checked = checked.without((), (one for place, one in self.refusals.items() if place not in known))
             were_read = self.case_findings is not None
@@ -480,6 +533,17 @@ def _faulty(faults: Sequence[Finding]) -> Skipped:
     first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     reason = f"the end-to-end cases are faulty: {first.location}: {first.message}{more}"
     return Skipped(evaluation="e2e", reason=reason, fault=True, location=first.location)
+
+
+def _refused_suites(read: Suites) -> Skipped | None:
+    """Suites with an error are not run; the first one is told here too, as of end-to-end cases."""
+    if errors := read.errors:
+        first, more = errors[0], f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        reason = f"the batch suites are faulty: {first.location}: {first.message}{more}"
+        return Skipped(evaluation="batch", reason=reason, fault=True, location=first.location)
+    if not any(suite.cases for suite in read.suites):
+        return Skipped(evaluation="batch", reason="there are no suites in what was named", no_tests=True)
+    return None
 
 
 def _has_text(story: Story) -> bool:

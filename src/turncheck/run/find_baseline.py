@@ -50,8 +50,8 @@ _Found = TypeVar("_Found")
 
 SEARCHED = frozenset({"auto", "artifact", "git"})
 _EARLIER = "what earlier runs measured"
-_PATHS = ("config", "domain", "data", "nlu", "stories", "e2e")
-_TESTS = {"nlu": "nlu", "stories": "core", "e2e": "e2e"}
+_PATHS = ("config", "domain", "data", "nlu", "stories", "e2e", "batch")
+_TESTS = {"nlu": "nlu", "stories": "core", "e2e": "e2e", "batch": "batch"}
 """Settings that name tests, and the evaluation that needs them."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
+from turncheck.project.batch.reader import find_suites
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
 from turncheck.project.formats.rasa_yaml import unseen_key
 from turncheck.project.project_file import NLU_KEYS
@@ -30,6 +31,7 @@ class Tests:
     nlu: NluData | None
     stories: tuple[Story, ...]
     e2e: tuple[str, ...]
+    batch: tuple[str, ...] = ()
     nlu_findings: tuple[Finding, ...] = ()
     story_findings: tuple[Finding, ...] = ()
     other_findings: tuple[Finding, ...] = ()
@@ -54,7 +56,7 @@ def read_given(settings: Settings, *, endpoints: Path | None = None, data: Itera
     for name in ("domain", "config", "nlu"):
         path = getattr(settings, name)
         ensure_there(name, (path,) if path else ())
-    for name in ("data", "stories", "e2e"):
+    for name in ("data", "stories", "e2e", "batch"):
         ensure_there(name, (path.partition("::")[0] for path in getattr(settings, name)))
     ensure_there("endpoints", () if endpoints is None else (endpoints,))
     return read_project(
@@ -95,6 +97,7 @@ def read_tests(settings: Settings) -> Tests:
         nlu=nlu,
         stories=stories,
         e2e=tuple(settings.e2e) or tuple(str(path) for path in find_e2e_cases(root)),
+        batch=tuple(settings.batch) or find_suites(root),
         nlu_findings=(*nlu_findings, *(finding for key, finding in unseen if key in NLU_KEYS)),
         story_findings=(*story_findings, *(finding for key, finding in unseen if key not in NLU_KEYS)),
         other_findings=tuple(_without_tests(path) for path, found in without.items() if found is None),

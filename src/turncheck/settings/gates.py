@@ -38,6 +38,7 @@ def gate_settings(settings: Settings) -> GateSettings:
         nlu=_in_project((settings.nlu,) if settings.nlu else (), settings),
         stories=_in_project(settings.stories, settings),
         e2e=_in_project(settings.e2e, settings),
+        batch=_in_project(settings.batch, settings),
         ignore=settings.ignore,
     )
 

@@ -205,6 +205,9 @@ class Settings:
     e2e: tuple[str, ...] = _setting(
         (), _paths, "end-to-end test cases (default: tests/e2e_test_cases.yml)", many=True, metavar="PATH"
     )
+    batch: tuple[str, ...] = _setting(
+        (), _paths, "batch suites, JSON or CSV (default: found in tests/ and batch/)", many=True, metavar="PATH"
+    )
     language: str | None = _setting(
         None, _text, "of a Kore.ai assistant, whose sentences are read (default: its own default)", metavar="CODE"
     )
@@ -412,7 +415,7 @@ def from_file(values: Mapping[str, Any], locate: Callable[[str], Location]) -> d
                 remedy=f"Give it as the flag --{name} or as the action's input '{name}'.",
             )
     parsed = _parse(values, lambda name: f"key '{name}'", locate)
-    for name in ("project", "config", "domain", "data", "nlu", "stories", "e2e", "baseline"):
+    for name in ("project", "config", "domain", "data", "nlu", "stories", "e2e", "batch", "baseline"):
         _stays_inside(name, parsed.get(name), locate)
     return parsed
 

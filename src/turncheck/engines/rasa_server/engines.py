@@ -117,7 +117,7 @@ class RasaEngines(Engines):
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:  # noqa: ARG002 - as others
         """Stories and cases are read by the project's domain, where it has one."""
         has_domain = not any(finding.code == "domain-not-found" for finding in self.project.findings)
-        return frozenset({"domain"} if evaluation != "nlu" and has_domain else ())
+        return frozenset({"domain"} if evaluation not in {"nlu", "batch"} and has_domain else ())
 
     def before_folds(self, folds: int, *, whole: bool = False) -> str:
         """Each fold is a training of real Rasa: say how long that may take."""

@@ -51,7 +51,7 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         entities=entities,
         order=_order(case, answer),
         scores=dict(answer.scores),
-        tags=answer.tags,
+        tags=(*answer.tags, *(("generated",) if case.generated else ())),
         reason=answer.error or _reason(case, matched, result, names) or left_out,
     )
 

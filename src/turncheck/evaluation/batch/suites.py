@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from turncheck.engines.base import CutShortError, EngineError, SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.batch.judging import judged_case
-from turncheck.evaluation.batch.numbers import expected_names, intents_of, kinds_of, numbers_of
+from turncheck.evaluation.batch.numbers import expected_names, intents_of, kinds_of
 from turncheck.project.batch.known import KnownNames
 from turncheck.project.batch.model import comparable
 from turncheck.report.batch import BATCH_KINDS, Batch, BatchCoverage, BatchSuite
+from turncheck.report.batch_numbers import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -8,7 +8,7 @@ from turncheck.messages.location import Location
 from turncheck.messages.plurals import count
 from turncheck.project.batch.csv_table import Field, Record, read_csv
 from turncheck.project.batch.fields import read_intent, read_order, read_parent
-from turncheck.project.batch.rules import Rules, Written, WrittenCase, WrittenEntity, meant_key, shortened
+from turncheck.project.batch.rules import GENERATED, Rules, Written, WrittenCase, WrittenEntity, meant_key, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ _CLOSING: Final = "”“»"
 
 def is_column(name: str) -> bool:
     """Whether a header's cell names a column of a suite."""
-    return name in COLUMNS
+    return name in COLUMNS or name == GENERATED
 
 
 def read_csv_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
@@ -84,6 +84,7 @@ def _cases(records: Iterator[Record], columns: dict[str, int], width: int, rules
         if current is not None:
             yield current
         current = WrittenCase(record.location, row.input, row["intent"], row["parentIntent"], row["botName"])
+        current.generated = row[GENERATED] is not None
         _add(row, current)
     if current is not None:
         yield current

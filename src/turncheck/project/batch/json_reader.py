@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.location import Location
-from turncheck.project.batch.rules import ENTITY_KEYS, KEYS, Rules, Written, WrittenCase, WrittenEntity
+from turncheck.project.batch.rules import ENTITY_KEYS, GENERATED, KEYS, Rules, Written, WrittenCase, WrittenEntity
 from turncheck.yaml_tree.json_tree import parse_json
 from turncheck.yaml_tree.offsets import text_location
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
@@ -76,12 +76,14 @@ def _case(node: YamlNode, rules: Rules) -> WrittenCase | None:
         how = 'Write {"input": "…", "intent": "…"}.'
         rules.error("suite-bad-value", f"A test case must be an object, not {_kind(node)}.", node.location, how)
         return None
-    _check_keys(node, KEYS, rules)
+    _check_keys(node, (*KEYS, GENERATED), rules)
     case = WrittenCase(node.location)
     case.input = _text(node, "input", rules)
     case.intent = _text(node, "intent", rules)
     case.parent = _text(node, "parentIntent", rules)
     case.bots = _text(node, "botName", rules)
+    mark = node.items.get(GENERATED)
+    case.generated = mark is not None and mark.data is True
     for item in _list(node, "entities", rules):
         entity = _entity(item, rules)
         if entity is not None:

@@ -37,8 +37,8 @@ class SuiteCase:
 
     ``intents``: alternatives, of which one has to match; with ``is_trait`` traits, all of which have to be found; empty
     where nothing may match. ``parent``: the intents in whose context it is said, topmost first. ``order``: that in
-    which entities are to be extracted. ``bots``: of a universal bot, the bot of each intent. ``intent_location``: where
-    the intent is written.
+    which entities are to be extracted. ``bots``: of a universal bot, the bot of each intent. ``generated``: nobody has
+    said it, a program has made it. ``intent_location``: where the intent is written.
     """
 
     text: str
@@ -48,6 +48,7 @@ class SuiteCase:
     entities: tuple[ExpectedEntity, ...] = ()
     order: tuple[str, ...] = ()
     bots: tuple[str, ...] = ()
+    generated: bool = False
     location: Location = field(default=NOWHERE, compare=False)
     intent_location: Location = field(default=NOWHERE, compare=False)
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 KEYS: Final = ("input", "intent", "parentIntent", "entities", "entityOrder", "botName")
 ENTITY_KEYS: Final = ("entityName", "entityValue")
+GENERATED: Final = "generated"
+"""Our own key, and column, of what ``suite suggest`` made; the platform knows none of it."""
 _OTHER_WORDS: Final = {
     "utterance": "input",
     "utterances": "input",
@@ -80,6 +82,7 @@ class WrittenCase:
     bots: Written | None = None
     entities: list[WrittenEntity] = field(default_factory=list)
     order: list[Written] = field(default_factory=list)
+    generated: bool = False
 
 
 def meant_key(name: str) -> str:
@@ -163,6 +166,7 @@ class Rules:
             entities,
             tuple(one.text for one in written.order),
             read_bots(written.bots.text) if written.bots else (),
+            written.generated,
             written.input.location if written.input else written.location,
             where,
         )

@@ -1,0 +1,64 @@
+"""Figures of batch suites on the cases that both sides judged, and whether what changed sides is more than noise."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.cases import batch_expectation
+from turncheck.comparison.model import Significance
+from turncheck.comparison.significance import LEVEL, mcnemar_exact
+from turncheck.report.batch_numbers import numbers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from turncheck.report.model import BatchCase, Report
+
+Tested = tuple[float, float, Significance, bool]
+"""A figure before and after, on what both sides judged; what the test says; whether the change is real."""
+
+_OF_INTENTS: Final = ("intent_success", "accuracy", "precision", "recall", "f1")
+_RIGHT: Final = frozenset({"tp", "tn"})
+
+
+def tested_batch(base: Report, head: Report) -> dict[str, Tested]:
+    """Judge the figures of all suites and of each: by McNemar's test on the cases, or entities, that changed sides."""
+    pairs = _pairs(base, head)
+    by_suite: dict[str, list[tuple[BatchCase, BatchCase]]] = defaultdict(list)
+    for name, old, new in pairs:
+        by_suite[name].append((old, new))
+    tested = dict(_tested("batch", [(old, new) for _, old, new in pairs]))
+    for name, of_suite in by_suite.items():
+        tested |= _tested(f"batch[{name}]", of_suite)
+    return tested
+
+
+def _pairs(base: Report, head: Report) -> list[tuple[str, BatchCase, BatchCase]]:
+    waiting: dict[object, list[BatchCase]] = defaultdict(list)
+    for suite in base.batch.suites if base.batch else ():
+        for case in suite.cases:
+            waiting[case.text, batch_expectation(suite, case)].append(case)
+    return [
+        (suite.name, old.pop(0), case)
+        for suite in (head.batch.suites if head.batch else ())
+        for case in suite.cases
+        if (old := waiting.get((case.text, batch_expectation(suite, case))))
+    ]
+
+
+def _tested(prefix: str, pairs: Sequence[tuple[BatchCase, BatchCase]]) -> Iterator[tuple[str, Tested]]:
+    if not pairs:
+        return
+    before, after = (numbers_of([pair[side] for pair in pairs]) for side in (0, 1))
+    cases = [(old.result in _RIGHT, new.result in _RIGHT) for old, new in pairs]
+    entities = [
+        (one.passed, other.passed) for old, new in pairs for one, other in zip(old.entities, new.entities, strict=True)
+    ]
+    for fields, sides in ((_OF_INTENTS, cases), (("entity_success",), entities)):
+        lost, won = sum(old and not new for old, new in sides), sum(new and not old for old, new in sides)
+        p_value = mcnemar_exact(lost, won)
+        significance = Significance(method="mcnemar", p_value=p_value, changed=lost + won, examples=len(sides))
+        for field in fields:
+            if before[field] is not None and after[field] is not None:
+                yield f"{prefix}.{field}", (before[field], after[field], significance, p_value < LEVEL)
