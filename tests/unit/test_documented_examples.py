@@ -20,6 +20,7 @@ from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
 from turncheck.validation.catalogue_cases import CASE_CHECKS
 from turncheck.validation.catalogue_older import OLDER_CHECKS
+from turncheck.validation.catalogue_suites import SUITE_CHECKS
 from turncheck.validation.e2e_case_names import check_cases
 from turncheck.validation.registry import CHECKS, OWN_CHECKS
 
@@ -281,4 +282,6 @@ def test_every_example_of_our_own_checks_is_tried() -> None:
     }
     assert {check.code for check in OWN_CHECKS} == PLACES.keys() | elsewhere | {"hidden-by-load-error"}
     with_examples = {check.code for check in CHECKS.values() if check.wrong or check.right}
-    assert with_examples == {check.code for check in (*OWN_CHECKS, *CASE_CHECKS)}
+    assert with_examples == {
+        check.code for check in (*OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS)
+    }  # test_read_suites.py tries the last

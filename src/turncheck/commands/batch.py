@@ -133,7 +133,13 @@ def named_as(root: Path, paths: Sequence[str]) -> dict[str, str]:
 
 
 def refuse_faulty(
-    read: Suites, checked: Sequence[Finding], named: Mapping[str, str], folder: str, screen: Screen
+    read: Suites,
+    checked: Sequence[Finding],
+    named: Mapping[str, str],
+    folder: str,
+    screen: Screen,
+    *,
+    empty_is_fine: bool = False,
 ) -> None:
     """Say what is wrong with suites; errors end it before anything runs.
 
@@ -148,7 +154,7 @@ def refuse_faulty(
     if errors:
         faults = "\n".join(_told(finding, named, folder) for finding in errors)
         raise UserError(f"the suites have {len(errors)} faults:\n{faults}" if len(errors) > 1 else faults)
-    if not read.suites:
+    if not read.suites and not empty_is_fine:
         raise UserError(
             "there are no batch suites", remedy="Name a suite (.json or .csv), or put it into tests/ or batch/."
         )

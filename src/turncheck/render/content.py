@@ -65,8 +65,8 @@ DEGRADATION: Final = (
 ORDER: Final = (
     "remarks", "errors", "collisions", "relabelled", "failing", "misunderstood", "misunderstood_cases", "gone_tests",
     "wrong", "labels", "findings", "uncovered", "notes", "right", "edited", "gone", "names", "still_failing",
-    "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "intents", "confusions", "gates",
-    "skipped", "substituted", "method",
+    "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites", "intents", "confusions",
+    "gates", "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that stand below its figures."""
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import argparse
 
 
-COMMANDS = ("run", "action", "data", "train", "test", "parse", "shell", "report")
+COMMANDS = ("run", "action", "data", "train", "test", "parse", "shell", "report", "suite")
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None = None) -> None:
@@ -41,6 +41,10 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None
         from turncheck.commands.flags import shell
 
         shell.add_shell(subparsers)
+    if "suite" in wanted:
+        from turncheck.commands.flags import suite
+
+        suite.add_parsers(subparsers)
     if "report" in wanted:
         from turncheck.commands.flags import report
 

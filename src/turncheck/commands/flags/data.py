@@ -1,4 +1,4 @@
-"""``turncheck data``: validate, split."""
+"""``turncheck data``: validate, split, convert."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.flags.nlu import add_data_split
 from turncheck.commands.flags.shared import add_config, add_domain, add_paths, add_project, add_verbosity
+from turncheck.commands.flags.suite import add_convert
 
 if TYPE_CHECKING:
     import argparse
@@ -17,6 +18,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     kinds = data.add_subparsers(title="what is done", metavar="WHAT", required=True)
     _add_validate(kinds)
     add_data_split(kinds)
+    add_convert(kinds)
 
 
 def _add_validate(kinds: argparse._SubParsersAction[Any]) -> None:

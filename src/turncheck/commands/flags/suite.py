@@ -1,0 +1,129 @@
+"""``turncheck suite`` and ``turncheck data convert batch``: their flags."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands.flags.shared import add_paths, add_project, add_verbosity, at_least_one, screen_of
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``suite`` and what is below it."""
+    suite = subparsers.add_parser("suite", help="make batch suites")
+    kinds = suite.add_subparsers(title="what is done", metavar="WHAT", required=True)
+    _add_from_data(kinds)
+    _add_from_conversations(kinds)
+    _add_suggest(kinds)
+    _add_add(kinds)
+
+
+def add_convert(kinds: argparse._SubParsersAction[Any]) -> None:
+    """Add ``convert batch`` below ``data``."""
+    convert = kinds.add_parser("convert", help="convert data from one format into another")
+    what = convert.add_subparsers(title="what is converted", metavar="KIND", required=True)
+    parser = what.add_parser(
+        "batch",
+        help="batch suites between JSON, CSV and NLU data",
+        description="Convert batch suites between JSON and CSV, and to and from NLU data in YAML.",
+    )
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="suites (.json, .csv), or NLU data (.yml)")
+    parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="a folder; for one FILE also a file")
+    add_verbosity(parser)
+    parser.set_defaults(handler=_convert)
+
+
+def _add_out(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the suite: .json or .csv")
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    add_project(parser)
+    add_paths(parser, "--data", words="training data (default: data)")
+
+
+def _add_from_data(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser("from-data", help="the suite of all training utterances")
+    _add_reading(parser)
+    _add_out(parser)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_from_data)
+
+
+def _add_from_conversations(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "from-conversations",
+        help="the suite of utterances whose task ran to its end",
+        description="Make a suite of a log that says of each utterance what was matched and whether it was completed.",
+    )
+    parser.add_argument("log", type=Path, metavar="FILE", help="JSON, one object a line, or CSV")
+    _add_out(parser)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_from_conversations)
+
+
+def _add_suggest(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "suggest",
+        help="generated cases, for review",
+        description="Generate cases from the project's sentences with other values of their entities, for review.",
+    )
+    _add_reading(parser)
+    parser.add_argument("--intent", metavar="NAME", help="of this intent alone")
+    parser.add_argument("--number", type=at_least_one, default=50, metavar="N", help="at most so many (default: 50)")
+    _add_out(parser)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_suggest)
+
+
+def _add_add(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser("add", help="add utterances of one intent to a suite")
+    parser.add_argument("suite", type=Path, metavar="SUITE", help="the suite (.json or .csv); made if there is none")
+    parser.add_argument("utterances", nargs="?", metavar="FILE", default="-", help="one a line (default: -, the input)")
+    parser.add_argument("--intent", required=True, metavar="NAME", help="what they mean")
+    add_verbosity(parser)
+    parser.set_defaults(handler=_add)
+
+
+def _convert(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.suites import run_convert  # not for --help
+
+    return run_convert(namespace.files, namespace.out, screen_of(namespace))
+
+
+def _from_data(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.suites import run_from_data  # not for --help
+
+    given = namespace.project, namespace.data, namespace.language
+    return run_from_data(*given, namespace.out, screen_of(namespace))
+
+
+def _from_conversations(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.suites import run_from_conversations  # not for --help
+
+    return run_from_conversations(namespace.log, namespace.out, screen_of(namespace))
+
+
+def _suggest(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.suites import run_suggest  # not for --help
+
+    given = namespace.project, namespace.data, namespace.language, namespace.out
+    return run_suggest(*given, namespace.intent, namespace.number, screen_of(namespace))
+
+
+def _add(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.suites import run_add  # not for --help
+    from turncheck.messages.errors import UserError
+
+    try:
+        if namespace.utterances == "-":
+            lines = sys.stdin.read()
+        else:
+            lines = Path(namespace.utterances).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise UserError(f"'{namespace.utterances}' is not UTF-8", remedy="Save it in UTF-8.") from None
+    return run_add(namespace.suite, namespace.intent, lines, screen_of(namespace))

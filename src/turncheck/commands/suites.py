@@ -1,0 +1,208 @@
+"""``turncheck data convert batch`` and ``turncheck suite``: suites made, converted, added to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.commands.batch import named_as, refuse_faulty
+from turncheck.messages.errors import EXIT_OK, UserError
+from turncheck.messages.location import Location
+from turncheck.messages.plurals import count
+from turncheck.project.batch.model import Suites
+from turncheck.project.batch.nlu import case_of, examples_of
+from turncheck.project.batch.reader import read_suites
+from turncheck.project.batch.writer import SUFFIXES, without_repetitions, write_suite
+from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
+from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
+from turncheck.project.model import NluData
+from turncheck.project.reader import read_nlu, read_project
+from turncheck.publishing.files import write_file
+from turncheck.render.sinks.terminal import place, text
+from turncheck.run.trainable import ensure_assistant, ensure_readable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.process.screen import Screen
+    from turncheck.project.batch.model import SuiteCase
+    from turncheck.project.model import Project
+
+_HERE: Final = Path()
+_MOST_LISTED: Final = 20
+_FORMULA_SIGNS: Final = ("=", "+", "-", "@")
+
+
+def run_convert(files: Sequence[Path], out: Path, screen: Screen) -> int:
+    """Convert suites between JSON and CSV, and to and from NLU data in YAML.
+
+    ``out``: a file, whose ending says the format, or a folder: into it JSON becomes CSV and all else JSON.
+
+    Raises:
+        UserError: a file that cannot be read or written, or what the format cannot hold.
+    """
+    is_file = out.suffix.lower() in {*SUFFIXES, *YAML_SUFFIXES}
+    if is_file and len(files) > 1:
+        raise UserError("several files cannot become one", remedy="Name a folder with --out.")
+    if out.suffix and not is_file and not out.is_dir():
+        raise UserError(f"'{out}' is neither a folder nor .json, .csv or .yml", remedy="Name one of them with --out.")
+    targets = [out if is_file else out / f"{path.stem}{_other(path)}" for path in files]
+    if len(set(targets)) < len(targets):
+        raise UserError("two of the files would be written to one", remedy="Convert them one after the other.")
+    for path, target in zip(files, targets, strict=True):
+        if target.resolve() == path.resolve():
+            raise UserError(f"'{path}' would be overwritten", remedy="Name another file with --out.")
+        write_cases(_cases_of(path, screen), target, screen)
+    return EXIT_OK
+
+
+def _other(path: Path) -> str:
+    return ".csv" if path.suffix.lower() == ".json" else ".json"
+
+
+def _cases_of(path: Path, screen: Screen) -> list[SuiteCase]:
+    if not path.is_file():
+        raise UserError(f"there is no file '{path}'")
+    if path.suffix.lower() in YAML_SUFFIXES:
+        nlu, findings = read_nlu([path], _HERE)
+        refuse_faulty(Suites(findings=findings), (), {}, "", screen, empty_is_fine=True)
+        return [case_of(example) for example in (*nlu.examples,)]
+    read = read_suites(_HERE, [path])
+    refuse_faulty(read, (), named_as(_HERE, [str(path)]), "", screen)
+    return [case for suite in read.suites for case in suite.cases]
+
+
+def write_cases(cases: Sequence[SuiteCase], target: Path, screen: Screen) -> None:
+    """Write cases as the target's ending says, and say what was left out.
+
+    Raises:
+        UserError: there are none, or one cannot be written.
+    """
+    if not cases:
+        raise UserError("there are no utterances to write")
+    suffix = target.suffix.lower()
+    if suffix in YAML_SUFFIXES:
+        examples, left_out = examples_of(cases)
+        for case, why in left_out[:_MOST_LISTED]:
+            where = f"{place(case.location)}: " if case.location.path else ""
+            screen.note(f"{where}'{text(case.text)}' is left out: {text(why)}.")
+        if len(left_out) > _MOST_LISTED:
+            screen.note(f"… and {len(left_out) - _MOST_LISTED:,} more are left out.")
+        if not examples:
+            raise UserError("none of the cases can be written as NLU data")
+        content, number = write_nlu_yaml(NluData(tuple(examples))), len(examples)
+    else:
+        content = write_suite(cases, suffix)
+        number = len(without_repetitions(cases)) if suffix == ".csv" else len(cases)
+        if suffix == ".csv" and any(case.text.startswith(_FORMULA_SIGNS) for case in cases):
+            screen.note("Some utterances begin like a formula; a spreadsheet would run them.")
+        if number < len(cases):
+            screen.note(f"{count(len(cases) - number, 'repetition')} left out: CSV joins equal cases in a row.")
+    write_file(target, content.encode("utf-8"))
+    screen.note(f"{count(number, 'case')} written to {target}")
+
+
+def _suite_target(out: Path) -> Path:
+    if out.suffix.lower() not in SUFFIXES:
+        raise UserError(f"'{out}' is neither .json nor .csv", remedy="Name such a file with --out.")
+    return out
+
+
+def _read(folder: Path, data: Sequence[Path] | None, language: str | None) -> Project:
+    project = read_project(folder, data=data, language=language)
+    ensure_assistant(project)
+    ensure_readable(project, {"nlu"})
+    return project
+
+
+def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | None, out: Path, screen: Screen) -> int:
+    """Write the suite of all training utterances, in their order.
+
+    Raises:
+        UserError: there are none, or they cannot be read or written.
+    """
+    target = _suite_target(out)
+    project = _read(folder, data, language)
+    examples = project.nlu.examples if project.kore is None else project.kore.utterances
+    cases = [case_of(example, with_entities=False) for example in examples if example.intent]
+    write_cases(cases, target, screen)
+    screen.note("These are training sentences: what a run of them shows is optimistic.")
+    return EXIT_OK
+
+
+def run_from_conversations(log: Path, out: Path, screen: Screen) -> int:
+    """Write the suite of the utterances whose task ran to its end.
+
+    Raises:
+        UserError: the log cannot be read, does not tell completion, or has no such utterance.
+    """
+    from turncheck.project.batch.conversations import successful_utterances
+    from turncheck.project.batch.reader import decode
+
+    target = _suite_target(out)
+    folder = ProjectFolder(_HERE)
+    content = folder.read_bytes(log) if log.is_file() else None
+    source = None if content is None else decode(str(log), content)[0]
+    if source is None:
+        why = folder.findings[0].message.rstrip(".") if folder.findings else "there is no such file, or it is not text"
+        raise UserError(why, location=Location(str(log)))
+    found = successful_utterances(source)
+    if not found.cases:
+        raise UserError(f"none of {count(found.records, 'record')} of the log is an utterance whose task was completed")
+    write_cases(found.cases, target, screen)
+    screen.note(f"{found.left_out:,} of {count(found.records, 'record')} left out: no intent, or not completed.")
+    return EXIT_OK
+
+
+def run_suggest(  # noqa: PLR0917 - what a command is given
+    folder: Path,
+    data: Sequence[Path] | None,
+    language: str | None,
+    out: Path,
+    intent: str | None,
+    most: int,
+    screen: Screen,
+) -> int:
+    """Write generated cases for review; no suite is changed.
+
+    Raises:
+        UserError: nothing can be generated from the project's sentences.
+    """
+    from turncheck.project.batch.suggestions import suggest
+
+    target = _suite_target(out)
+    found = suggest(_read(folder, data, language), intent=intent, most=most)
+    if not found.cases:
+        raise UserError(
+            "nothing can be suggested: no sentence has an entity for which there are other values",
+            remedy="Annotate entities, or write a lookup table of their values.",
+        )
+    write_cases(found.cases, target, screen)
+    near = f"; {count(found.near, 'other')} dropped, as close to a training sentence" if found.near else ""
+    screen.note(f"They are marked as generated{near}. Review them before they join a suite.")
+    return EXIT_OK
+
+
+def run_add(suite: Path, intent: str, utterances: str, screen: Screen) -> int:
+    """Add utterances of one intent to a suite, one a line; the suite is made where there is none.
+
+    Raises:
+        UserError: the suite cannot be read or written, or there is no utterance.
+    """
+    from turncheck.project.batch.fields import read_intent
+    from turncheck.project.batch.model import SuiteCase
+
+    target = _suite_target(suite)
+    read = read_intent(intent)
+    if read.has_double_pipe:
+        raise UserError("`||` in --intent separates traits", remedy="Write `trait:` in front, or one `|`.")
+    there = _cases_of(suite, screen) if suite.exists() else []
+    lines = dict.fromkeys(line.strip() for line in utterances.splitlines() if line.strip())
+    new = [case for line in lines if (case := SuiteCase(line, read.names, read.is_trait)) not in there]
+    if not new:
+        raise UserError(
+            "there is no utterance to add", remedy="Write one a line; those that the suite has do not count."
+        )
+    write_cases([*there, *new], target, screen)
+    screen.note(f"{count(len(new), 'case')} added; {len(lines) - len(new):,} were there already.")
+    return EXIT_OK
