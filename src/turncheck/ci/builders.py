@@ -12,16 +12,59 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.ci.host import Base, HostError, Run
+from turncheck.ci.host import Base, HostError, Run, Target
 from turncheck.ci.job import JobHost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from turncheck.ci.host import Comment, Host
+    from turncheck.render.links import Pages
 
 _MOST_PROPERTIES: Final = 4 * 1024 * 1024
 
 
-class Jenkins(JobHost):
+class Builder(JobHost):
+    """A host that builds changes of another one, which is told where its address is known and a token is there."""
+
+    code: tuple[Host, int] | None = None
+    """The host of the change, and its number there."""
+
+    @property
+    def change_url(self) -> str:
+        """The page of the change that is built; "" where that is not known."""
+        return ""
+
+    @property
+    def pages(self) -> Pages | None:
+        return self.code[0].pages if self.code else None
+
+    @property
+    def comment_limit(self) -> int:  # type: ignore[override]
+        return self.code[0].comment_limit if self.code else super().comment_limit
+
+    def merge_base(self, branch: str, head: str) -> str | None:
+        return self.code[0].merge_base(branch, head) if self.code else None
+
+    def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
+        return self.code[0].files_of(commit) if self.code else None
+
+    def target(self) -> Target | str:
+        if self.code is None:
+            return f"{self.name} does not say which pull request this is"
+        host, number = self.code
+        if host.needs_token:
+            return f"there is no token to write it with: {host.needs_token}"
+        return Target(number, self.run.commit or "", "")
+
+    def comment(self, target: Target, marker: str, *, passed: bool) -> Comment:
+        if self.code is None:
+            raise HostError(f"{self.name} does not say which pull request this is")
+        return self.code[0].comment(target, marker, passed=passed)
+
+
+class Jenkins(Builder):
     """Jenkins: a multibranch pipeline names the change (``CHANGE_…``), other jobs only their branch."""
 
     name = "Jenkins"
@@ -43,12 +86,16 @@ class Jenkins(JobHost):
             of_a_change=bool(given.text("CHANGE_ID")),
         )
 
+    @property
+    def change_url(self) -> str:
+        return self.variables.text("CHANGE_URL")
+
     def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
         target = self.variables.branch("CHANGE_TARGET")
         return Base(target, head="HEAD") if target else None
 
 
-class Buildkite(JobHost):
+class Buildkite(Builder):
     """Buildkite names the branch that a pull request is to be merged into, and the pipeline's default branch."""
 
     name = "Buildkite"
@@ -75,7 +122,7 @@ class Buildkite(JobHost):
         return Base(target or default, head="HEAD") if target or default else None
 
 
-class CircleCI(JobHost):
+class CircleCI(Builder):
     """CircleCI names no target branch: git's default branch is the base, or the one that ``base`` names."""
 
     name = "CircleCI"
@@ -97,11 +144,15 @@ class CircleCI(JobHost):
             of_a_change=bool(given.text("CIRCLE_PULL_REQUEST", "CIRCLE_PR_NUMBER")),
         )
 
+    @property
+    def change_url(self) -> str:
+        return self.variables.text("CIRCLE_PULL_REQUEST")
+
     def _repository(self) -> str:
         return self.variables.text("CIRCLE_PROJECT_REPONAME")
 
 
-class TeamCity(JobHost):
+class TeamCity(Builder):
     """TeamCity hands its parameters over in files, the pull request's (of the build feature) among them."""
 
     name = "TeamCity"

@@ -298,6 +298,11 @@ class Host:
         """Return the pull request to speak on, or why there is none."""
         return "there are no pull requests here"
 
+    @property
+    def needs_token(self) -> str:
+        """How a token is given that is needed to write, and is not there; "" where one is."""
+        return ""
+
     def target_of_number(self, number: int) -> Target:
         """Return a pull request by its number."""
         raise HostError(f"there is no pull request {number} here")

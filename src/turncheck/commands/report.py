@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from turncheck.ci.github.context import read_context
-from turncheck.ci.github.host import GitHub
 from turncheck.ci.host import Stamp
-from turncheck.ci.hosts import find_host
+from turncheck.ci.hosts import OF_CODE, REPOSITORIES, find_host, name_of
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.model import Comparison, Verdict
 from turncheck.conclude import as_reported, conclude, page_of
@@ -32,6 +30,7 @@ from turncheck.web.network import Network
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from turncheck.ci.host import Host
     from turncheck.comparison.baseline import Baseline
     from turncheck.conclude import Outcome
     from turncheck.process.screen import Screen
@@ -140,8 +139,12 @@ def _read_document(path: Path, kind: type[_Document]) -> _Document:
 
 @dataclass(frozen=True, slots=True)
 class PublishRequest:
-    """What is to be published where: a report on a pull request, or whatever a workflow run left."""
+    """What is to be published where: a report on a pull request, or whatever a workflow run left.
 
+    ``host`` is a name of :data:`turncheck.ci.hosts.OF_CODE`; "" for the host of this job, else GitHub.
+    """
+
+    host: str
     repository: str
     token: Secret | None
     settings: Settings
@@ -160,19 +163,11 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
     Raises:
         UserError: nothing could be posted, and why.
     """
-    if not request.repository:
-        raise UserError("which repository?", remedy="Give --repository OWNER/NAME, or set GITHUB_REPOSITORY.")
-    if "/" not in request.repository:
-        raise UserError(f"'{request.repository}' is not a repository", remedy="Write it as OWNER/NAME.")
-    if request.token is None:
-        raise UserError("publishing needs a token", remedy="Give --token, or set GITHUB_TOKEN or GH_TOKEN.")
-    context = read_context({**environment, "GITHUB_REPOSITORY": request.repository})
-    assert context is not None  # noqa: S101 - it was given a repository
-    host = GitHub(context, request.token)
+    host = _host_of(request, environment)
     if request.settings.run_id is not None:
         found = _reader(request, host, screen).read(request.settings.run_id)
     else:
-        found = _given(request, host)
+        found = _given(request, host, Network.of(environment))
     if isinstance(found.target, str):
         raise UserError(f"there is nowhere to comment: {found.target}")
     place = Place(
@@ -195,7 +190,25 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
     return EXIT_NOT_DONE if failed else EXIT_OK
 
 
-def _reader(request: PublishRequest, host: GitHub, screen: Screen) -> RunReader:
+def _host_of(request: PublishRequest, environment: Mapping[str, str]) -> Host:
+    """Return the host to publish on: that of this job where nothing else is named, and it has pull requests."""
+    job = find_host(environment, request.token)
+    here = request.host in {"", name_of(job)} and name_of(job) is not None
+    name = request.host or name_of(job) or "github"
+    repository = request.repository or (environment.get("GITHUB_REPOSITORY", "") if name == "github" else "")
+    if repository:
+        host = OF_CODE[name](repository, request.token, environment)
+    elif here:
+        host = job
+    else:
+        default = ", or set GITHUB_REPOSITORY" if name == "github" else ""
+        raise UserError("which repository?", remedy=f"Give --repository {REPOSITORIES[name]}{default}.")
+    if host.needs_token:
+        raise UserError("publishing needs a token", remedy=f"{host.needs_token[0].upper()}{host.needs_token[1:]}.")
+    return host
+
+
+def _reader(request: PublishRequest, host: Host, screen: Screen) -> RunReader:
     return RunReader(
         host=host,
         artifact_name=request.settings.artifact_name,
@@ -205,22 +218,23 @@ def _reader(request: PublishRequest, host: GitHub, screen: Screen) -> RunReader:
     )
 
 
-def _given(request: PublishRequest, host: GitHub) -> FoundRun:
-    """A report from a file, for a pull request by its number: both must be about the same commit."""
-    if request.report is None or request.pull_request is None:
+def _given(request: PublishRequest, host: Host, network: Network) -> FoundRun:
+    """A report from a file, for a pull request, named or this job's: both must be about the same commit."""
+    if request.report is None:
         raise UserError("what is to be published?", remedy="Give REPORT and --pull-request N, or --run-id ID.")
     report = _with_gates(read_report(request.report), request.gates)
-    target = host.target_of_number(request.pull_request)
-    if report.source.commit != target.head_sha:
-        measured = (report.source.commit or "no known commit")[:12]
+    target = host.target() if request.pull_request is None else host.target_of_number(request.pull_request)
+    if isinstance(target, str):
+        raise UserError(f"there is nowhere to comment: {target}", remedy="Name the pull request: --pull-request N.")
+    measured = report.source.commit or ""
+    if not (target.head_sha and measured.startswith(target.head_sha)):  # some hosts shorten it
         raise UserError(
-            f"the report is of {measured}, the head of pull request {target.number} is {target.head_sha[:12]}",
+            f"the report is of {measured[:12] or 'no known commit'}, "
+            f"the head of pull request {target.number} is {target.head_sha[:12]}",
             remedy="Measure the commit that the pull request is at.",
         )
-    baseline = (
-        read_baseline(request.baseline, host.context.network) if request.baseline else _baseline_beside(request.report)
-    )
-    links = Links(pages=host.pages, commit=target.head_sha)
+    baseline = read_baseline(request.baseline, network) if request.baseline else _baseline_beside(request.report)
+    links = Links(pages=host.pages, commit=measured)
     # Other CIs have no run ids of GitHub's: the clock tells later from earlier.
     stamp = Stamp(int(time.time()))
     outcome = conclude(report, baseline, links, flavour=request.settings.junit_flavour)

@@ -140,6 +140,10 @@ class Azure(JobHost):
         branch = given.branch("SYSTEM_PULLREQUEST_TARGETBRANCH")
         return Target(number, self.run.commit or "", branch, "a fork" if of_a_fork else "")
 
+    @property
+    def needs_token(self) -> str:
+        return _HOW if self.token is None else ""
+
     def target_of_number(self, number: int) -> Target:
         return self._asked().pull_request(number)
 

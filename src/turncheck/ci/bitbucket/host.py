@@ -124,6 +124,10 @@ class Bitbucket(JobHost):
             return f"there is no token to write it with: {_HOW}"
         return Target(number, self.run.commit or "", self.variables.branch("BITBUCKET_PR_DESTINATION_BRANCH"))
 
+    @property
+    def needs_token(self) -> str:
+        return _HOW if self.token is None else ""
+
     def target_of_number(self, number: int) -> Target:
         return self._asked().pull_request(number)
 

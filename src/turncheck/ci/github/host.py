@@ -19,7 +19,9 @@ from turncheck.ci.github.stored_reports import Reports, base_of, is_between, mer
 from turncheck.ci.host import NO_RUN, Base, Checked, Kept, Run, Stamp, Target
 from turncheck.ci.rest import Patience, RestError
 from turncheck.ci.tarball import files_by_api
+from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
+from turncheck.process.secret import secret_of
 from turncheck.render.sinks.workflow_command import command
 
 if TYPE_CHECKING:
@@ -63,6 +65,18 @@ class GitHub(Runner):
         """
         context = read_context(environment)
         return cls(context, token, variables=environment) if context is not None else None
+
+    @classmethod
+    def of_repository(cls, repository: str, token: Secret | None, environment: Mapping[str, str]) -> Self:
+        """Return GitHub about a repository that is named as OWNER/NAME, from anywhere.
+
+        Raises:
+            UserError: it is not named so, or a variable holds what it should not.
+        """
+        context = read_context({**environment, "GITHUB_REPOSITORY": repository})
+        if context is None:
+            raise UserError(f"'{repository}' is not a repository", remedy="Write it as OWNER/NAME.")
+        return cls(context, token or secret_of(environment, "GITHUB_TOKEN", "GH_TOKEN"))
 
     @cached_property
     def run(self) -> Run:
@@ -151,6 +165,10 @@ class GitHub(Runner):
 
     def target(self) -> Target | str:
         return _NO_TOKEN if self._telling is None else find_target(self.context, self._telling)
+
+    @property
+    def needs_token(self) -> str:
+        return "give `--token`, or set `GITHUB_TOKEN` or `GH_TOKEN`" if self.token is None else ""
 
     def target_of_number(self, number: int) -> Target:
         """Return a pull request by its number.

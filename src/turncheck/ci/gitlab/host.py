@@ -151,6 +151,10 @@ class GitLab(JobHost):
         branch = given.branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
         return Target(number, self.run.commit or "", branch, "a fork" if of_a_fork else "")
 
+    @property
+    def needs_token(self) -> str:
+        return _HOW if self.token is None else ""
+
     def target_of_number(self, number: int) -> Target:
         return self._asked().merge_request(number)
 

@@ -107,8 +107,17 @@ def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
         description="Post from a laptop or another CI: REPORT on --pull-request N, or the reports of --run-id ID.",
     )
     parser.add_argument("report", nargs="?", type=Path, metavar="REPORT", help="a report.json, or the folder it is in")
-    parser.add_argument("--repository", metavar="OWNER/NAME", help="on GitHub (default: GITHUB_REPOSITORY)")
-    parser.add_argument("--pull-request", type=at_least_one, metavar="N", help="where REPORT is posted")
+    parser.add_argument(
+        "--host",
+        choices=("github", "gitlab", "azure", "bitbucket"),
+        help="where the pull request is (default: the host of this job, else github)",
+    )
+    parser.add_argument(
+        "--repository", metavar="OWNER/NAME", help="on that host (default: this job's, on GitHub GITHUB_REPOSITORY)"
+    )
+    parser.add_argument(
+        "--pull-request", type=at_least_one, metavar="N", help="where REPORT is posted (default: this job's)"
+    )
     parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare REPORT with (path or https URL)")
     for name in PUBLISHED:
         add_setting(parser, name, options()[name])
@@ -167,13 +176,13 @@ def _render(namespace: argparse.Namespace) -> int:
 
 def _publish(namespace: argparse.Namespace) -> int:
     from turncheck.commands.report import PublishRequest, publish_report  # not for --help
-    from turncheck.process.secret import secret_of
     from turncheck.settings.options import combine, from_flags
 
     settings = combine(from_flags({name: getattr(namespace, name.replace("-", "_")) for name in PUBLISHED}))
     request = PublishRequest(
-        repository=namespace.repository or os.environ.get("GITHUB_REPOSITORY", ""),
-        token=settings.token or secret_of(os.environ, "GITHUB_TOKEN", "GH_TOKEN"),
+        host=namespace.host or "",
+        repository=namespace.repository or "",
+        token=settings.token,
         settings=settings,
         gates=from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES}),
         report=namespace.report,
