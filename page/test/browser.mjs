@@ -1,0 +1,50 @@
+// Opening the example pages in Chromium, and what must hold whatever a test does: no request, no error.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { after } from "node:test";
+import { chromium } from "playwright-core";
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM,
+  args: ["--no-sandbox", "--disable-dev-shm-usage"], // containers, and their small /dev/shm
+});
+after(() => browser.close());
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf-8");
+
+/** Open an example page and give it to `use`; fail on any request, console message or error that it makes. */
+export async function opened(name, use, { hash = "", width = 1600, scheme = "light", script = true } = {}) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, javaScriptEnabled: script });
+  const page = await context.newPage();
+  const trouble = [];
+  const address = pathToFileURL(`${process.env.PAGES}/${name}.html`).href;
+  page.on("request", (request) => {
+    if (request.url().split("#")[0] !== address && request.url() !== "data:,") trouble.push(`requests ${request.url()}`);
+  });
+  page.on("console", (message) => trouble.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => {
+    trouble.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  await page.goto(address + hash);
+  if (script) await page.waitForSelector("html[data-ready]", { state: "attached" });
+  await use(page);
+  assert.deepEqual(trouble, []);
+  await context.close();
+}
+
+/** What axe-core finds wrong with the page as it is now. */
+export async function violations(page) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  return found.violations.flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 160)} ${node.any.map((check) => check.message).join("; ")}`));
+}
+
+/** How far the page is wider than the window. */
+export function overflow(page) {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}

@@ -1,0 +1,163 @@
+// What a person does with the page: filters, addresses, the keyboard alone.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { opened, violations } from "./browser.mjs";
+
+const rows = (page) => page.locator(".virtual tbody tr:not(.spacer)");
+const told = (page) => page.locator("p.told").innerText();
+
+test("only what changed is on at first, and a switch shows everything", async () => {
+  await opened("bank", async (page) => {
+    assert.match(await told(page), /^10 of 48 sentences, only what changed/);
+    await page.getByLabel("only what changed").uncheck();
+    assert.match(await told(page), /^48 of 48 sentences$/);
+    assert.match(page.url(), /[?&]all=1/);
+    await page.reload();
+    assert.match(await told(page), /^48 of 48/);
+  }, { hash: "#sentences" });
+});
+
+test("filters choose, and stand in the address", async () => {
+  await opened("bank", async (page) => {
+    await page.getByLabel("search").fill("BALANCE");
+    await page.getByLabel("expected").selectOption("check_balance");
+    await page.getByLabel("outcome").selectOption("wrong");
+    assert.match(await told(page), /^3 of 48 sentences/);
+    assert.deepEqual((await rows(page).locator("th").allInnerTexts()).map((text) => text.trim()), ["what is my balance", "what is my balance now", "what is my balance thanks"]);
+    const address = new URL(page.url()).hash;
+    for (const part of ["text=BALANCE", "intent=check_balance", "outcome=wrong"]) assert.ok(address.includes(part), address);
+    await page.reload();
+    assert.match(await told(page), /^3 of 48 sentences/);
+    assert.equal(await page.getByLabel("search").inputValue(), "BALANCE");
+    await page.getByLabel("confidence from").fill("0.9");
+    assert.match(await told(page), /^0 of 48/);
+    await page.getByRole("link", { name: "Clear filters" }).click();
+    assert.match(await told(page), /^10 of 48/);
+  }, { hash: "#sentences" });
+});
+
+test("a sentence of the first screen opens with its neighbours, and Escape leads back", async () => {
+  await opened("bank", async (page) => {
+    await page.getByText("Newly misclassified sentences").click();
+    await page.getByRole("listitem").filter({ hasText: /^what is my balance: expected/ }).getByRole("link", { name: "show" }).click();
+    const dialog = page.getByRole("dialog");
+    assert.match(await dialog.innerText(), /newly wrong, was check_balance/);
+    assert.match(await dialog.innerText(), /how much can I move to my savings/);
+    assert.equal(await dialog.getByRole("link", { name: /bots\/bank\/data\/nlu.yml:9/ }).getAttribute("href"), `https://github.com/acme/bots/blob/${"2".repeat(40)}/bots/bank/data/nlu.yml#L9`);
+    assert.match(page.url(), /#sentence-[0-9a-f]{12}$/);
+    assert.deepEqual(await violations(page), []);
+    const address = page.url();
+    await page.keyboard.press("Escape");
+    assert.equal(await dialog.count(), 0);
+    await page.goBack();
+    await page.goto("about:blank");
+    await page.goto(address);
+    assert.match(await page.getByRole("dialog").innerText(), /what is my balance/);
+  });
+});
+
+test("entities are shown in their sentence, expected beside found", async () => {
+  await opened("bank", async (page) => {
+    await page.getByLabel("search").fill("send 20 euros to Anna now");
+    await rows(page).getByRole("link").first().click();
+    assert.deepEqual(await page.getByRole("dialog").locator(".entity").allInnerTexts(), ["20 eurosamount", "20 eurosamount"]);
+  }, { hash: "#sentences?all=1" });
+});
+
+test("an address of a story unfolds it at its first difference, beside the base", async () => {
+  await opened("bank", async (page) => {
+    const key = await page.evaluate(() => document.querySelector('a.show[href^="#story-"]').getAttribute("href"));
+    await page.evaluate((to) => { location.hash = to; }, key);
+    const open = page.locator("details.conversation[open]").filter({ hasText: "check the balance" });
+    await open.locator(".first").waitFor();
+    assert.match(await open.innerText(), /on the base: ✓ passed/);
+    assert.match(await open.locator(".first").innerText(), /expected\s+utter_balance[\s\S]*got\s+utter_ask_amount/i);
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), "SUMMARY");
+  });
+});
+
+test("a case that is not in the report is said to be so", async () => {
+  for (const hash of ["#sentence-000000000000", "#story-000000000000"]) {
+    await opened("bank", async (page) => {
+      await page.getByRole("status").waitFor();
+      assert.match(await page.getByRole("status").innerText(), /is not in this report/);
+    }, { hash });
+  }
+});
+
+test("the matrix by keys alone: move, hear, list the sentences", async () => {
+  await opened("bank", async (page) => {
+    await page.locator("canvas").focus();
+    const cell = page.locator(".told-cell");
+    for (let step = 0; step < 6 && !/: 9 now/.test(await cell.innerText()); step++) {
+      await page.keyboard.press(step % 2 ? "ArrowDown" : "ArrowRight");
+      if (!/: 9 now/.test(await cell.innerText())) await page.keyboard.press(step % 2 ? "ArrowLeft" : "ArrowUp");
+    }
+    assert.match(await cell.innerText(), /expected check_balance, got transfer_money: 9 now, 0 on the base \(\+9\)/);
+    await page.keyboard.press("Enter");
+    assert.match(await page.locator(".cell-sentences").innerText(), /9 sentences[\s\S]*how much can I move to my savings/);
+    assert.deepEqual(await violations(page), []);
+  }, { hash: "#intents?all=1" });
+});
+
+test("the matrix as a table, the base and the difference, all intents", async () => {
+  await opened("bank", async (page) => {
+    await page.getByRole("button", { name: "difference" }).click();
+    await page.getByRole("button", { name: /^all \d+/ }).click();
+    await page.getByText("The matrix as a table").click();
+    const table = page.locator(".plain-matrix");
+    await table.waitFor();
+    assert.match(await table.innerText(), /\+9/);
+    assert.match(await table.innerText(), /−1/);
+  }, { hash: "#intents?all=1" });
+});
+
+test("columns sort by keyboard, and the address keeps it", async () => {
+  await opened("bank", async (page) => {
+    await page.getByRole("button", { name: "support" }).focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator("th[aria-sort]").first().getAttribute("aria-sort"), "descending");
+    assert.match(page.url(), /sort=-support/);
+    assert.equal(await page.evaluate(() => document.activeElement.textContent.trim().split(" ")[0]), "support");
+  }, { hash: "#intents?all=1" });
+});
+
+test("Tab reaches the content, the views and the switch in this order", async () => {
+  await opened("bank", async (page) => {
+    const names = [];
+    for (let press = 0; press < 7; press++) {
+      await page.keyboard.press("Tab");
+      names.push(await page.evaluate(() => document.activeElement.textContent.trim() || document.activeElement.id));
+    }
+    assert.deepEqual(names, ["Skip to the content", "overview", "intents", "sentences", "conversations", "data", "only-changed"]);
+    await page.getByRole("link", { name: "data", exact: true }).focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator("h1:visible").innerText(), "Data");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+  });
+});
+
+test("the threshold's slider says what the verdicts would be", async () => {
+  await opened("bank", async (page) => {
+    await page.getByText("Fallback threshold").click();
+    const slider = page.getByRole("slider");
+    await slider.fill("0.8");
+    assert.match(await page.locator(".threshold .told-cell").innerText(), /At 0.80: 0 right, 0 wrong, 48 not understood/);
+    await slider.focus();
+    for (let press = 0; press < 5; press++) await page.keyboard.press("ArrowLeft");
+    assert.match(await page.locator(".threshold .told-cell").innerText(), /At 0.70: 39 right, 9 wrong, 0 not understood, 81.3 %/);
+  }, { hash: "#sentences?all=1" });
+});
+
+test("findings come with the manual's text, by code and by file", async () => {
+  await opened("bank", async (page) => {
+    assert.match(await page.locator(".group").innerText(), /missing-response[\s\S]*Define it\./);
+    await page.getByRole("button", { name: "by file" }).click();
+    assert.match(await page.locator(".group").first().innerText(), /bots\/bank\/domain.yml/);
+    await page.getByLabel("only what changed").uncheck();
+    await page.locator("summary", { hasText: "responses" }).click();
+    assert.match(await page.locator("#view").innerText(), /utter_fees/);
+  }, { hash: "#data" });
+});

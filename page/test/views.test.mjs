@@ -1,0 +1,65 @@
+// Every view on the examples, in both schemes and on a wide and a narrow window.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { opened, overflow, violations } from "./browser.mjs";
+
+const VIEWS = ["", "#intents", "#sentences", "#conversations", "#data"];
+
+for (const [width, scheme] of [[1600, "light"], [1600, "dark"], [360, "light"], [360, "dark"]]) {
+  test(`each view at ${width} px, ${scheme}: axe finds nothing, and nothing hangs over the edge`, async () => {
+    await opened("bank", async (page) => {
+      for (const hash of VIEWS) {
+        await page.evaluate((to) => { location.hash = to; }, hash);
+        await page.waitForTimeout(120);
+        assert.deepEqual(await violations(page), [], `${hash} at ${width}, ${scheme}`);
+        assert.equal(await overflow(page), 0, `${hash} at ${width}`);
+      }
+    }, { width, scheme });
+  });
+}
+
+test("all that unfolds is as accessible", async () => {
+  await opened("bank", async (page) => {
+    for (const hash of ["#intents?all=1", "#conversations?all=1", "#data?all=1", "#sentences?all=1"]) {
+      await page.evaluate((to) => { location.hash = to; }, hash);
+      await page.waitForTimeout(120);
+      await page.evaluate(() => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+      await page.waitForTimeout(150);
+      await page.evaluate(() => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+      await page.waitForTimeout(150);
+      assert.deepEqual(await violations(page), [], hash);
+    }
+  });
+});
+
+test("the overview of several assistants, and the way in and back", async () => {
+  await opened("several", async (page) => {
+    assert.deepEqual(await violations(page), []);
+    assert.equal(await page.locator("h1:visible").count(), 1);
+    await page.getByRole("link", { name: "bank" }).click();
+    assert.match(await page.locator("h1:visible").innerText(), /bank/);
+    await page.getByRole("navigation").getByRole("link", { name: "conversations" }).click();
+    assert.match(page.url(), /#at-bank\/conversations$/);
+    await page.getByRole("link", { name: "All assistants" }).click();
+    assert.equal(await page.locator("h1:visible").innerText(), "Assistants");
+  });
+});
+
+test("without JavaScript the first screen reads as it is", async () => {
+  await opened("bank", async (page) => {
+    const body = await page.locator("main").innerText();
+    for (const told of ["Failed: bank", "real drop", "now collide", "check the balance"]) assert.ok(body.includes(told), told);
+    assert.ok(!(await page.locator(".show").first().isVisible()));
+    assert.match(await page.locator("noscript").innerText(), /need JavaScript/);
+    assert.equal(await overflow(page), 0);
+  }, { script: false, width: 360 });
+});
+
+test("on paper nothing is left that only a screen can do", async () => {
+  await opened("bank", async (page) => {
+    await page.emulateMedia({ media: "print" });
+    assert.ok(!(await page.locator("nav").isVisible()));
+    assert.ok(await page.locator("h1:visible").isVisible());
+  });
+});

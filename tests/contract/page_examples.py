@@ -1,0 +1,74 @@
+"""Pages for the browser's tests: a pull request, several assistants, hostile texts in every place."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from hostile import HOSTILE
+from pull_request import LINKS, pull_request
+from report_builder import case, coverage, example, finding, report, story, training
+
+from turncheck.comparison.baseline import Missing
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.render.page.page import Run, render_page
+from turncheck.report.model import Report, Skipped, Substitution
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MANUAL = {"missing-response": "A response is missing. Define it."}
+TRICKS = [
+    "</script><script>pwned=1</script>", "</template><img src=x onerror=pwned=1>", "<!--", "-->", "]]>", "<![CDATA[",
+    "{{constructor.constructor('pwned=1')()}}", "${pwned=1}", "javascript:pwned=1",
+    '" onmouseover="pwned=1', "' autofocus onfocus='pwned=1",
+    "<svg onload=pwned=1>", "<iframe srcdoc='<script>parent.pwned=1</script>'>", "<base href=https://evil.example>",
+    "<style>*{display:none}</style>", "<details open ontoggle=pwned=1>", "&lt;script&gt;",
+    "\u202eevil\u202c", "a\u200bb\u2060c\ufeff",
+    "\U000e0041\U000e0042", "x\u0300" * 30, "a" * 3000, "\u2066\u2069\u061c", "</title><script>pwned=1</script>",
+]  # fmt: skip
+
+
+def write_examples(folder: Path) -> None:
+    """Write the pages, and hostile.json with the texts of one of them."""
+    calm = report(examples=[example("hello", "greet")], stories=[story("s", "a")], name="calm")
+    pages = {
+        "bank": [Run(*pull_request(), LINKS)],
+        "several": [Run(*pull_request(), LINKS), _alone(calm)],
+        "hostile": [_alone(_hostile())],
+    }
+    for name, runs in pages.items():
+        (folder / f"{name}.html").write_bytes(render_page(runs, MANUAL).encoded)
+    (folder / "hostile.json").write_text(json.dumps([_sound(text) for text in _texts()]), "utf-8")
+
+
+def _alone(one: Report) -> Run:
+    comparison = compare(one, Missing("first run"))
+    return Run(one, comparison, judge(one, comparison, one.settings), LINKS)
+
+
+def _texts() -> list[str]:
+    return [*HOSTILE, *TRICKS]
+
+
+def _sound(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _hostile() -> Report:
+    texts = _texts()
+    return report(
+        examples=[
+            *(example(text, f"i{text}", f"j{text}", near=[(number, 0.5)]) for number, text in enumerate(texts)),
+            *(example(f"ab {text}", "i", "j", entities=[(0, 2, text)]) for text in texts),
+        ],
+        sentences=training(*((text, text) for text in texts)),
+        stories=[story(text, f"x{text}", f"y{text}!z{text}") for text in texts if "!" not in text],
+        cases=[case(text, f"y{text}!z{text}") for text in texts if "!" not in text],
+        findings=[finding("missing-response", text, path=f"a{text}.yml") for text in texts],
+        covered=coverage("responses", **dict.fromkeys(texts, ("a", False))),
+        skipped=[Skipped(evaluation="batch", reason=text) for text in texts],
+        substitutions=[Substitution(component=text, used=text, reason=text) for text in texts],
+        name=texts[1],
+    )
