@@ -16,6 +16,7 @@ from turncheck.evaluation.coverage import (
 )
 from turncheck.project.model import ActionStep, Story, UserStep
 from turncheck.project.reader import read_nlu, read_stories
+from turncheck.report.conversations import StoryResult, StoryStep
 from turncheck.report.model import COVERAGE_KINDS
 
 S = "data/stories.yml"
@@ -57,6 +58,26 @@ def test_test_stories_reach_intents_responses_and_rules(tmp_path: Path) -> None:
     assert kinds["rules"].share == 1.0
     assert kinds["intents"].share == 0.5
     assert kinds["actions"].share == 0.0
+
+
+def test_what_came_instead_of_what_a_story_expects_is_reached_as_well(tmp_path: Path) -> None:
+    project = read(tmp_path)
+    text = TEST.replace("utter_goodbye", "utter_bye")
+    stories_reach = reached(tmp_path, text)
+    assert covered(coverage(project, stories_reach, {}), "rules") == {"answer questions"}
+
+    stories, _ = read_stories([tmp_path / "tests" / "test_stories.yml"], tmp_path)
+    wrong = StoryStep(
+        kind="action",
+        expected="utter_bye",
+        predicted="utter_goodbye",
+        passed=False,
+        location=next(step.location for step in stories[0].steps if isinstance(step, ActionStep)),
+    )
+    result = StoryResult(name="says goodbye and asks", location=stories[0].location, passed=False, steps=(wrong,))
+    kinds = coverage(project, reached_by_stories(stories, (result,)), {})
+    assert covered(kinds, "rules") == {"say goodbye", "answer questions"}
+    assert covered(kinds, "responses") == {"utter_goodbye", "utter_faq/hours"}
 
 
 def test_flows_are_reached_where_the_project_has_some(tmp_path: Path) -> None:

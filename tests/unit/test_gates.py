@@ -312,6 +312,57 @@ def test_a_regression_beyond_its_limit_fails_and_a_significant_one_only_if_it_is
     assert regression(head, base, rule).outcome == outcome
 
 
+def of_one_intent() -> tuple[Report, Report]:
+    """The base judges two intents; of the test sentences those of one are left, as Rasa does without scores then."""
+    base = report(examples=[example("a", "x"), example("b", "y")], commit=BASE_COMMIT)
+    head = report(examples=[example("a", "x")])
+    assert head.nlu is not None
+    return base, msgspec.structs.replace(head, nlu=msgspec.structs.replace(head.nlu, intents=None))
+
+
+def test_test_sentences_cut_down_to_one_intent_are_no_way_around_the_gates() -> None:
+    base, head = of_one_intent()
+    verdict = verdict_of(head, base, fail_on=["gone-tests"], max_regression=["nlu.intents.f1: 0.1"])
+    gone, drop = gate(verdict, "gone-tests"), gate(verdict, "max-regression: nlu.intents.f1: 0.1")
+    assert (gone.outcome, drop.outcome, verdict.passed) == ("failed", "failed", False)
+    assert "the judged sentences have fewer than two different intents" in gone.reason
+    assert "not measured any more" in drop.reason
+    assert "the right intent for 1 of 1 sentence" in verdict_of(head).summary
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nlu.intents.f1", "nlu.intents.accuracy", "nlu.responses.faq.f1", "nlu.entities.DIETClassifier.f1", "core.f1"],
+)
+def test_a_known_figure_that_a_run_has_nothing_for_is_not_judged(name: str) -> None:
+    _, head = of_one_intent()
+    assert threshold(head, f"{name} >= 0.5").outcome == "not judged"
+
+
+def test_an_intent_without_a_test_sentence_is_not_judged_and_an_unknown_one_is_a_mistake() -> None:
+    head = report(examples=TWO_SENTENCES, covered=coverage("intents", x=("1", True), y=("2", True), z=("3", False)))
+    assert threshold(head, "nlu.intents[z].f1 >= 0.5").reason == "no judged sentence has this intent"
+    with pytest.raises(UserError, match="unknown metric"):
+        threshold(head, "nlu.intents[zz].f1 >= 0.5")
+
+
+def test_what_a_broken_file_hides_is_no_improvement() -> None:
+    warned = [finding("example-duplicate", f"'{text}' appears twice.", "warning") for text in ("a", "b", "c")]
+    base = report(examples=TWO_SENTENCES, findings=warned, commit=BASE_COMMIT)
+    broken = finding("yaml-syntax", "This is not YAML.")
+    head = report(examples=TWO_SENTENCES, findings=[broken])
+    compared = compare(head, Present(base, "git"))
+    delta = compared.metric("validation.warnings")
+    assert delta is not None
+    assert (delta.delta, delta.judgement, compared.gone_findings) == (-3, "not judged", ())
+    verdict = verdict_of(head, base, max_regression=["validation.warnings: 0", "validation.errors: 0"])
+    assert gate(verdict, "max-regression: validation.warnings: 0").outcome == "not judged"
+    assert gate(verdict, "max-regression: validation.errors: 0").outcome == "failed"
+
+    mended = compare(report(examples=TWO_SENTENCES), Present(base, "git"))
+    assert (len(mended.gone_findings), mended.metric("validation.warnings").judgement) == (3, "better")  # type: ignore[union-attr]
+
+
 def test_a_failed_regression_says_from_what_to_what_and_lists_the_newly_wrong_first() -> None:
     _, comparison, verdict = pull_request()
 

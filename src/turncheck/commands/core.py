@@ -138,7 +138,7 @@ def evaluate_core(
     core = result.finished
     if core is not None and not core.stories:
         raise _nothing_to_test()
-    reached = reached_by_stories(_run(stories, core)) if core is not None else None
+    reached = reached_by_stories(_run(stories, core), core.stories) if core is not None else None
     report = report_of(
         project_info(project),
         options.settings.seed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.misunderstood import told_understanding
 from turncheck.messages.finding import SEVERITIES
@@ -306,6 +306,10 @@ def _wrong_entities(case: BatchCase) -> list[BatchEntity]:
     return [one for one in case.entities if not one.passed] if case.result in {"tp", "tn"} else []
 
 
+_HIDING: Final = frozenset({"domain-file-unread", "data-key-unseen"})
+"""Codes beside ``yaml-…`` and ``file-…`` of files whose content nobody sees."""
+
+
 def findings_worst_first(report: Report) -> list[Finding]:
     """Findings of validation by severity; what could not be read first, since others may only follow from it."""
     findings = report.validation.findings if report.validation else ()
@@ -314,3 +318,9 @@ def findings_worst_first(report: Report) -> list[Finding]:
 
 def _is_unreadable(finding: Finding) -> bool:
     return finding.code.startswith(("yaml-", "file-"))
+
+
+def is_read_in_part(report: Report) -> bool:
+    """Whether a file of the project could not be read: what was found in it before has not gone away."""
+    findings = report.validation.findings if report.validation else ()
+    return any(one.severity == "error" and (_is_unreadable(one) or one.code in _HIDING) for one in findings)

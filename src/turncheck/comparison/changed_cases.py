@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.cases import Case, findings_worst_first
+from turncheck.comparison.cases import Case, findings_worst_first, is_read_in_part
 from turncheck.comparison.model import CaseChange, ChangedCases, ChangedNames, FindingChange, Named
 
 if TYPE_CHECKING:
@@ -306,11 +306,13 @@ def changed_findings(base: Report, head: Report) -> tuple[tuple[FindingChange, .
     """Return the findings that are new and those that are gone, worst first.
 
     A finding is known by its code, its message and its file; one that moved to another file is neither new nor gone.
+    Beside a file that cannot be read none is known to be gone.
     """
     before, after = findings_worst_first(base), findings_worst_first(head)
     for parts in (("code", "severity", "message", "path"), ("code", "severity", "message")):
         before, after = _left_over(before, after, parts), _left_over(after, before, parts)
-    return tuple(map(_finding_change, after)), tuple(map(_finding_change, before))
+    gone = () if is_read_in_part(head) else before
+    return tuple(map(_finding_change, after)), tuple(map(_finding_change, gone))
 
 
 def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str, ...]) -> list[Finding]:

@@ -6,7 +6,10 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from turncheck.comparison.batch_figures import tested_batch
+from turncheck.comparison.cases import is_read_in_part
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
 from turncheck.comparison.model import Judgement, MetricDelta, SharedDelta, Significance
 from turncheck.comparison.significance import (
@@ -64,7 +67,8 @@ def metric_deltas(
     counted = dict(_counted(tests))
     for section in ("core", "e2e"):
         tested |= _tested_by_sentences(section, tests[section]) if section in tests else {}
-    return tuple(
+    hidden = is_read_in_part(head)
+    deltas = (
         _delta_of_tests(metric, before[name].value, after[name].value, counted[name], tested.get(name))
         if name in counted and name in before and name in after
         else _delta(
@@ -76,6 +80,13 @@ def metric_deltas(
         )
         for name, metric in {**before, **after}.items()
     )
+    return tuple(_unless_hidden(delta) if hidden else delta for delta in deltas)
+
+
+def _unless_hidden(delta: MetricDelta) -> MetricDelta:
+    """Fewer findings are no gain where a file cannot be read: nobody looked for them there."""
+    better = delta.name.startswith("validation.") and delta.judgement == "better"
+    return msgspec.structs.replace(delta, judgement="not judged") if better else delta
 
 
 def has_unlisted(base: Report, head: Report) -> bool:

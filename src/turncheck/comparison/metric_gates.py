@@ -6,12 +6,14 @@ import operator
 import re
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.cases import is_read_in_part
 from turncheck.comparison.faults import failed_by_fault
 from turncheck.comparison.gone_tests import gone_from
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, family_of, find_metric, metrics_of
 from turncheck.comparison.model import FailedBy, GateResult, and_copies
 from turncheck.comparison.wording import change, figure, why_no_baseline
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,6 +87,9 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name, needs_base=True)
     if delta.delta is None:
         return _judge_one_side(report, rule, delta, name)
+    if rule.name.startswith("validation.") and is_read_in_part(report) and delta.delta <= rule.limit:
+        reason = "not all files can be read, so what is in them is not counted"
+        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
     examples = comparison.examples
     known = not comparison.unlisted and bool(examples.added or examples.removed or examples.edited)
     if delta.judgement == "not judged" and not is_counted(delta.name) and (rule.significant or known):
@@ -100,12 +105,22 @@ def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: 
     evaluation = family_of(rule.name).section
     asked = not report.settings.evaluations or evaluation in report.settings.evaluations
     skipped = next((skipped for skipped in report.skipped if skipped.evaluation == evaluation), None)
-    if skipped is None or not asked or report.stopped:
+    why = skipped.reason if skipped else _why_without_value(report, rule.name)
+    if not why or not asked or report.stopped:
         reason = "it is measured on the base only"
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
-    causes = (failed_by_fault(skipped),) if skipped.fault else ()
-    reason = f"{rule.name}: {figure(delta.base, delta.kind)} on the base, not measured any more: {skipped.reason}"
+    causes = (failed_by_fault(skipped),) if skipped and skipped.fault else ()
+    reason = f"{rule.name}: {figure(delta.base, delta.kind)} on the base, not measured any more: {why}"
     return GateResult(name=name, outcome="failed", reason=reason, metric=rule.name, failed_by=causes)
+
+
+def _why_without_value(report: Report, name: str) -> str:
+    """Say why this side has no such figure; "" where what it is about (an intent, an extractor) is gone itself."""
+    try:
+        metric = find_metric(report, metrics_of(report), name)
+    except UserError:
+        return ""
+    return metric.reason if isinstance(metric, NotMeasured) else ""
 
 
 def _judge_drop(comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> GateResult:

@@ -100,6 +100,8 @@ _PLAIN_NAMES: Final = (
     "batch.intent_success", "batch.f1", "batch.entity_success", "batch.passed", "batch[SUITE].f1",
     *(f"coverage.{kind}" for kind in COVERAGE_KINDS), COVERAGE_OF_CHANGES,
 )  # fmt: skip
+_OF_INTENT: Final = re.compile(rf"nlu\.intents\[(.*)\]\.{_SCORES}", re.DOTALL)
+FEW_INTENTS: Final = "the judged sentences have fewer than two different intents"
 _LARGEST: Final = 10**15
 """Nothing is counted beyond; a report from anywhere may hold infinity, or numbers that fit no float."""
 _AVERAGES: Final = frozenset({"accuracy", "micro avg", "macro avg", "weighted avg", "no_entity"})
@@ -151,6 +153,8 @@ def find_metric(report: Report, metrics: Mapping[str, Metric], name: str) -> Met
     for intent in report.nlu.unjudged if report.nlu else ():
         if name.startswith(f"nlu.intents[{intent.intent}]."):
             return NotMeasured(f"the intent has {count(intent.examples, 'example')}, fewer than there are folds")
+    if reason := _why_without_value(report, name):
+        return NotMeasured(reason)
     prefix = tuple(re.split(r"[.\[]", name, maxsplit=1)[0] + sign for sign in ".[")
     raise _unknown(name, tuple(known for known in metrics if known.startswith(prefix)))
 
@@ -161,6 +165,22 @@ def _why_not_run(report: Report, section: str, metrics: Mapping[str, Metric]) ->
         return None
     reasons = [skipped.reason for skipped in report.skipped if skipped.evaluation == section]
     return reasons[0] if reasons else _SECTIONS[section]
+
+
+def _why_without_value(report: Report, name: str) -> str:
+    """Say why a figure has no value although its evaluation ran; "" where it is about a name that nobody knows."""
+    of_intent = _OF_INTENT.fullmatch(name)
+    if of_intent is not None:
+        defined = report.coverage["intents"].items if "intents" in report.coverage else ()
+        known = {item.name for item in defined} | {one.intent for one in (report.nlu.training if report.nlu else ())}
+        return "no judged sentence has this intent" if of_intent[1] in known else ""
+    if name.startswith("nlu.intents."):
+        return FEW_INTENTS
+    if report.nlu is not None and name.startswith("nlu.entities."):
+        return "" if report.nlu.entities else "no entities were judged"
+    if report.nlu is not None and name.startswith("nlu.responses."):
+        return "" if report.nlu.responses else "the judged sentences have fewer than two different responses"
+    return "" if "[" in name else "there was nothing to measure it on"
 
 
 def _figures(report: Report) -> Iterator[tuple[str, Any]]:

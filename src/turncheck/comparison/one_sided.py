@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.changed_cases import Pair
+from turncheck.comparison.metrics import FEW_INTENTS
 from turncheck.comparison.model import OneSided
 from turncheck.comparison.tally import is_asked_for, skipped_entry
 from turncheck.report.model import EVALUATIONS
@@ -105,6 +106,8 @@ def lost(base: Report, head: Report) -> tuple[OneSided, ...]:
             asked = is_asked_for(head, evaluation)
             reason = why_not_run(head, evaluation) if asked or entry else "not asked for"
             found.append(OneSided(evaluation=evaluation, reason=reason))
+    if base.nlu and base.nlu.intents and head.nlu and head.nlu.examples and not head.nlu.intents:
+        found.append(OneSided(evaluation="nlu", reason=FEW_INTENTS))
     if base.nlu and base.nlu.mode == "held-out" and head.nlu and head.nlu.mode != "held-out":
         reason = f"all {base.nlu.examples:,} held-out sentences of the base are gone"
         files = tuple(sorted({example.location.path for example in base.nlu.predictions}))

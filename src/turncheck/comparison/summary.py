@@ -275,10 +275,11 @@ def _tested(report: Report) -> str:
 
 
 def _right_intents(report: Report) -> str:
-    if not (nlu := report.nlu) or not nlu.intents:
+    nlu = report.nlu
+    if nlu is None or not nlu.examples or not (nlu.intents or nlu.predictions):
         return ""
     listed = sum(example.correct for example in nlu.predictions)
-    right = round(nlu.intents.accuracy * nlu.examples) if nlu.unlisted else listed
+    right = round(nlu.intents.accuracy * nlu.examples) if nlu.intents and nlu.unlisted else listed
     return f"the right intent for {right:,} of {count(nlu.examples, 'sentence')}"
 
 

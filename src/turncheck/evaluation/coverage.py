@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from turncheck.messages.location import Location
     from turncheck.project.model import Example, Project, Step, Story
+    from turncheck.report.model import StoryResult
 
 Pair = tuple[str, str]
 """Two steps of a conversation in a row, such as ``("intent greet", "action utter_greet")``."""
@@ -79,21 +80,31 @@ def _pair(step: str) -> Pair:
     return one, other
 
 
-def reached_by_stories(stories: Iterable[Story]) -> Reached:
-    """What test stories reach, step by step."""
-    return reduce(Reached.__or__, map(_reached_by_story, stories), Reached())
+def reached_by_stories(stories: Iterable[Story], results: Iterable[StoryResult] = ()) -> Reached:
+    """What test stories reach, step by step; where another action came than they expect, that one as well.
+
+    ``results``: what came of them, as far as they were judged.
+    """
+    instead = {
+        step.location: step.predicted
+        for result in results
+        for step in result.steps
+        if step.kind == "action" and not step.passed and step.location is not None
+    }
+    return reduce(Reached.__or__, (_reached_by_story(story, instead) for story in stories), Reached())
 
 
-def _reached_by_story(story: Story) -> Reached:
+def _reached_by_story(story: Story, instead: Mapping[Location, str]) -> Reached:
     steps = list(_opened(story.steps))
     users = [step for step in steps if isinstance(step, UserStep)]
+    came = {instead[step.location] for step in steps if step.location in instead}
     return Reached(
         intents=frozenset(step.intent for step in users if step.intent),
         entities=frozenset(entity.entity for step in users for entity in step.entities),
-        actions=frozenset(step.action for step in steps if isinstance(step, ActionStep)),
+        actions=frozenset(step.action for step in steps if isinstance(step, ActionStep)) | came,
         slots=frozenset(step.slot for step in steps if isinstance(step, SlotWasSetStep)),
         forms=frozenset(step.name for step in steps if isinstance(step, ActiveLoopStep) and step.name),
-        pairs=frozenset(_pairs(story)),
+        pairs=frozenset(_pairs(story, instead)),
     )
 
 
@@ -173,13 +184,14 @@ def _story_item(story: Story, reached: Reached) -> CoverageItem:
     return _item(story.name, story.location, story, is_walked, tells=False)
 
 
-def _pairs(story: Story) -> Iterator[Pair]:
-    """Each two intents or actions in a row; of alternatives, each leads on."""
+def _pairs(story: Story, instead: Mapping[Location, str] | None = None) -> Iterator[Pair]:
+    """Each two intents or actions in a row; of alternatives, each leads on. What came ``instead`` leads nowhere."""
     before: list[str] = []
     for step in story.steps:
         labels = [label for part in _opened((step,)) if (label := _label(part))]
         if labels:
-            yield from ((one, other) for one in before for other in labels)
+            came = [f"action {instead[step.location]}"] if instead and step.location in instead else []
+            yield from ((one, other) for one in before for other in (*labels, *came))
             before = labels
 
 

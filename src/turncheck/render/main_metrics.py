@@ -79,8 +79,8 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
         if name == _AS_WRITTEN and not _counts("core.misunderstood", current, deltas):
             continue  # the dialogue alone says the same as the stories end to end
         on_shared = delta is not None and is_on_shared(delta)
-        whole = f"{_base(delta, deltas)} → {_now(metric, current)}"
-        base, now = sides_of(delta) if delta and on_shared else (_base(delta, deltas), _now(metric, current))
+        whole = f"{_base(delta, deltas)} → {_now(name, current)}"
+        base, now = sides_of(delta) if delta and on_shared else (_base(delta, deltas), _now(name, current))
         rows.append(
             MainMetric(
                 label=label,
@@ -208,9 +208,11 @@ def _named(report: Report, dropped: list[MetricDelta]) -> list[tuple[str, str, s
     return rows
 
 
-def _now(metric: Metric | None, current: dict[str, Metric]) -> str:
+def _now(name: str, current: dict[str, Metric]) -> str:
+    metric = current.get(name)
     if metric is None:
-        return "not run"
+        section = f"{name.partition('.')[0]}."
+        return "not judged" if any(other.startswith(section) for other in current) else "not run"
     shown = figure(metric.value, metric.kind)
     others = [current[name].value for name in _OF.get(metric.name, ()) if name in current]
     return f"{shown}/{figure(metric.value + sum(others), 'count')}" if others else shown

@@ -132,7 +132,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: S
         core=run.core_section,
         e2e=e2e,
         batch=run.batch_section,
-        coverage=_coverage(project, tests, e2e),
+        coverage=_coverage(project, tests, run.core_section, e2e),
         settings=gate_settings(settings),
         skipped=(*(run.skipped[name] for name in EVALUATIONS if name in run.skipped), *run.parts),
         stopped=run.stopped,
@@ -484,8 +484,8 @@ class _Run:
         self.skipped[skipped.evaluation] = structs.replace(skipped, reason=redact(skipped.reason))
 
 
-def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str, KindCoverage]:
-    """What of the project its tests reach: stories and sentences as written, end-to-end cases as they ran."""
+def _coverage(project: Project, tests: Tests, core: Core | None, e2e: EndToEnd | None) -> dict[str, KindCoverage]:
+    """What of the project its tests reach: stories and sentences as written, conversations as they ran."""
     from turncheck.evaluation.coverage import (
         Reached,
         coverage,
@@ -495,7 +495,7 @@ def _coverage(project: Project, tests: Tests, e2e: EndToEnd | None) -> dict[str,
     )
     from turncheck.project.python_code import code_of_actions
 
-    reached = reached_by_stories(tests.stories)
+    reached = reached_by_stories(tests.stories, core.stories if core else ())
     if tests.nlu:
         reached |= reached_by_examples(tests.nlu.examples)
     if e2e:
