@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Screen
     from turncheck.project.batch.model import Suite
     from turncheck.project.model import Project
+    from turncheck.report.batch import BatchResult
     from turncheck.report.model import EngineInfo, Evaluation
 
 
@@ -162,7 +163,8 @@ class UtteranceAnswer:
     them. ``entities``: values by name, as the engine gives them (several of one name: a list). ``order``: in which the
     entities were extracted, ``None`` where the engine does not say. ``scores``: of intents, by their names. ``tags``:
     what the platform calls a failure. ``error``: why there is no answer. ``unknown_entities``: why these cannot be
-    found here, by name: they are not evaluated.
+    found here, by name: they are not evaluated. ``result`` and ``fits``: where the engine has judged the case itself,
+    its class, and of each expected entity whether its value is as expected; ``remark``: what it says of it.
     """
 
     matched: tuple[str, ...] = ()
@@ -173,6 +175,9 @@ class UtteranceAnswer:
     tags: tuple[str, ...] = ()
     error: str | None = None
     unknown_entities: Mapping[str, str] = field(default_factory=dict)
+    result: BatchResult | None = None
+    fits: Mapping[str, bool] = field(default_factory=dict)
+    remark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,6 +381,9 @@ class Engines(ABC):
             screen: is told what is done.
             ensure: called before anything is trained, raises a ``UserError`` where that cannot be.
         """
+
+    def show_progress(self, screen: Screen) -> None:  # noqa: B027 - most are quick
+        """Show on this screen what takes long while it is asked."""
 
     def before_folds(self, folds: int, *, whole: bool = False) -> str | None:  # noqa: ARG002
         """Return what a person should know before so many folds are trained, or ``None``.

@@ -78,6 +78,14 @@ class Screen:
             self.stream.write(redact(f"{text}\n"))
             self.stream.flush()
 
+    def progress(self, text: str) -> None:
+        """Say how far something is: in place of what is shown on a terminal, elsewhere as a line."""
+        if not self.quiet and self.stream.isatty():
+            self.stream.write(redact(f"{_CLEAR_LINE}{text} …"))
+            self.stream.flush()
+        else:
+            self.note(text)
+
     def alarm(self, text: str) -> None:
         """Say something that went wrong, asked to be quiet or not."""
         self.stream.write(redact(f"{text}\n"))

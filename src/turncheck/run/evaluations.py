@@ -105,6 +105,7 @@ def evaluate_project(inputs: Inputs, screen: Screen) -> EvaluatedProject:
     run: _Run | None = None
     try:
         with chosen_engines(settings, project, inputs.environment, inputs.hosts) as engines:
+            engines.show_progress(screen)
             run = _Run(inputs, project, tests, engines, screen)
             run.evaluate()
         run.validate()

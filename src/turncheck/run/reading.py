@@ -13,8 +13,9 @@ from turncheck.project.batch.reader import find_suites
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
 from turncheck.project.formats.rasa_yaml import unseen_key
 from turncheck.project.project_file import NLU_KEYS
-from turncheck.project.reader import read_nlu_files, read_project, read_story_files
+from turncheck.project.reader import export_of, read_nlu_files, read_project, read_story_files
 from turncheck.project.testfiles import find_e2e_cases, find_files_without_tests, find_test_nlu, find_test_stories
+from turncheck.settings.engines import ENGINES
 from turncheck.validation.losses import losses_of_tests
 
 if TYPE_CHECKING:
@@ -59,13 +60,15 @@ def read_given(settings: Settings, *, endpoints: Path | None = None, data: Itera
     for name in ("data", "stories", "e2e", "batch"):
         ensure_there(name, (path.partition("::")[0] for path in getattr(settings, name)))
     ensure_there("endpoints", () if endpoints is None else (endpoints,))
+    root, paths = Path(settings.project), [Path(path) for path in (settings.data if data is None else data)] or None
+    is_for_engine = ENGINES[settings.engine].has_languages and export_of(root, paths) is None
     return read_project(
-        Path(settings.project),
+        root,
         domain=Path(settings.domain) if settings.domain else None,
-        data=[Path(path) for path in (settings.data if data is None else data)] or None,
+        data=paths,
         config=Path(settings.config) if settings.config else None,
         endpoints=endpoints,
-        language=settings.language,
+        language=None if is_for_engine else settings.language,
     )
 
 

@@ -10,14 +10,17 @@ from typing import Final
 class RegisteredEngine:
     """Where an engine is: a module with the function ``opened``, imported when the engine is asked for.
 
-    ``from_files``: it needs nothing but a project's files, so that it measures any commit of them.
+    ``from_files``: it needs nothing but a project's files, so that it measures any commit of them. ``has_languages``:
+    it is asked in one of several, whatever the project's files say.
     """
 
     module: str
     from_files: bool = True
+    has_languages: bool = False
 
 
 ENGINES: Final[dict[str, RegisteredEngine]] = {
     "embedded": RegisteredEngine("turncheck.engines.embedded.engines"),
     "rasa": RegisteredEngine("turncheck.engines.rasa_server.engines", from_files=False),
+    "kore": RegisteredEngine("turncheck.engines.kore.engines", from_files=False, has_languages=True),
 }

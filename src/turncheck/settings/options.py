@@ -31,6 +31,10 @@ _MOST_SHOWN: Final = 80
 _MOST_DAYS: Final = 3650
 """More than GitHub keeps anything; what the repository allows is asked for in the end."""
 
+_MOST_SECONDS: Final = 86_400
+KORE_VERSIONS: Final = ("in-development", "published")
+KORE_WAYS: Final = ("find-intent", "batch")
+
 Parser = Callable[[Any], Any]
 JunitFlavour = Literal["common", "xunit"]
 OutputFormat = Literal["sarif", "codequality", "metrics", "annotations"]
@@ -349,6 +353,48 @@ class Settings:
         file_key=False,
         metavar="COMMAND",
         engine="rasa",
+    )
+    kore_host: str = _setting(
+        "https://platform.kore.ai",
+        _text,
+        "Kore.ai's platform (engine 'kore'), or one of one's own",
+        file_key=False,
+        metavar="URL",
+        engine="kore",
+    )
+    kore_bot_id: str | None = _setting(
+        None, _text, "the assistant on that platform (st-…)", file_key=False, metavar="ID", engine="kore"
+    )
+    kore_bot_name: str | None = _setting(
+        None, _text, "its name there (default: that of the export)", file_key=False, metavar="NAME", engine="kore"
+    )
+    kore_client_id: str | None = _setting(
+        None, _text, "the client id of the app that may ask it (cs-…)", file_key=False, metavar="ID", engine="kore"
+    )
+    kore_client_secret: Secret | None = _setting(
+        None,
+        _secret,
+        "that app's secret (or the variable TURNCHECK_KORE_CLIENT_SECRET)",
+        file_key=False,
+        metavar="SECRET",
+        engine="kore",
+    )
+    kore_version: str = _setting(
+        "in-development",
+        _one_of(*KORE_VERSIONS),
+        "which version of a Kore.ai assistant is asked",
+        choices=KORE_VERSIONS,
+    )
+    kore_way: str = _setting(
+        "find-intent",
+        _one_of(*KORE_WAYS),
+        "how batch suites are run: find-intent (an utterance per call) or batch (uploaded, and run by the platform)",
+        file_key=False,
+        choices=KORE_WAYS,
+        engine="kore",
+    )
+    kore_timeout: int = _setting(
+        3600, _whole(1, _MOST_SECONDS), "seconds that a run on Kore.ai's platform may take", metavar="N"
     )
     action_endpoint: str | None = _setting(
         None, _text, "the action server, instead of the one in endpoints.yml", file_key=False, metavar="URL"

@@ -70,14 +70,15 @@ def _test_batch(namespace: argparse.Namespace) -> int:
     from turncheck.commands.batch import BatchOptions, run_test_batch  # not for --help
     from turncheck.project.batch.reader import HowToRead
 
+    settings, models = settings_of(namespace), models_of(namespace)
+    upload = settings.engine == "kore" and settings.kore_way == "batch"
     options = BatchOptions(
         tuple(namespace.paths),
-        HowToRead(namespace.name, namespace.description, strict=namespace.strict),
+        HowToRead(namespace.name, namespace.description, strict=namespace.strict, upload=upload),
         namespace.notes,
         namespace.csv,
         namespace.raw_csv,
         namespace.json,
         namespace.out,
     )
-    settings, models = settings_of(namespace), models_of(namespace)
     return run_test_batch(options, settings, models, os.environ, screen_of(namespace), sys.stdout)

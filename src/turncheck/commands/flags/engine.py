@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Models
     from turncheck.settings.options import Settings
 
-FLAGS: Final = ("engine", "rasa-url", "rasa-token", "rasa-jwt", "rasa-command")
+KORE_FLAGS: Final = (
+    "kore-host",
+    "kore-bot-id",
+    "kore-bot-name",
+    "kore-client-id",
+    "kore-client-secret",
+    "kore-version",
+    "kore-timeout",
+)
+FLAGS: Final = ("engine", "rasa-url", "rasa-token", "rasa-jwt", "rasa-command", *KORE_FLAGS, "kore-way")
 _PATHS: Final = ("config", "domain", "model", "nlu")
 _SEVERAL: Final = ("data", "stories")
 _AS_THEY_ARE: Final = ("language", "seed", "folds", "vectors", "allow_custom_code", "action_endpoint", "action_server")

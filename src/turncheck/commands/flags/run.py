@@ -37,6 +37,8 @@ GROUPS = {
     ),
     "the team's own assistant": (
         *("rasa-url", "rasa-token", "rasa-jwt", "rasa-command"),
+        *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret"),
+        *("kore-version", "kore-way", "kore-timeout"),
         *("action-endpoint", "action-server", "allow-hosts", "env"),
     ),
 }

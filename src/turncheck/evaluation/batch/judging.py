@@ -36,7 +36,7 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         wanted, found = (
             [names.canonical(name, is_trait=case.is_trait) for name in of_it] for of_it in (case.intents, matched)
         )
-        result = classify(kind, wanted, found)
+        result = answer.result or classify(kind, wanted, found)
     judged, left_out = _evaluated(case.entities, answer.unknown_entities)
     entities = tuple(_entity(one, answer, is_right=result in _RIGHT) for one in judged)
     return BatchCase(
@@ -52,7 +52,7 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         order=_order(case, answer),
         scores=dict(answer.scores),
         tags=(*answer.tags, *(("generated",) if case.generated else ())),
-        reason=answer.error or _reason(case, matched, result, names) or left_out,
+        reason=answer.error or answer.remark or _reason(case, matched, result, names) or left_out,
     )
 
 
@@ -81,18 +81,19 @@ def _reason(case: SuiteCase, matched: tuple[str, ...], result: BatchResult, name
         return None
     wanted = {names.canonical(name) for name in case.intents}
     others = [name for name in matched if names.canonical(name) not in wanted]
-    return f"ambiguous with {', '.join(others)}" if len(others) < len(matched) else None
+    return f"ambiguous with {', '.join(others)}" if 0 < len(others) < len(matched) else None
 
 
 def _entity(expected: ExpectedEntity, answer: UtteranceAnswer, *, is_right: bool) -> BatchEntity:
     key = comparable(expected.name)
     found = flatten(next((value for name, value in answer.entities.items() if comparable(name) == key), None))
     way = next((way for value in expected.values if (way := how_it_fits(value, found))), None)
+    fits = next((fits for name, fits in answer.fits.items() if comparable(name) == key), way is not None)
     return BatchEntity(
         name=expected.name,
         expected=expected.values,
         matched=found,
-        passed=is_right and way is not None,
+        passed=is_right and fits,
         way=way,
     )
 

@@ -1,0 +1,423 @@
+"""The platform's answers → typed values. Shapes as its documentation and public tests of it have them.
+
+What lacks something that is needed, or has another type, is refused; further keys may be there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.project.batch.model import comparable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Json = Any
+
+BUILT_IN: Final = {
+    "AllMlUtterances": "Developer defined utterances",
+    "Last100sentences": "Successful user utterances",
+}
+"""The platform's own suites: what its list calls them, and the name by which they are run."""
+NOT_AN_INTENT: Final = frozenset({"", "none", "default fallback intent"})
+"""What the platform's intents are called, as names are compared, where there is none."""
+_MOST: Final = 10**9
+"""No figure of a run is larger."""
+_LONE_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_IN_LISTS: Final = ("name", "trait", "traitName")
+
+
+class UnreadableError(ValueError):
+    """An answer that is not what was expected; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What Find Intent answers. ``intents``: the winning ones, several where they are ambiguous.
+
+    ``confidences``: of intents, between 0 and 1, where the machine-learning engine found them. ``scores``: of intents,
+    in whichever units the engine that found them has, so that they cannot be compared with each other.
+    """
+
+    intents: tuple[str, ...] = ()
+    traits: tuple[str, ...] = ()
+    entities: Mapping[str, Any] = field(default_factory=dict)
+    scores: Mapping[str, float] = field(default_factory=dict)
+    confidences: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What the platform counted in a run, and its shares as it writes them (two decimals)."""
+
+    tp: int = 0
+    tn: int = 0
+    fp: int = 0
+    fn: int = 0
+    success: int = 0
+    failure: int = 0
+    entities: int = 0
+    matched_entities: int = 0
+    not_evaluated: int = 0
+    precision: str = ""
+    recall: str = ""
+    f1: str = ""
+
+    @property
+    def all_passed(self) -> bool:
+        """Whether every utterance and every entity is as expected."""
+        return self.failure == 0 and self.matched_entities >= self.entities
+
+    @property
+    def tested_nothing(self) -> bool:
+        """Whether no utterance could be evaluated."""
+        return self.success + self.failure <= self.not_evaluated
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run as the list has it; without ``figures`` it has not ended."""
+
+    id: str
+    version: str
+    figures: Figures | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSuite:
+    """A suite on the platform. ``name`` is what it is run by."""
+
+    id: str
+    name: str
+    description: str
+    is_built_in: bool
+    runs: tuple[StoredRun, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SuitePage:
+    """One page of the list of suites. ``is_last``: whether there is no further one."""
+
+    suites: tuple[StoredSuite, ...]
+    is_last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """How a run stands: the platform's word, how far it is, and in the end what came of it.
+
+    ``message``: what it says of a failure. ``report``: where the CSV lies, a signed link that is never shown.
+    """
+
+    status: str
+    ran: int | None = None
+    total: int | None = None
+    is_partial: bool = False
+    figures: Figures | None = None
+    message: str = ""
+    report: str | None = field(default=None, repr=False)
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether it is still worth waiting."""
+        return self.status.lower().replace("_", "") in {"running", "inprogress", "accepted"}
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether it ran to its end."""
+        return self.status.lower() == "completed"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportState:
+    """How the export of an assistant stands. ``link``: where the zip lies, signed, never shown."""
+
+    id: str
+    status: str
+    link: str | None = field(default=None, repr=False)
+
+
+def read_json(body: bytes) -> Json:
+    """Return what an answer holds, every string of it one that can be written.
+
+    Raises:
+        UnreadableError: it is not JSON.
+    """
+    try:
+        value = json.loads(body.decode("utf-8", "replace"))
+        return _writable(value) if _LONE_SURROGATE.search(body) else value
+    except (ValueError, RecursionError):
+        raise UnreadableError("it is not JSON" if body.strip() else "it is empty") from None
+
+
+def _writable(value: Json) -> Json:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_writable(item) for item in value]
+    if isinstance(value, dict):
+        return {_writable(key): _writable(item) for key, item in value.items()}
+    return value
+
+
+# --- find intent -----------------------------------------------------------------------------------------------------
+
+
+def read_understood(told: Json) -> Understood:
+    """Read the answer of Find Intent.
+
+    Raises:
+        UnreadableError: it is another answer.
+    """
+    response = _object(told, "the answer").get("response")
+    if not isinstance(response, dict):
+        raise UnreadableError("it has no `response`")
+    resolver = _object(response.get("finalResolver") or {}, "`finalResolver`")
+    if "result" not in response and "winningIntent" not in resolver:
+        raise UnreadableError("it has neither `result` nor `winningIntent`")
+    winners = _objects(resolver.get("winningIntent"), "`winningIntent`")
+    names = [_string(winner, "intent") for winner in winners]
+    if not names and response.get("result") == "successintent" and response.get("task"):
+        names = [_string(response, "task")]
+    scores = {_string(winner, "intent"): score for winner in winners if (score := _number(winner.get("score")))}
+    for ranked in _objects(resolver.get("ranking"), "`ranking`"):
+        score = _number(ranked.get("totalScore"))
+        if isinstance(ranked.get("intent"), str) and score is not None:
+            scores.setdefault(ranked["intent"].strip(), score)
+    return Understood(
+        tuple(dict.fromkeys(name for name in names if comparable(name) not in NOT_AN_INTENT)),
+        _traits(response.get("traits")),
+        _entities(resolver.get("entities")),
+        {name: score for name, score in scores.items() if comparable(name) not in NOT_AN_INTENT},
+        _confidences(resolver),
+    )
+
+
+def _traits(traits: Json) -> tuple[str, ...]:
+    """Return the keys of the object, and the names in lists; nothing public shows one that is not empty."""
+    names: list[Json] = list(traits) if isinstance(traits, dict) else []
+    lists = traits.values() if isinstance(traits, dict) else [traits]
+    entries = (entry for listed in lists if isinstance(listed, list) for entry in listed)
+    names += (_named(entry) if isinstance(entry, dict) else entry for entry in entries)
+    return tuple(dict.fromkeys(trimmed for name in names if isinstance(name, str) and (trimmed := name.strip())))
+
+
+def _named(entry: Mapping[str, Json]) -> Json:
+    return next((entry[key] for key in _IN_LISTS if key in entry), None)
+
+
+def _entities(entities: Json) -> dict[str, Any]:
+    """Return values by name; several of one name as a list."""
+    found: dict[str, list[Any]] = {}
+    for entity in _objects(entities, "`entities`"):
+        value = entity.get("value")
+        found.setdefault(_string(entity, "field"), []).extend(value if isinstance(value, list) else [value])
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+
+
+def _confidences(resolver: Mapping[str, Json]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for ranked in _objects(resolver.get("ranking"), "`ranking`"):
+        scoring = ranked.get("scoring")
+        score = _number(scoring.get("mlScore")) if isinstance(scoring, dict) else None
+        if isinstance(ranked.get("intent"), str) and score is not None and 0 <= score <= 1:
+            found.setdefault(ranked["intent"].strip(), score)
+    return found
+
+
+# --- batch suites ----------------------------------------------------------------------------------------------------
+
+
+def read_suites(told: Json) -> SuitePage:
+    """Read a page of the list of suites.
+
+    Raises:
+        UnreadableError: it is another answer.
+    """
+    page = _object(told, "the answer")
+    if "count" not in page and "moreAvailable" not in page:
+        raise UnreadableError("it has no `count`")
+    suites = tuple(_suite(key, member) for key, member in page.items() if _is_suite(member))
+    return SuitePage(suites, is_last=page.get("moreAvailable") is not True)
+
+
+def _is_suite(member: Json) -> bool:
+    return isinstance(member, dict) and "testSuiteType" in member
+
+
+def _suite(key: str, member: Mapping[str, Json]) -> StoredSuite:
+    name, description = member.get("name"), member.get("description")
+    return StoredSuite(
+        key,
+        name if isinstance(name, str) and name else BUILT_IN.get(key, key),
+        description if isinstance(description, str) else "",
+        is_built_in=member.get("testSuiteType") != "custom",
+        runs=tuple(
+            StoredRun(
+                str(run.get("_id", "")), str(run.get("version", "")), _figures(run) if run.get("results") else None
+            )
+            for run in _objects(member.get("results"), "`results`")
+        ),
+    )
+
+
+def read_file_id(told: Json) -> str:
+    """Read the answer of an upload.
+
+    Raises:
+        UnreadableError: it is another answer.
+    """
+    return _string(_object(told, "the answer"), "fileId")
+
+
+def read_imported(told: Json) -> str:
+    """Read the answer of an import: the suite's id.
+
+    Raises:
+        UnreadableError: it is another answer.
+    """
+    return _string(_object(told, "the answer"), "_id")
+
+
+def read_accepted(told: Json) -> str:
+    """Read the answer of a run that was begun: its id.
+
+    Raises:
+        UnreadableError: it is another answer.
+    """
+    return _string(_object(told, "the answer"), "requestId")
+
+
+def read_state(told: Json) -> RunState:
+    """Read how a run stands.
+
+    Raises:
+        UnreadableError: it is another answer, or the run is completed and has no figures.
+    """
+    answer = _object(told, "the answer")
+    status = _string(answer, "status")
+    message = answer.get("message")
+    state = RunState(
+        status,
+        _count(answer, "utterance_ran") if "utterance_ran" in answer else None,
+        _count(answer, "totalUtterances") if "totalUtterances" in answer else None,
+        message=message if isinstance(message, str) else "",
+    )
+    if not state.is_completed:
+        return state
+    result = _object(answer.get("result"), "`result`")
+    link = result.get("fileUrl")
+    return RunState(
+        status,
+        is_partial=result.get("isPartialFailure") is True,
+        figures=_figures(result),
+        report=link if isinstance(link, str) and link else None,
+    )
+
+
+def _figures(result: Mapping[str, Json]) -> Figures:
+    counts = _object(result.get("results"), "`results`")
+    tp, tn, fp, fn = (_count(counts, name) for name in ("TP", "TN", "FP", "FN"))
+    failed = _count(counts, "failedUtteranceCount")
+    return Figures(
+        tp,
+        tn,
+        fp,
+        fn,
+        _count(counts, "success") if "success" in counts else tp + tn,
+        _count(counts, "failure") if "failure" in counts else fp + fn + failed,
+        _count(counts, "totalEntitiesCount"),
+        _count(counts, "matchedEntitiesCount"),
+        failed,
+        *(_share(result.get(name)) for name in ("precision", "recall", "f1_score")),
+    )
+
+
+def read_link(told: Json) -> str:
+    """Read where the export of a suite lies.
+
+    Raises:
+        UnreadableError: it is another answer.
+    """
+    return _string(_object(told, "the answer"), "downloadUrl")
+
+
+def read_message(told: Json) -> str:
+    """Read what is said when something was deleted.
+
+    Raises:
+        UnreadableError: it is another answer.
+    """
+    message = _object(told, "the answer").get("message")
+    return message if isinstance(message, str) else ""
+
+
+# --- the assistant's export ------------------------------------------------------------------------------------------
+
+
+def read_export(told: Json) -> ExportState:
+    """Read how the export of the assistant stands.
+
+    Raises:
+        UnreadableError: it is another answer.
+    """
+    answer = _object(told, "the answer")
+    link, key = answer.get("downloadURL"), answer.get("_id")
+    return ExportState(
+        key if isinstance(key, str) else "", _string(answer, "status"), link if isinstance(link, str) and link else None
+    )
+
+
+# --- pieces ----------------------------------------------------------------------------------------------------------
+
+
+def _object(value: Json, name: str) -> dict[str, Json]:
+    if not isinstance(value, dict):
+        raise UnreadableError(f"{name} is not an object")
+    return value
+
+
+def _objects(value: Json, name: str) -> list[dict[str, Json]]:
+    """Return the objects of a list; one object counts as a list of it, nothing as an empty one."""
+    listed: Iterable[Json] = [] if value is None else [value] if isinstance(value, dict) else value
+    if not isinstance(listed, list):
+        raise UnreadableError(f"{name} is not a list")
+    return [_object(entry, f"an entry of {name}") for entry in listed]
+
+
+def _string(value: Mapping[str, Json], key: str) -> str:
+    found = value.get(key)
+    if not isinstance(found, str) or not found.strip():
+        raise UnreadableError(f"`{key}` is not a string" if key in value else f"it has no `{key}`")
+    return found.strip()
+
+
+def _number(value: Json) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _count(counts: Mapping[str, Json], key: str) -> int:
+    value = counts.get(key, 0)
+    if isinstance(value, str) and re.fullmatch(r"\d{1,9}", value, re.ASCII):
+        value = int(value)
+    number = _number(value)
+    if number is None or not number.is_integer() or not 0 <= number <= _MOST:
+        raise UnreadableError(f"`{key}` is not a count")
+    return int(number)
+
+
+def _share(value: Json) -> str:
+    """Return a share as the platform writes it, ``""`` where it is not one."""
+    if isinstance(value, str) and re.fullmatch(r"\d{1,3}(\.\d{1,6})?", value.strip(), re.ASCII):
+        return value.strip()
+    number = _number(value)
+    return "" if number is None else f"{number:.2f}"

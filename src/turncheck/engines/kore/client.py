@@ -1,0 +1,378 @@
+"""Calls the platform's public API: bounded in time and size, in its rate limits, tried again where that may help.
+
+Addresses and answers: the platform's documentation of its batch testing and Find Intent APIs.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from json import dumps
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import requests
+from urllib3.exceptions import HTTPError
+
+from turncheck.engines.base import EngineError, PassingError
+from turncheck.engines.kore.answers import UnreadableError, read_json
+from turncheck.engines.kore.pace import Clock, Pace
+from turncheck.engines.kore.token import Tokens
+from turncheck.process.screen import duration
+from turncheck.process.secret import redact_all
+from turncheck.web.addresses import is_http, without_login
+from turncheck.web.exchange import AnswerTooLargeError, Call, RedirectRefusedError, anywhere, exchange, read_body
+from turncheck.web.network import Network
+from turncheck.web.timed import session, was_refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from turncheck.process.secret import Secret
+
+Read = TypeVar("Read")
+
+TIMEOUT: Final = 60.0
+"""Seconds for one answer."""
+DOWNLOAD_SECONDS: Final = 300.0
+ATTEMPTS: Final = 3
+PAUSE: Final = 1.0
+"""Seconds before the second attempt; doubled for each further one."""
+LONGEST_PAUSE: Final = 60.0
+LONGEST_WAIT: Final = 3700.0
+"""Seconds that one call is held back by the platform's rate limit, all in all: the longest limit is one of an hour."""
+MAX_ANSWER: Final = 16 << 20
+MAX_DOWNLOAD: Final = 256 << 20
+SHOWN: Final = 500
+"""Characters of an answer that a message about it shows."""
+_RATE_LIMIT: Final = "rate limit"
+_OUTDATED: Final = "invalid jwt token"
+"""What the platform says of a token that has ended."""
+
+
+class KoreError(EngineError):
+    """The platform cannot be reached, or lets nobody in: nothing more can be asked."""
+
+
+class KoreRefusedError(EngineError):
+    """The platform refuses this one call; ``status``: as it answers it."""
+
+    def __init__(self, what: str, *, status: int, remedy: str | None = None) -> None:
+        super().__init__(what, remedy=remedy)
+        self.status = status
+
+
+class KoreFaultError(PassingError):
+    """The platform failed in this one call, repeatedly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where the platform is, which assistant is meant, and what opens it.
+
+    ``language``: of the assistant's languages the one that is asked; ``None``: its default. ``network``: how the
+    platform is reached.
+    """
+
+    host: str
+    bot_id: str
+    client_id: str
+    client_secret: Secret = field(repr=False)
+    language: str | None = None
+    network: Network = field(default=Network(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A call. ``what``: what is asked, in words that end "… cannot be reached when it was asked to".
+
+    ``is_repeatable``: whether it may be sent again where nobody knows if it arrived. ``pace``: the name of the limit
+    that it counts for, where it has one of its own.
+    """
+
+    method: str
+    path: str
+    what: str
+    json: Any = None
+    query: Mapping[str, str] = field(default_factory=dict)
+    content: tuple[str, bytes] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    is_repeatable: bool = True
+    pace: str = ""
+
+    @property
+    def body(self) -> tuple[str, bytes] | None:
+        """Media type and bytes of what is sent."""
+        if self.content is not None or self.json is None:
+            return self.content
+        return "application/json", dumps(self.json, allow_nan=False).encode()
+
+
+class _LimitError(Exception):
+    """The platform's rate limit is reached; ``retry_after``: seconds, where it says so."""
+
+    def __init__(self, retry_after: float | None) -> None:
+        super().__init__()
+        self.retry_after = retry_after
+
+
+class _OutdatedError(Exception):
+    """The token is not valid any more."""
+
+
+class _MayPassError(Exception):
+    """There is no answer, or a broken one: there may be one the next time.
+
+    ``failure``: what it is if not. ``may_have_arrived``: whether the call may have done its work all the same.
+    """
+
+    def __init__(self, failure: EngineError, *, may_have_arrived: bool = True) -> None:
+        super().__init__()
+        self.failure = failure
+        self.may_have_arrived = may_have_arrived
+
+
+class KoreClient:
+    """The platform's API for one assistant, asked one thing at a time.
+
+    ``name``: the host's address, as messages have it. ``tell`` hears what a person should know who waits.
+    """
+
+    def __init__(
+        self, access: Access, *, clock: Clock | None = None, tell: Callable[[str], None] = lambda _text: None
+    ) -> None:
+        self.access = access
+        self.clock = clock or Clock()
+        self.tell = tell
+        self.name = without_login(access.host.rstrip("/"))
+        self.tokens = Tokens(access.client_id, access.client_secret)
+        self._base = access.host.rstrip("/")
+        self._paces: dict[str, Pace] = {}
+        self._was_there = False
+        self._session: requests.Session | None = None
+
+    def pace(self, name: str = "") -> Pace:
+        """Return the limit that calls count for; without a name that of all which have none of their own."""
+        return self._paces.setdefault(name, Pace(self.clock))
+
+    def ask(self, question: Question, read: Callable[[Any], Read]) -> Read:
+        """Ask, wait where the platform's rate limit says so, and try again where that may help.
+
+        Raises:
+            KoreError: nothing more can be asked.
+            KoreRefusedError: this one call is refused.
+            KoreFaultError: there is no answer to this one call, or none that can be read.
+        """
+        attempts, waited, is_renewed = 0, 0.0, False
+        while True:
+            self.pace(question.pace).wait(self._tell_pause)
+            try:
+                return self._asked(question, read)
+            except _LimitError as limit:
+                waited = self._wait(limit.retry_after, waited, question)
+            except _OutdatedError:
+                if is_renewed:
+                    raise self._locked_out("Invalid JWT token", 401) from None
+                is_renewed = True
+                self.tokens.renew()
+            except _MayPassError as error:
+                attempts += 1
+                is_safe = question.is_repeatable or not error.may_have_arrived
+                if not is_safe or attempts >= ATTEMPTS:
+                    raise error.failure from None
+                self.clock.sleep(PAUSE * 2 ** (attempts - 1))
+
+    def download(self, link: str, what: str) -> bytes:
+        """Return what lies at a signed link. It gets no token, and is never shown.
+
+        Raises:
+            KoreError: it cannot be had.
+        """
+        if not is_http(link):
+            raise KoreError(f"the platform's link to {what} is not an http address")
+        why = ""
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                self.clock.sleep(PAUSE * 2 ** (attempt - 1))
+            try:
+                with exchange(self._http, Call("GET", link), DOWNLOAD_SECONDS, follow=anywhere) as response:
+                    status, body = response.status_code, read_body(response, MAX_DOWNLOAD)
+            except RedirectRefusedError as error:
+                raise KoreError(f"the platform's link to {what} redirects to {error}") from None
+            except AnswerTooLargeError as error:
+                raise KoreError(f"{what}, as the platform's link has it, {error}") from None
+            except (requests.RequestException, HTTPError, OSError) as error:
+                why = f"cannot be fetched ({type(error).__name__})"
+                continue
+            if status == 200:
+                return body
+            why = f"cannot be fetched (status {status})"
+            if status < 500 and status != 429:
+                break
+        raise KoreError(f"{what} {why} by the link that the platform gives")
+
+    # --- one attempt --------------------------------------------------------------------------------------------------
+
+    def _asked(self, question: Question, read: Callable[[Any], Read]) -> Read:
+        status, body, headers = self._sent(question)
+        self._was_there = True
+        told, unreadable = None, None
+        try:
+            told = read_json(body)
+        except UnreadableError as error:
+            unreadable = error
+        shown = self._reason(told, body)
+        if _is_limited(status, told, shown):
+            raise _LimitError(_seconds(headers.get("Retry-After", ""), time.time()))
+        has_answer = isinstance(told, dict) and "response" in told and "/findIntent" in question.path
+        if status >= 300 and not (status == 400 and has_answer):
+            raise self._refused(question, status, shown, headers.get("Location", ""))
+        try:
+            if unreadable is not None:
+                raise unreadable
+            return read(told)
+        except UnreadableError as error:
+            what = (
+                f"the platform at {self.name} gave an unexpected answer when it was asked to {question.what}: {error}"
+            )
+            raise _MayPassError(KoreFaultError(f"{what}. It begins: {shown}" if shown else what)) from None
+
+    def _sent(self, question: Question) -> tuple[int, bytes, Mapping[str, str]]:
+        """Send it once, and return status, body and headers."""
+        media, content = question.body or ("", None)
+        headers = {"Accept": "application/json", **({"Content-Type": media} if media else {}), **question.headers}
+        if self.access.language:
+            headers["bot-language"] = self.access.language
+        call = Call(
+            question.method,
+            self._base + question.path,
+            headers,
+            credentials={"auth": self.tokens.current()},
+            query=question.query,
+            body=content,
+        )
+        try:
+            with exchange(self._http, call, TIMEOUT) as response:
+                return response.status_code, read_body(response, MAX_ANSWER), response.headers
+        except AnswerTooLargeError as error:
+            raise KoreFaultError(f"the platform's answer when it was asked to {question.what} {error}") from None
+        except requests.exceptions.SSLError:
+            raise KoreError(
+                f"the platform at {self.name} cannot be trusted: its certificate is not valid here, or it has no TLS",
+                remedy="Name the file of your certificates in the environment variable SSL_CERT_FILE.",
+            ) from None
+        except requests.ConnectTimeout:
+            raise self._unreachable("it does not answer") from None
+        except requests.Timeout:
+            failure = KoreFaultError(
+                f"the platform at {self.name} did not answer within {TIMEOUT:g} seconds"
+                f" when it was asked to {question.what}"
+            )
+            raise _MayPassError(failure) from None
+        except requests.ConnectionError as error:
+            if was_refused(error) or isinstance(error, requests.exceptions.ProxyError):
+                raise self._unreachable("no such host, or nobody listens there") from None
+            raise self._broken(question) from None
+        except (requests.RequestException, HTTPError, OSError):
+            raise self._broken(question) from None
+
+    def _broken(self, question: Question) -> _MayPassError:
+        what = f"the platform at {self.name} cut the connection when it was asked to {question.what}"
+        return _MayPassError(KoreFaultError(what))
+
+    def _unreachable(self, why: str) -> Exception:
+        error = KoreError(
+            f"the platform at {self.name} cannot be reached: {why}",
+            remedy="Is --kore-host right, and can it be reached from here?",
+        )
+        return _MayPassError(error, may_have_arrived=False) if self._was_there else error
+
+    def _refused(self, question: Question, status: int, shown: str, leads_to: str) -> Exception:
+        """Return what an answer without success means."""
+        what = f"the platform at {self.name} answers {status} when it was asked to {question.what}"
+        if status == 401 and _OUTDATED in shown.lower():
+            return _OutdatedError()
+        if status in {401, 403}:
+            return self._locked_out(shown, status)
+        if status < 400:
+            target = self._clean(without_login(leads_to), 200)
+            return KoreError(
+                f"{what}: a redirect{target and f' to {target}'}", remedy="Give the address that it leads to."
+            )
+        if status >= 500:
+            return _MayPassError(KoreFaultError(f"{what}: {shown or 'no reason given'}"))
+        remedy = "Is --kore-host the address of the platform?" if status == 404 else None
+        return KoreRefusedError(f"{what}: {shown or 'no reason given'}", status=status, remedy=remedy)
+
+    def _locked_out(self, shown: str, status: int) -> KoreError:
+        return KoreError(
+            f"the platform at {self.name} refuses the credentials ({status}: {shown or 'no reason given'})",
+            remedy="Check three things: the client id and its secret; the bot id; whether the app's scopes are"
+            " published (they take effect only after the bot is published). This machine's clock must be right, too.",
+        )
+
+    # --- waiting and words --------------------------------------------------------------------------------------------
+
+    def _wait(self, retry_after: float | None, waited: float, question: Question) -> float:
+        """Wait as long as the platform says, else longer each time; return how long this call has waited now."""
+        pause = min(max(PAUSE, waited), LONGEST_PAUSE) if retry_after is None else retry_after
+        if waited + pause > LONGEST_WAIT:
+            raise KoreError(
+                f"the platform at {self.name} still answers that its rate limit is reached after"
+                f" {duration(waited)} of waiting (it was asked to {question.what})",
+                remedy="Does something else ask this assistant? Try again later.",
+            )
+        self.tell(f"The platform's rate limit is reached: waiting for {duration(pause)}.")
+        self.clock.sleep(pause)
+        return waited + pause
+
+    def _tell_pause(self, seconds: float) -> None:
+        self.tell(f"Waiting for {duration(seconds)}: the platform takes 60 calls a minute, and 1,800 an hour.")
+
+    @property
+    def _http(self) -> requests.Session:
+        if self._session is None:
+            self._session = session(self.access.network)
+        return self._session
+
+    def _reason(self, told: Any, body: bytes) -> str:
+        """Return what the platform says of an error, else the beginning of its answer."""
+        return self._clean(message_of(told) or body[: 4 * SHOWN].decode("utf-8", "replace"), SHOWN)
+
+    @staticmethod
+    def _clean(text: str, limit: int) -> str:
+        """Return the beginning of what somebody else wrote on one line, without secrets."""
+        line = " ".join(redact_all(text).split())
+        printable = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
+        return printable if len(printable) <= limit else f"{printable[:limit]}…"
+
+
+def message_of(told: Any) -> str:
+    """Return the words of an error: ``errors[].msg``, else ``message``; ``""`` where there are none."""
+    if not isinstance(told, dict):
+        return ""
+    errors = told.get("errors")
+    entries = [entry for entry in errors if isinstance(entry, dict)] if isinstance(errors, list) else []
+    words = [str(entry["msg"]) for entry in entries if isinstance(entry.get("msg"), str)]
+    words += [told[key] for key in ("message", "msg", "error") if isinstance(told.get(key), str)]
+    return "; ".join(words)
+
+
+def _is_limited(status: int, told: Any, shown: str) -> bool:
+    """Whether the rate limit is reached: by the status, or by the words of an error with whichever status.
+
+    What an answer repeats of the call (an utterance, a suite's name) may hold the same words, and is not looked at.
+    """
+    words = message_of(told) if told is not None or status < 300 else shown
+    return status == 429 or _RATE_LIMIT in words.lower()
+
+
+def _seconds(retry_after: str, now: float) -> float | None:
+    """Read how long to wait: seconds, or a date (RFC 9110, 10.2.3)."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdigit() and len(text) <= 9:
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - now)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None

@@ -1,0 +1,222 @@
+"""A Kore.ai assistant as the engine of a run: it understands; it is neither trained nor talked to from here."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from turncheck.engines.base import Capabilities, CutShortError, EngineError, Engines, SuiteAnswers, UtteranceAnswer
+from turncheck.engines.kore.client import Access, KoreClient, KoreFaultError, KoreRefusedError
+from turncheck.engines.kore.nlu import KoreNlu
+from turncheck.engines.kore.pace import Clock
+from turncheck.engines.kore.platform import Platform
+from turncheck.engines.kore.progress import Progress
+from turncheck.engines.kore.run_report import ReportError, answers_to, read_report
+from turncheck.messages.errors import UserError
+from turncheck.process.screen import Screen
+from turncheck.process.secret import secret_of
+from turncheck.project.batch.known import known_names
+from turncheck.report.model import EngineInfo
+from turncheck.web.addresses import is_safe, without_login
+from turncheck.web.network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from turncheck.engines.base import Models, Part
+    from turncheck.engines.kore.answers import Figures
+    from turncheck.project.batch.model import Suite, SuiteCase
+    from turncheck.project.model import Project
+    from turncheck.settings.options import Settings
+
+NAME: Final = "kore"
+SECRET_VARIABLE: Final = "TURNCHECK_KORE_CLIENT_SECRET"  # noqa: S105 - the variable's name
+_OR: Final = f"or the variable {SECRET_VARIABLE}"
+MOST_FAULTS: Final = 10
+"""After so many utterances in a row without an answer nothing more is asked."""
+_NO_DIALOGUE: Final = "the engine 'kore' understands sentences: dialogue is tested on the platform itself"
+
+
+@dataclass(eq=False)
+class KoreEngines(Engines):
+    """A Kore.ai assistant as the engine of one project. ``way``: how suites are run, ``find-intent`` or ``batch``."""
+
+    project: Project
+    platform: Platform
+    way: str = "find-intent"
+    screen: Screen = field(default_factory=Screen)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """It understands sentences and suites, and cannot be trained here."""
+        return Capabilities(
+            no_dialogue=_NO_DIALOGUE,
+            no_conversation=_NO_DIALOGUE,
+            no_training="a Kore.ai assistant is trained on its platform: without test sentences there is nothing to"
+            " measure it by",
+            no_channel="--channel is for the embedded engine",
+            answers_suites=True,
+        )
+
+    def make_ready(self, parts: Sequence[Part], screen: Screen, ensure: Callable[[], None]) -> None:  # noqa: ARG002
+        """There is nothing to train: it is ready where it is."""
+        self.show_progress(screen)
+
+    def show_progress(self, screen: Screen) -> None:
+        """Show what takes long on this screen."""
+        self.screen = screen
+        self.platform.client.tell = screen.progress
+
+    def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:  # noqa: ARG002
+        """Return which version of which assistant answers."""
+        return EngineInfo(name=NAME, version=self.platform.version, model=self.platform.bot_name or None)
+
+    @cached_property
+    def nlu(self) -> KoreNlu:
+        """Language understanding by Find Intent."""
+        ensure_named(self.platform.bot_name)
+        known = {key: intent.name for key, intent in known_names(self.project).intents.items()}
+        return KoreNlu(self.platform, self.info(), known, self.screen)
+
+    def answer_suite(self, suite: Suite, screen: Screen) -> SuiteAnswers:
+        """Answer a suite, an utterance at a time or as a whole on the platform.
+
+        Raises:
+            CutShortError: the platform can answer no more, or somebody interrupted it.
+        """
+        self.show_progress(screen)
+        return self._on_platform(suite) if self.way == "batch" else self._by_find_intent(suite)
+
+    # --- an utterance at a time ---------------------------------------------------------------------------------------
+
+    def _by_find_intent(self, suite: Suite) -> SuiteAnswers:
+        progress = Progress(len(suite.cases), self.platform.client, self.screen)
+        answers: list[UtteranceAnswer] = []
+        try:
+            for case in suite.cases:
+                answers.append(self._answer(case))
+                _ensure_still_there(answers)
+                progress.step()
+        except (EngineError, KeyboardInterrupt) as error:
+            stopped = CutShortError(error)
+            not_asked = UtteranceAnswer(error=f"not run: {stopped.what.partition(chr(10))[0]}")
+            rest = [not_asked] * (len(suite.cases) - len(answers))
+            raise CutShortError(error, SuiteAnswers((*answers, *rest), self.platform.version)) from error
+        return SuiteAnswers(tuple(answers), self.platform.version)
+
+    def _answer(self, case: SuiteCase) -> UtteranceAnswer:
+        try:
+            found = self.platform.find_intent(case.text, case.parent)
+        except (KoreRefusedError, KoreFaultError) as error:
+            return UtteranceAnswer(error=error.what)
+        return UtteranceAnswer(found.intents, found.traits, found.entities, scores=found.scores)
+
+    # --- as a whole, on the platform ----------------------------------------------------------------------------------
+
+    def _on_platform(self, suite: Suite) -> SuiteAnswers:
+        platform, path = self.platform, self.project.root / suite.path
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise UserError(f"'{suite.path}' cannot be read: {error.strerror or error}") from None
+        try:
+            platform.store(suite.name, suite.description, path.name, content, _delimiter(path.name, content))
+            run = platform.run(suite.name)
+            self.screen.note(f"The platform runs the suite as '{run}'.")
+            done = platform.completed(suite.name, run, self.screen.progress)
+            answers = answers_to(suite.cases, read_report(platform.report_of(done)))
+        except ReportError as error:
+            raise CutShortError(EngineError(str(error))) from None
+        except (EngineError, KeyboardInterrupt) as error:
+            raise CutShortError(error) from error
+        self._compare(done.figures, answers)
+        return SuiteAnswers(answers, platform.version)
+
+    def _compare(self, figures: Figures, answers: tuple[UtteranceAnswer, ...]) -> None:
+        """Say so where the platform counts otherwise than its own CSV."""
+        counted = {name: sum(answer.result == name for answer in answers) for name in ("tp", "tn", "fp", "fn")}
+        given = {"tp": figures.tp, "tn": figures.tn, "fp": figures.fp, "fn": figures.fn}
+        if counted != given:
+            told = [", ".join(f"{name.upper()} {number}" for name, number in of.items()) for of in (given, counted)]
+            self.screen.note(
+                f"Warning: the platform counts {told[0]}, its CSV has {told[1]} for this suite. The CSV is reported."
+            )
+
+
+def _ensure_still_there(answers: Sequence[UtteranceAnswer]) -> None:
+    """Ask nothing more of a platform that answers nothing.
+
+    Raises:
+        EngineError: it has not for some time.
+    """
+    last = [answer.error for answer in answers[-MOST_FAULTS:]]
+    if len(last) == MOST_FAULTS and all(last):
+        raise EngineError(f"the platform answered none of {MOST_FAULTS} utterances in a row: {last[-1]}")
+
+
+def _delimiter(name: str, content: bytes) -> str:
+    """Return the delimiter of a CSV file's header; of another file the platform's default."""
+    if not name.lower().endswith((".csv", ".tsv", ".txt")):
+        return ","
+    header = content.partition(b"\n")[0].decode("utf-8", "replace")
+    return max(",;\t|", key=header.count)
+
+
+@contextmanager
+def opened(
+    settings: Settings,
+    project: Project,
+    environment: Mapping[str, str],
+    hosts: tuple[str, ...] | None,  # noqa: ARG001 - the host is given by flag or input, never by the project
+    models: Models | None = None,  # noqa: ARG001 - it is trained elsewhere
+) -> Iterator[KoreEngines]:
+    """Yield the engine that the settings describe; see :func:`turncheck.engines.choice.chosen_engines`.
+
+    Raises:
+        UserError: what opens the platform is missing, or is not what it should be.
+    """
+    name = settings.kore_bot_name or (project.kore.name if project.kore is not None else "")
+    platform = platform_of(settings, environment, name)
+    if settings.kore_way == "find-intent":
+        ensure_named(name)
+    yield KoreEngines(project, platform, settings.kore_way)
+
+
+def ensure_named(bot_name: str) -> None:
+    """Refuse to ask for single utterances where nobody knows what the assistant is called.
+
+    Raises:
+        UserError: says what to give.
+    """
+    if not bot_name:
+        raise UserError(
+            "Find Intent needs the name of the assistant",
+            remedy="Give it with --kore-bot-name, or name the assistant's export as the project.",
+        )
+
+
+def platform_of(settings: Settings, environment: Mapping[str, str], bot_name: str = "") -> Platform:
+    """Return the platform that the settings describe.
+
+    Raises:
+        UserError: what opens it is missing, or is not what it should be.
+    """
+    secret = settings.kore_client_secret or secret_of(environment, SECRET_VARIABLE)
+    bot, client_id = settings.kore_bot_id, settings.kore_client_id
+    if not bot or not client_id or secret is None:
+        given = {"--kore-bot-id": bot, "--kore-client-id": client_id, f"--kore-client-secret ({_OR})": secret}
+        raise UserError(
+            f"the engine 'kore' needs {', '.join(flag for flag, value in given.items() if not value)}",
+            remedy="Create an app for the bot on the platform (API extensions): it has a client id and a secret.",
+        )
+    host = settings.kore_host
+    if not is_safe(host) or "?" in host or "#" in host or "@" in host:
+        raise UserError(
+            f"'{without_login(host)}' is not an address of Kore.ai's platform",
+            remedy="Write it as https://platform.kore.ai.",
+        )
+    access = Access(host, bot, client_id, secret, settings.language, Network.of(environment))
+    client = KoreClient(access, clock=Clock())
+    return Platform(client, settings.kore_version, bot_name or settings.kore_bot_name or "", settings.kore_timeout)

@@ -1,0 +1,263 @@
+"""What the platform is asked: a method a call of its public API, and what waits until something there has ended."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from turncheck.engines.kore import answers
+from turncheck.engines.kore.client import KoreClient, KoreError, KoreRefusedError, Question
+from turncheck.messages.errors import UserError
+from turncheck.process.screen import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from turncheck.engines.kore.answers import ExportState, Figures, RunState, StoredSuite, Understood
+
+VERSIONS: Final = {"in-development": "inDevelopment", "published": "published"}
+"""The versions of an assistant: as settings have them, and as the platform's batch API has them."""
+_PAGE: Final = 50
+_MOST_PAGES: Final = 1000
+_LEAST_PAUSE, _MOST_PAUSE = 1.0, 10.0
+"""Seconds between two questions of how something stands: the longer it takes, the less often."""
+_EXPORTED: Final[dict[str, list[str]]] = {
+    "settings": ["botSettings"],
+    "tasks": ["botTask", "knowledgeGraph", "smallTalk"],
+    "nlpData": ["utterances", "patterns", "traits", "rules", "concepts", "synonyms", "nlpSettings"],
+}
+"""What an export is to hold. Without the NLP data it cannot be told from that of an assistant which has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedRun:
+    """A run that came to its end. ``report``: where its CSV lies; ``is_partial``: something could not be evaluated."""
+
+    suite: str
+    id: str
+    figures: Figures
+    report: str | None = field(repr=False)
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """One assistant on the platform. ``version``: ``in-development`` or ``published``.
+
+    ``bot_name``: what Find Intent calls the assistant. ``timeout``: seconds that a run, or an export, may take.
+    """
+
+    client: KoreClient
+    version: str = "in-development"
+    bot_name: str = ""
+    timeout: float = 3600.0
+    bot: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Work out the path of the assistant."""
+        object.__setattr__(self, "bot", f"/api/public/bot/{_in_path(self.client.access.bot_id, 'bot id')}")
+
+    # --- one utterance ------------------------------------------------------------------------------------------------
+
+    def find_intent(self, text: str, parent: tuple[str, ...] = ()) -> Understood:
+        """Understand an utterance, in the context of its parent intents (topmost first).
+
+        Raises:
+            KoreError, KoreRefusedError, KoreFaultError: as ``KoreClient.ask``.
+        """
+        is_in_development = self.version == "in-development"
+        body = {"input": text, "streamName": self.bot_name}
+        if parent:
+            body["parentIntent"] = "||".join(parent)
+        path = f"/api/v1.1/rest/bot/{_in_path(self.client.access.bot_id, 'bot id')}/findIntent"
+        query = {"fetchConfiguredTasks": "true" if is_in_development else "false", "sync": "true"}
+        question = Question("POST", path, "understand an utterance", body, query)
+        return self.client.ask(question, answers.read_understood)
+
+    # --- suites -------------------------------------------------------------------------------------------------------
+
+    def suites(self) -> list[StoredSuite]:
+        """Return the suites on the platform, its own ones too."""
+        found: list[StoredSuite] = []
+        for number in range(_MOST_PAGES):
+            query = {"skip": str(number * _PAGE), "limit": str(_PAGE)}
+            question = Question("GET", f"{self.bot}/testsuite", "list its suites", query=query)
+            page = self.client.ask(question, answers.read_suites)
+            known = {suite.id for suite in found}
+            found += [suite for suite in page.suites if suite.id not in known]
+            if page.is_last or not page.suites:
+                break
+        return found
+
+    def store(self, name: str, description: str, file_name: str, content: bytes, delimiter: str = ",") -> None:
+        """Upload a suite's file; a suite of this name that is there is replaced.
+
+        Raises:
+            KoreError, KoreRefusedError, KoreFaultError: as ``KoreClient.ask``.
+        """
+        exists = any(suite.name == name and not suite.is_built_in for suite in self.suites())
+        kind = "csv" if file_name.lower().endswith((".csv", ".tsv", ".txt")) else "json"
+        form = _form({"fileContext": "bulkImport", "fileExtension": kind}, file_name, content)
+        upload = Question("POST", "/api/public/uploadfile", "take a suite's file", content=form)
+        file_id = self.client.ask(upload, answers.read_file_id)
+        body = {
+            "fileName": file_id,
+            "fileType": kind,
+            "importType": "update" if exists else "new",
+            "delimiter": delimiter,
+            "name": name,
+            "description": description,
+        }
+        path = f"{self.bot}/testsuite/import"
+        question = Question("POST", path, f"import the suite '{name}'", body, is_repeatable=exists)
+        self.client.ask(question, answers.read_imported)
+
+    def run(self, suite: str) -> str:
+        """Begin a run of a suite, and return its id."""
+        body = {"version": VERSIONS[self.version]}
+        path, what = f"{self._suite(suite)}/run", f"run the suite '{suite}'"
+        return self.client.ask(Question("POST", path, what, body, is_repeatable=False), answers.read_accepted)
+
+    def status(self, suite: str, run: str) -> RunState:
+        """Return how a run stands."""
+        path = f"{self._suite(suite)}/{_in_path(run, 'run')}/status"
+        what = f"tell how the run '{run}' of the suite '{suite}' stands"
+        return self.client.ask(Question("GET", path, what, pace=f"status {run}"), answers.read_state)
+
+    def completed(self, suite: str, run: str, tell: Callable[[str], None]) -> CompletedRun:
+        """Wait until a run has ended, and return what came of it.
+
+        Raises:
+            KoreError: it did not come to its end, or takes longer than it may.
+        """
+        state = self.ended(suite, run, tell)
+        if not state.is_completed or state.figures is None:
+            why = f"the platform's run '{run}' of the suite '{suite}' ended as '{state.status[:100]}'"
+            raise KoreError(f"{why}: {state.message[:300]}" if state.message else why)
+        return CompletedRun(suite, run, state.figures, state.report, state.is_partial)
+
+    def ended(self, suite: str, run: str, tell: Callable[[str], None]) -> RunState:
+        """Wait until a run has ended, and return how; ``tell`` hears how far it is.
+
+        Raises:
+            KoreError: it takes longer than it may.
+        """
+        told: object = None
+        pause = self._pauses(f"the run '{run}' of the suite '{suite}'")
+        while (state := self.status(suite, run)).is_under_way:
+            if state.total is not None and (state.ran, state.total) != told:
+                told = (state.ran, state.total)
+                tell(f"The platform has run {state.ran or 0:,} of {state.total:,} utterances.")
+            next(pause)
+        return state
+
+    def report_of(self, run: CompletedRun) -> bytes:
+        """Return the CSV of a run.
+
+        Raises:
+            KoreError: it cannot be had.
+        """
+        what = f"the CSV of the run '{run.id}'"
+        if run.report is None:
+            raise KoreError(f"the platform gives no link to {what}")
+        return self.client.download(run.report, what)
+
+    def export(self, suite: str) -> bytes:
+        """Return a suite as the platform exports it."""
+        question = Question("POST", f"{self._suite(suite)}/export", f"export the suite '{suite}'", {})
+        return self.client.download(self.client.ask(question, answers.read_link), f"the suite '{suite}'")
+
+    def delete(self, suite: str, run: str | None = None) -> str:
+        """Delete a suite, or one run of it, and return what the platform says.
+
+        Older versions of the platform know no ``DELETE``: they are asked by a ``POST`` that says so.
+        """
+        path = self._suite(suite) + ("" if run is None else f"/{_in_path(run, 'run')}")
+        what = f"delete the suite '{suite}'" if run is None else f"delete the run '{run}' of the suite '{suite}'"
+        question = Question("DELETE", path, what)
+        try:
+            return self.client.ask(question, answers.read_message)
+        except KoreRefusedError as error:
+            if error.status != 405:
+                raise
+        override = replace(question, method="POST", json={}, headers={"X-HTTP-Method-Override": "delete"})
+        return self.client.ask(override, answers.read_message)
+
+    # --- the assistant itself -----------------------------------------------------------------------------------------
+
+    def bot_export(self, tell: Callable[[str], None]) -> bytes:
+        """Have the assistant exported, and return the zip.
+
+        Raises:
+            KoreError: it fails, or takes longer than it may.
+        """
+        body = {
+            "exportType": "published" if self.version == "published" else "latest",
+            "exportOptions": _EXPORTED,
+            "allTasks": True,
+        }
+        question = Question("POST", f"{self.bot}/export", "export the assistant", body)
+        begun = self.client.ask(question, answers.read_export)
+        look = Question("GET", f"{self.bot}/export/status", "tell how the export stands", pace="export")
+        tell("The platform exports the assistant.")
+        pause = self._pauses("the export of the assistant")
+        while _is_unfinished(state := self.client.ask(look, answers.read_export), begun):
+            next(pause)
+        return self._exported(state)
+
+    def _exported(self, state: ExportState) -> bytes:
+        if state.status.lower() != "success" or state.link is None:
+            raise KoreError(f"the platform could not export the assistant: it answers '{state.status[:100]}'")
+        return self.client.download(state.link, "the export")
+
+    # --- pieces -------------------------------------------------------------------------------------------------------
+
+    def _pauses(self, what: str) -> Iterator[None]:
+        """Wait a little at every step, the longer the more of them.
+
+        Raises:
+            KoreError: when the time is over.
+        """
+        clock = self.client.clock
+        begin = clock.now()
+        while True:
+            elapsed = clock.now() - begin
+            pause = min(max(_LEAST_PAUSE, elapsed / 30), _MOST_PAUSE)
+            if elapsed + pause > self.timeout:
+                raise KoreError(
+                    f"{what} has not ended within {duration(self.timeout)}",
+                    remedy="It goes on there. Give it more time with --kore-timeout.",
+                )
+            clock.sleep(pause)
+            yield
+
+    def _suite(self, name: str) -> str:
+        return f"{self.bot}/testsuite/{_in_path(answers.BUILT_IN.get(name, name), 'suite')}"
+
+
+def _is_unfinished(state: ExportState, begun: ExportState) -> bool:
+    """Whether this is the export that was begun, and under way; one that was asked for before may have ended."""
+    is_another = bool(begun.id and state.id and state.id != begun.id)
+    return is_another or state.status.lower() in {"pending", "inprogress", "running", "accepted"}
+
+
+def _in_path(name: str, what: str) -> str:
+    """Return a name as a part of an address."""
+    if not name.strip() or name in {".", ".."}:
+        raise UserError(f"'{name}' cannot be the name of a {what}")
+    return quote(name, safe="")
+
+
+def _form(fields: dict[str, str], file_name: str, content: bytes) -> tuple[str, bytes]:
+    """Return media type and bytes of a form with a file (RFC 7578)."""
+    boundary = f"turncheck-{uuid.uuid4().hex}"
+    parts = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+        for name, value in fields.items()
+    ]
+    safe = "".join(sign if sign.isalnum() or sign in "._- " else "_" for sign in file_name)
+    head = f'Content-Disposition: form-data; name="file"; filename="{safe}"\r\nContent-Type: application/octet-stream'
+    body = b"".join([*parts, f"--{boundary}\r\n{head}\r\n\r\n".encode(), content, f"\r\n--{boundary}--\r\n".encode()])
+    return f"multipart/form-data; boundary={boundary}", body

@@ -1,0 +1,251 @@
+"""``--engine kore``: suites and sentences judged by the assistant on its platform (a fake of it)."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_kore import BOT, CLIENT, LIMITED, SECRET, Call, FakeKore, Raw, answer, refusal, serving
+
+from turncheck.cli import run_command_line
+from turncheck.engines.kore.engines import MOST_FAULTS
+from turncheck.engines.kore.pace import Clock
+from turncheck.report.codec import decode
+from turncheck.report.model import Batch, Report
+
+CASES: list[dict[str, Any]] = [
+    {
+        "input": "two bags to Oslo",
+        "intent": "order_tea",
+        "entities": [{"entityName": "City", "entityValue": "Oslo"}, {"entityName": "Quantity", "entityValue": "2"}],
+    },
+    {"input": "stop it", "intent": "Cancel Order"},
+    {"input": "so urgent", "intent": "trait: Urgent"},
+    {"input": "hm", "intent": "None"},
+    {"input": "either", "intent": "Order Tea | Track Parcel"},
+]
+
+
+@pytest.fixture
+def kore(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeKore]:
+    fake = FakeKore(
+        intents={
+            "two bags to Oslo": ("Order Tea",),
+            "stop it": ("Track Parcel",),
+            "hm": ("Default Fallback Intent",),
+            "either": ("Track Parcel", "Order Tea"),
+        },
+        entities={"two bags to Oslo": {"City": ["Oslo"], "Quantity": 2}},
+        traits={"so urgent": ("Urgent", "Angry")},
+    )
+    monkeypatch.setattr("turncheck.engines.kore.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
+    with serving(fake):
+        yield fake
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "smoke.json").write_text(json.dumps({"testCases": CASES}), "utf-8")
+    return tmp_path
+
+
+def run(kore: FakeKore, *arguments: str, name: str = "Tea Shop", command: tuple[str, ...] = ("test", "batch")) -> int:
+    named = ("--kore-bot-name", name) if name else ()
+    opens = ("--kore-bot-id", BOT, "--kore-client-id", CLIENT, "--kore-client-secret", SECRET)
+    return run_command_line([*command, *arguments, "--engine", "kore", "--kore-host", kore.url, *opens, *named])
+
+
+def report_of(folder: Path) -> Report:
+    return decode((folder / "r.json").read_bytes())
+
+
+def batch_of(folder: Path) -> Batch:
+    batch = report_of(folder).batch
+    assert batch is not None
+    return batch
+
+
+@pytest.mark.parametrize("way", ["find-intent", "batch"])
+def test_both_ways_judge_a_suite_alike(
+    kore: FakeKore, folder: Path, way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if way == "batch":
+        kore.intents["hm"] = ()
+    assert run(kore, "smoke.json", "--kore-way", way, "--json", "r.json", "--csv", "out.csv") == 1
+    (suite,) = batch_of(folder).suites
+    assert [case.result for case in suite.cases] == ["tp", "fp", "tp", "tn", "tp"]
+    assert [case.passed for case in suite.cases] == [True, False, True, True, True]
+    assert [entity.passed for entity in suite.cases[0].entities] == [True, True]
+    assert (suite.outcome, suite.version) == ("success", "in-development")
+    engine = report_of(folder).engine
+    assert engine is not None
+    assert (engine.name, engine.version, engine.model) == ("kore", "in-development", "Tea Shop")
+    shown = capsys.readouterr()
+    everything = shown.out + shown.err + "".join(path.read_text("utf-8") for path in folder.iterdir())
+    for secret in (SECRET, "NEVER-SHOW", *(call.headers.get("auth", SECRET) for call in kore.calls)):
+        assert secret not in everything
+    if way == "batch":
+        assert kore.suites["smoke"].content == (folder / "smoke.json").read_bytes()
+        assert "The platform has run 2 of 5 utterances." in shown.err
+    else:
+        assert "5 utterances by Find Intent: up to about 5 seconds" in shown.err
+
+
+def test_the_published_version_is_asked_where_it_is_wanted(kore: FakeKore, folder: Path) -> None:
+    run(kore, "smoke.json", "--kore-version", "published", "--json", "r.json", "--language", "de")
+    assert {call.query["fetchConfiguredTasks"] for call in kore.calls} == {"false"}
+    assert {call.headers["bot-language"] for call in kore.calls} == {"de"}
+    assert batch_of(folder).suites[0].version == "published"
+    run(kore, "smoke.json", "--kore-version", "published", "--kore-way", "batch")
+    assert next(call.body for call in kore.calls if call.path.endswith("/run")) == {"version": "published"}
+
+
+def test_a_case_without_an_answer_is_not_evaluated(kore: FakeKore, folder: Path) -> None:
+    def fault(call: Call) -> Raw | None:
+        fails = isinstance(call.body, dict) and call.body.get("input") == "hm"
+        return Raw(b"<html>oops", 500) if fails else None
+
+    kore.fault = fault
+    kore.intents["stop it"] = ("Cancel Order",)
+    assert run(kore, "smoke.json", "--json", "r.json") == 1
+    (suite,) = batch_of(folder).suites
+    assert (suite.outcome, suite.not_evaluated, suite.failed) == ("success with warning", 1, 1)
+    assert "answers 500" in str(suite.cases[3].reason)
+
+
+def test_a_partial_run_of_the_platform_is_a_warning(kore: FakeKore, folder: Path) -> None:
+    kore.fails = ("hm",)
+    assert run(kore, "smoke.json", "--json", "r.json", "--kore-way", "batch") == 1
+    (suite,) = batch_of(folder).suites
+    assert (suite.outcome, suite.not_evaluated) == ("success with warning", 1)
+
+
+def test_nothing_could_be_evaluated(kore: FakeKore, folder: Path) -> None:
+    kore.fault = lambda _call: refusal(400, "Bad Request")
+    assert run(kore, "smoke.json", "--json", "r.json") == 2
+    kore.fault = lambda _call: None
+    kore.ends_as = "failed"
+    assert run(kore, "smoke.json", "--kore-way", "batch") == 2
+
+
+def test_a_platform_that_answers_nothing_is_not_asked_for_ever(kore: FakeKore, folder: Path) -> None:
+    many = [{"input": f"sentence {number}", "intent": "None"} for number in range(100)]
+    (folder / "many.json").write_text(json.dumps({"testCases": [CASES[0], *many]}), "utf-8")
+    kore.fault = lambda call: None if call.body["input"] == CASES[0]["input"] else Raw(b"", 503)
+    assert run(kore, "many.json", "--json", "r.json") == 2
+    assert len(kore.calls) == 1 + 3 * MOST_FAULTS
+    (suite,) = batch_of(folder).suites
+    assert (suite.counts.tp, suite.not_evaluated) == (1, 100)
+
+
+def test_a_run_that_is_cut_short_keeps_what_was_judged(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.fault = lambda _call: refusal(401, "Invalid SDK credentials", 4002) if len(kore.calls) > 2 else None
+    assert run(kore, "smoke.json", "--json", "r.json") == 2
+    (suite,) = batch_of(folder).suites
+    assert [case.result for case in suite.cases] == ["tp", "fp", *["not-evaluated"] * 3]
+    assert "scopes" in capsys.readouterr().err
+
+
+def test_an_interrupt_keeps_what_was_judged(kore: FakeKore, folder: Path) -> None:
+    def fault(_call: Call) -> Raw | None:
+        if len(kore.calls) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return None
+
+    kore.fault = fault
+    assert run(kore, "smoke.json", "--json", "r.json") == 130
+    assert [case.result for case in batch_of(folder).cases][:2] == ["tp", "fp"]
+
+
+def test_rate_limits_are_waited_out_and_said(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kore.fault = lambda _call: answer(429, LIMITED, retry_after="30") if len(kore.calls) == 2 else None
+    assert run(kore, "smoke.json", "--json", "r.json") == 1
+    assert batch_of(folder).not_evaluated == 0
+    assert "rate limit is reached: waiting for 30 seconds" in capsys.readouterr().err
+
+
+def test_a_suite_that_the_platform_would_refuse_is_refused_before(kore: FakeKore, folder: Path) -> None:
+    many = [{"input": f"sentence {number}", "intent": "None"} for number in range(1001)]
+    (folder / "many.json").write_text(json.dumps({"testCases": many}), "utf-8")
+    assert run(kore, "many.json", "--kore-way", "batch") == 2
+    assert not kore.calls
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--kore-host", "http://kore.example"], "is not an address of Kore.ai's platform"),
+        (["--kore-host", "https://kore.example?x=1"], "is not an address of Kore.ai's platform"),
+        (["--kore-way", "guess"], "--kore-way: 'guess' is not one of"),
+        (["--kore-timeout", "0"], "--kore-timeout: expected a whole number"),
+    ],
+)
+def test_settings_are_checked(
+    kore: FakeKore, folder: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opens = ["--engine", "kore", "--kore-bot-id", BOT, "--kore-client-id", CLIENT, "--kore-client-secret", SECRET]
+    assert run_command_line(["test", "batch", "smoke.json", *opens, "--kore-bot-name", "x", *arguments]) == 2
+    assert told in capsys.readouterr().err
+    assert run(kore, "smoke.json", name="") == 2
+    assert "needs the name of the assistant" in capsys.readouterr().err
+
+
+def test_what_opens_the_platform_must_be_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["test", "batch", "smoke.json", "--engine", "kore", "--kore-bot-id", BOT]) == 2
+    told = capsys.readouterr().err
+    assert "needs --kore-client-id, --kore-client-secret (or the variable TURNCHECK_KORE_CLIENT_SECRET)" in told
+
+
+def test_the_secret_may_come_by_a_variable(kore: FakeKore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNCHECK_KORE_CLIENT_SECRET", SECRET)
+    opens = ["--kore-host", kore.url, "--kore-bot-id", BOT, "--kore-client-id", CLIENT, "--kore-bot-name", "Tea Shop"]
+    assert run_command_line(["test", "batch", "smoke.json", "--engine", "kore", *opens]) == 1
+    assert kore.tokens
+
+
+def project(folder: Path) -> None:
+    """A Rasa project whose sentences a Kore.ai assistant is asked about."""
+    (folder / "config.yml").write_text("recipe: default.v1\nlanguage: en\npipeline: []\npolicies: []\n")
+    (folder / "domain.yml").write_text('version: "3.1"\nintents: [order_tea, cancel]\n')
+    (folder / "data").mkdir()
+    (folder / "data" / "nlu.yml").write_text(nlu(order_tea=["buy tea"], cancel=["no more"]))
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test_nlu.yml").write_text(nlu(order_tea=["two bags to Oslo"], cancel=["stop it", "either"]))
+
+
+def nlu(**examples: Any) -> str:
+    lines = ['version: "3.1"', "nlu:"]
+    for intent, texts in examples.items():
+        lines += [f"- intent: {intent}", "  examples: |", *(f"    - {text}" for text in texts)]
+    return "\n".join(lines) + "\n"
+
+
+def test_sentences_are_judged_by_find_intent(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project(folder)
+    arguments = ("--nlu", "tests/test_nlu.yml", "--json", "r.json", "--no-plot")
+    assert run(kore, *arguments, command=("test", "nlu")) == 0
+    section = report_of(folder).nlu
+    assert section is not None
+    assert [one.predicted.intent for one in section.predictions] == ["order_tea", "Track Parcel", None]
+    assert "3 utterances by Find Intent" in capsys.readouterr().err
+
+
+def test_a_run_judges_sentences_and_says_what_it_cannot(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project(folder)
+    assert run(kore, "--json", "r.json", "--baseline", "none", command=("run",)) == 0
+    report = report_of(folder)
+    assert report.nlu is not None
+    assert report.nlu.mode == "held-out"
+    assert "by Find Intent" in capsys.readouterr().err
+    (folder / "tests" / "test_nlu.yml").unlink()
+    run(kore, "--json", "r.json", "--baseline", "none", command=("run",))
+    assert any("trained on its platform" in skipped.reason for skipped in report_of(folder).skipped)
