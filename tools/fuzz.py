@@ -7,8 +7,9 @@
 
 Kinds: ``files`` (a project with one file mutated), ``older`` (training data in Markdown and JSON), ``settings``
 (turncheck.yml, inputs, flags), ``environment`` (the variables and the event of a workflow run), ``github`` (what its
-API and services answer), ``actions`` (what an action server answers). An input that ends in a traceback, shows a secret
-or takes ten seconds of the processor is a failure, kept in ``.fuzz/``.
+API and services answer), ``actions`` (what an action server answers), ``exports`` (the export of a Kore.ai assistant).
+An input that ends in a traceback, shows a secret or takes ten seconds of the processor is a failure, kept below
+``.fuzz/``.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ KINDS = {
     "environment": "environment",
     "github": "github",
     "actions": "action_server",
+    "exports": "kore_exports",
 }
 CHUNK = 1000
 

@@ -76,9 +76,9 @@ def test_the_answers_do_not_depend_on_the_batch() -> None:
 
 def test_lists_and_patterns_find_entities_with_their_values() -> None:
     parse, longer = understood(LIBRARY, "keep it at the DOCKS, card 123456", "the harbour branch at the docks")
-    assert [(one.entity, one.value, one.extractor) for one in parse.entities] == [
-        ("Branch", "harbour", "List"),
-        ("CardNo", "123456", "RegularExpression"),
+    assert [(one.entity, one.value, one.extra["found_by"]) for one in parse.entities] == [
+        ("Branch", "harbour", "list"),
+        ("CardNo", "123456", "regular expression"),
     ]
     assert [(one.start, one.end) for one in longer.entities if one.entity == "Branch"] == [(4, 18), (26, 31)]
 

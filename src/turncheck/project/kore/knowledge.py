@@ -31,7 +31,7 @@ class KnowledgeReader:
         self._origin = Texts(file)
 
     def _is_ours(self, record: Mapping[str, Any]) -> bool:
-        return record.get("language") in {None, "", self._language}
+        return clean(record.get("language")) in {"", self._language}
 
     def _teach(self, text: str, intent: str, path: tuple[Step, ...]) -> None:
         self.examples.append(WholeLabelExample(text, intent, (), None, self._origin, self._origin.add(path)))

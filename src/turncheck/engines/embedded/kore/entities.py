@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from turncheck.project.kore.model import KoreBot, KoreEntity
     from turncheck.project.model import Example
 
-LIST: Final = "List"
-PATTERN: Final = "RegularExpression"
-LEARNT: Final = "NER"
-"""How the entities are found, as the report names their extractors."""
+EXTRACTOR: Final = "NER"
+"""Entities are judged as one: each has its own way of being found, which ``found_by`` says."""
 
+BY_LIST: Final = {"found_by": "list"}
+BY_PATTERN: Final = {"found_by": "regular expression"}
 _LONGEST: Final = 3_000
 """In longer texts no regular expression of an export is looked for, since it may take endless time; the platform takes
 no longer ones."""
@@ -62,17 +62,23 @@ class _Words:
                 last = index + len(phrase)
                 if index >= ends.get(name, 0) and tuple(words[index:last]) == phrase:
                     ends[name] = last
-                    yield PredictedEntity(matches[index].start(), matches[last - 1].end(), name, value, LIST)
+                    yield PredictedEntity(
+                        matches[index].start(), matches[last - 1].end(), name, value, EXTRACTOR, extra=BY_LIST
+                    )
 
 
 @dataclass(frozen=True, slots=True)
 class EntityFinder:
-    """Finds the entities that can be known here; ``of_intent``: those that an intent asks for, where that is known."""
+    """Finds the entities that can be known here."""
 
     words: _Words
     patterns: tuple[tuple[str, re.Pattern[str]], ...]
     learnt: EntityModel | None
-    extractors: tuple[str, ...]
+
+    @property
+    def is_able(self) -> bool:
+        """Whether there is anything that it could find."""
+        return bool(self.words.by_first or self.patterns) or self.learnt is not None
 
     @classmethod
     def train(
@@ -96,8 +102,7 @@ class EntityFinder:
             if entity.pattern is not None and (pattern := _compiled(entity.pattern)) is not None
         )
         words = _Words.of(bot.entities)
-        names = ((LIST, words.by_first), (PATTERN, patterns), (LEARNT, learnt))
-        return cls(words, patterns, learnt, tuple(name for name, there in names if there))
+        return cls(words, patterns, learnt)
 
     def find(self, text: str, tokens: Tokens, intent: str | None) -> tuple[PredictedEntity, ...]:
         """Find the entities of a sentence, in their order in it."""
@@ -105,13 +110,15 @@ class EntityFinder:
         if len(text) <= _LONGEST:
             for name, pattern in self.patterns:
                 found += (
-                    PredictedEntity(*match.span(), name, match[0], PATTERN)
+                    PredictedEntity(*match.span(), name, match[0], EXTRACTOR, extra=BY_PATTERN)
                     for match in pattern.finditer(text)
                     if match[0]
                 )
         if self.learnt is not None and text:
             taken = [(entity.start, entity.end) for entity in found]
-            learnt = (as_predicted(text, one, LEARNT) for one in self.learnt.find(tokens, intent, split_by_comma=True))
+            learnt = (
+                as_predicted(text, one, EXTRACTOR) for one in self.learnt.find(tokens, intent, split_by_comma=True)
+            )
             found += (one for one in learnt if all(one.end <= start or end <= one.start for start, end in taken))
         return tuple(sorted(found, key=lambda one: (one.start, one.end, one.entity)))
 

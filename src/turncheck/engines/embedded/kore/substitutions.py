@@ -18,7 +18,7 @@ _NOT_EXPORTED: Final = "the platform's model is not in the export"
 _MOST_NAMED: Final = 10
 
 
-def substitutions(bot: KoreBot, threshold: float) -> Iterator[Substitution]:
+def substitutions(bot: KoreBot, threshold: float, near_enough: float) -> Iterator[Substitution]:
     """Yield what stands in for what, as far as the assistant has it."""
     kinds = {intent.kind for intent in bot.intents}
     if "dialog" in kinds:
@@ -42,7 +42,7 @@ def substitutions(bot: KoreBot, threshold: float) -> Iterator[Substitution]:
         reason = f"{' and '.join(what)} {verb} on the platform alone"
         yield Substitution(component="Fundamental Meaning engine", used=None, reason=reason)
     if {"faq", "small_talk"} & kinds or "dialog" in kinds:
-        used = f"the nearer of dialogs and phrases, from a confidence of {threshold:g} on"
+        used = f"the nearer of dialogs (from a confidence of {threshold:g} on) and phrases (from {near_enough:g} on)"
         reason = "scores and thresholds of the platform's engines are not reproduced"
         yield Substitution(component="Ranking and Resolver", used=used, reason=reason)
     yield from _not_found(bot)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turncheck import __version__
-from turncheck.engines.embedded.kore.engine import THRESHOLD, KoreNluEngine
+from turncheck.engines.embedded.kore.engine import NEAR_ENOUGH, THRESHOLD, KoreNluEngine
 from turncheck.engines.embedded.kore.entities import EntityFinder
 from turncheck.engines.embedded.kore.substitutions import notes, substitutions
 from turncheck.engines.embedded.kore.traits import TraitFinder
@@ -50,7 +50,7 @@ class KoreNluTrainer:
             info=EngineInfo(
                 name=ENGINE_NAME,
                 version=__version__,
-                substitutions=tuple(substitutions(bot, THRESHOLD)),
+                substitutions=tuple(substitutions(bot, THRESHOLD, NEAR_ENOUGH)),
                 notes=tuple(notes(bot)),
             ),
             tokenizer=tokenizer,
