@@ -323,3 +323,14 @@ def test_no_file_takes_long(text: str) -> None:
     read_markdown_stories(source)
     is_responses_file(text)
     assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize("path", ["a\0b.txt", "a" * 5000 + ".txt"])
+def test_a_path_that_is_none_ends_nothing(path: str, tmp_path: Path) -> None:
+    assert nlu_of(f"## intent:a\n- b\n## lookup:c\n{path}\n", tmp_path) == [("lookup-file-missing", "nlu.md:4:1")]
+    for name, content in (
+        ("nlu.json", json.dumps({"rasa_nlu_data": {"lookup_tables": [{"name": "c", "elements": path}]}})),
+        ("nlu.yml", f"nlu:\n- lookup: c\n  examples: |\n    - {path.replace(chr(0), chr(7))}\n"),
+    ):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        assert not [one for one in read_nlu([tmp_path / name], tmp_path)[0].lookups if one.file]

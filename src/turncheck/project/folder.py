@@ -61,6 +61,14 @@ class ProjectFolder:
         """Whether a path leads to something inside the project's own folder, symbolic links followed."""
         return _leads_into(path, self._absolute)
 
+    def named_file(self, written: str) -> Path | None:
+        """Return the file of the project that a text in one of its files names; ``None`` where there is none."""
+        path = self.root / written
+        try:
+            return path if self.contains(path) and path.is_file() else None
+        except (OSError, ValueError):  # no path at all: far too long, or with a null character in it
+            return None
+
     def yaml_files(
         self, paths: Iterable[Path], *, skip: Callable[[Path], bool] | None = None, as_listed: bool = False
     ) -> list[tuple[Path, Path]]:

@@ -204,8 +204,8 @@ def _read_element(reading: _Reading, item: str, place: Location) -> None:
 def _lookup(folder: ProjectFolder, notes: Notes, table: _Table) -> Lookup:
     if table.path is None:
         return Lookup(table.name, tuple(table.items), table.location)
-    path = folder.root / table.path
-    if not folder.contains(path) or not path.is_file():
+    path = folder.named_file(table.path)
+    if path is None:
         what = f"The file '{shown(table.path)}' of the lookup table '{table.name}' does not exist; training fails."
         notes.note(
             "lookup-file-missing", "error", what, table.location, "Correct the path; it counts from the project."

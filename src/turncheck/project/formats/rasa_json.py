@@ -170,8 +170,8 @@ def _entity(node: YamlMapping, sentence: YamlScalar, findings: list[Finding]) ->
 def _lookup(folder: ProjectFolder, node: YamlMapping, name: str, elements: list[str]) -> Lookup:
     """Make a lookup table; a text in place of the list is the path of a file of the project, one element per line."""
     if not isinstance(node.items["elements"], YamlSequence):
-        path = folder.root / elements[0]
-        if folder.contains(path) and path.is_file():
+        path = folder.named_file(elements[0])
+        if path is not None:
             source = folder.read(path)
             if source is not None:
                 lines = tuple(stripped for line in source.text.splitlines() if (stripped := line.strip()))

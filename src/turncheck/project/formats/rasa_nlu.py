@@ -249,8 +249,8 @@ def _lookup(collected: _Collected, name: str, block: YamlMapping, lines: list[st
     """Make a lookup table; a single element that names a text file of the project stands for the file's lines."""
     location = block.key_location("lookup")
     if len(lines) == 1 and lines[0].endswith((".txt", ".csv", ".lst")):
-        path = collected.folder.root / lines[0]
-        if collected.folder.contains(path) and path.is_file():
+        path = collected.folder.named_file(lines[0])
+        if path is not None:
             source = collected.folder.read(path)
             if source is not None:
                 elements = tuple(stripped for line in source.text.splitlines() if (stripped := line.strip()))
