@@ -16,6 +16,9 @@ DEFAULT_INTENTS: Final = (
     INTENT_NLU_FALLBACK,
 )
 
+ACTION_DEACTIVATE_FORM: Final = "action_deactivate_form"
+"""What Rasa 1 calls ``action_deactivate_loop``."""
+
 ACTION_LISTEN: Final = "action_listen"
 ACTION_RESTART: Final = "action_restart"
 ACTION_SESSION_START: Final = "action_session_start"

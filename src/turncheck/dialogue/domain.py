@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.defaults import (
+    ACTION_DEACTIVATE_FORM,
     ACTION_QUERY_KNOWLEDGE_BASE,
     DEFAULT_ACTIONS,
     DEFAULT_INTENTS,
@@ -71,6 +72,11 @@ class DialogueDomain:
             bot_texts=frozenset((*domain.end_to_end_actions, *bot_texts)),
         )
 
+    @property
+    def is_older(self) -> bool:
+        """Whether dialogues go as in Rasa 1: nothing of a form's turns is forgotten."""
+        return self.domain.rasa < 2
+
     def action_number(self, action: str) -> int:
         """Return the place of an action in :attr:`actions`; one that the domain does not know comes after all."""
         try:
@@ -118,6 +124,8 @@ def _fills_anywhere(mapping: SlotMapping) -> bool:
 def _actions(domain: Domain, retrieval: Sequence[str], bot_texts: Sequence[str]) -> tuple[str, ...]:
     custom = [*domain.actions, *(f"utter_{name}" for name in retrieval if f"utter_{name}" not in domain.actions)]
     responses = sorted(name for name in domain.responses if name not in custom)
+    if domain.rasa < 2 and domain.forms:
+        custom += [name for name in (ACTION_DEACTIVATE_FORM,) if name not in custom]
     own = [name for name in (*custom, *responses) if name not in DEFAULT_ACTIONS]
     forms = [name for name in domain.forms if name not in custom]
     texts = (*domain.end_to_end_actions, *(text for text in bot_texts if text not in domain.end_to_end_actions))

@@ -83,12 +83,16 @@ class History:
                 # A message always follows an action_listen: that is undone, too.
                 _undo_until(UserUttered, applied)
                 _undo_until(ActionExecuted, applied)
-            case ActionExecuted(name=str(name)) if name in self._loops and not _starts_or_resumes(name, applied):
+            case ActionExecuted(name=str(name)) if self._repeats_loop(name):
                 _undo_until_loop(name, applied)
             case _:
                 applied.append(event)
                 return
         self._forget_replay()
+
+    def _repeats_loop(self, name: str) -> bool:
+        """Whether this run of a loop goes on where the one before ended, so that both count as one."""
+        return name in self._loops and not self.domain.is_older and not _starts_or_resumes(name, self._applied)
 
     def situation(self, events: Sequence[Event]) -> Situation:
         """Return what the events that count add up to; not to be changed by the caller."""

@@ -150,7 +150,7 @@ class Situation:
                 self.reset()
             case Restarted():
                 self.reset()
-                self.followup_action = ACTION_SESSION_START
+                self.followup_action = ACTION_LISTEN if self.domain.is_older else ACTION_SESSION_START
             case ConversationPaused():
                 self.paused = True
             case ConversationResumed():

@@ -79,7 +79,8 @@ class StoryTracker(Tracker):
             case ActionReverted():
                 del self._states[-2:]
             case UserUtteranceReverted() | Restarted():
-                self._states.clear()
+                self._states = list(super().states())
+                return
             case _:
                 self._states.pop()
         self._states.append(self.situation.state())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -90,13 +90,17 @@ def run_story(
     ``shows``: a right prediction of an action that shows nothing is wrong; ``None``: predictions alone are judged.
     """
     runner = _Runner(story, ensemble, understood or {}, shows)
+    refilled = 0
     for number, event in enumerate(story.events):
-        if number == 0 or not isinstance(event, (ActionExecuted, UserUttered)):
+        if refilled and isinstance(event, SlotSet):
+            refilled -= 1  # in Rasa 1 the entities that were found fill slots, not those that the story gives
+        elif number == 0 or not isinstance(event, (ActionExecuted, UserUttered)):
             runner.told(event)
         elif isinstance(event, ActionExecuted):
             runner.act(event)
         elif understood is not None:
             runner.hear(event, _response_as_written(story.events, number))
+            refilled = runner.fill_from_found(event) if runner.domain.is_older else 0
         else:
             runner.told(event)
     return runner.run
@@ -236,6 +240,13 @@ class _Runner:
             )
             self.tracker.append(wrong)
             run.written.append(wrong_user_step(wrong, predicted_intent, predicted))
+
+    def fill_from_found(self, event: UserUttered) -> int:
+        """Fill slots from the entities that were found; return how many the story's own would have filled."""
+        _, found = self._understood(event, event.intent_name)
+        for slot in self.domain.slots_for_entities(found):
+            self.told(replace(slot, location=event.location))
+        return len(self.domain.slots_for_entities(event.entities))
 
     def _understood(self, event: UserUttered, expected: str | None) -> tuple[str | None, Sequence[Mapping[str, Any]]]:
         if not event.text:

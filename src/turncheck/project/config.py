@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 _HINT: Final = "See Rasa's documentation of the model configuration."
 
 
-def config_from_file(file: ProjectFile) -> tuple[Config, tuple[Finding, ...]]:
-    """Read the model configuration; ``importers:`` is named as ignored (``importers-ignored``)."""
+def config_from_file(file: ProjectFile, *, major: int = 3) -> tuple[Config, tuple[Finding, ...]]:
+    """Read the model configuration; ``importers:`` is named as ignored (``importers-ignored``).
+
+    ``major``: the version of Rasa that it is written for.
+    """
     document = file.document
     if document is None or document.root is None:
         return Config(), ()
@@ -38,7 +41,7 @@ def config_from_file(file: ProjectFile) -> tuple[Config, tuple[Finding, ...]]:
         language=_text(findings, root, "language"),
         recipe=_text(findings, root, "recipe"),
         assistant_id=_text(findings, root, "assistant_id"),
-        pipeline=_components(findings, root, "pipeline"),
+        pipeline=_components(findings, root, "pipeline") if major >= 3 else _older_pipeline(findings, root),
         policies=_components(findings, root, "policies"),
         importers=importers,
         keys={str(key): root.key_location(key) for key in root.keys},
@@ -65,6 +68,19 @@ def max_history_of(parameters: Mapping[str, Any]) -> int | None:
             return None
         value = first.get("max_history", value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _older_pipeline(findings: list[Finding], root: YamlMapping) -> tuple[Component, ...] | None:
+    """Return the components of an older pipeline, which may be named by a template, under today's names."""
+    from turncheck.project.older_config import current, pipeline_of  # most projects are of Rasa 3
+
+    section = root.items.get("pipeline")
+    if isinstance(section, YamlScalar) and isinstance(section.value, str):
+        found = pipeline_of(section.value, section.location)
+        if found is not None:
+            return found
+    components = _components(findings, root, "pipeline")
+    return None if components is None else tuple(map(current, components))
 
 
 def _components(findings: list[Finding], root: YamlMapping, key: str) -> tuple[Component, ...] | None:

@@ -53,6 +53,7 @@ def _with(domain: Domain, other: Domain) -> Domain:
         end_to_end_actions=(*domain.end_to_end_actions, *other.end_to_end_actions),
         session=domain.session if other.session == SessionConfig() else other.session,
         location=domain.location,
+        rasa=domain.rasa,
     )
 
 

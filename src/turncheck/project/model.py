@@ -278,6 +278,8 @@ class Domain:
     end_to_end_actions: tuple[str, ...] = ()
     session: SessionConfig = field(default_factory=SessionConfig)
     location: Location = NOWHERE
+    rasa: int = 3
+    """The major version of Rasa that it is written for."""
 
     @property
     def is_empty(self) -> bool:

@@ -35,6 +35,7 @@ from turncheck.project.kore.faults import NOT_AN_EXPORT
 from turncheck.project.merging import merged_domain, merged_flows, merged_nlu
 from turncheck.project.model import Config, Domain, NluData, Project, Response, Story
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile
+from turncheck.project.rasa_version import NEWEST
 from turncheck.project.version_signs import recognise
 from turncheck.project.versions import version_too_high
 from turncheck.yaml_tree.unquoted import unreadable_values
@@ -103,10 +104,8 @@ def _read_project(
     data_read = read_data(folder, _data_paths(folder, data))
     own_domain = next((one.file.path for one in data_read if "domain" in one.file.kinds), DEFAULT_DOMAIN)
     location = Location(folder.name(domain_path) if domain_path else own_domain)
-    domain_read, domain_findings = domain_from_files(domain_files, location)
     config_path = _existing_or_default(folder, config, folder.root / DEFAULT_CONFIG, "config")
     config_file = parse_file(folder, config_path, "config") if config_path else None
-    config_read, config_findings = config_from_file(config_file) if config_file else (Config(), ())
     endpoints_file = _endpoints_file(folder, endpoints)
     endpoints_read, endpoint_findings = endpoints_from_file(endpoints_file) if endpoints_file else ({}, ())
     own_files = [*domain_files, *(file for file in (config_file, endpoints_file) if file)]
@@ -117,6 +116,9 @@ def _read_project(
         from turncheck.project.older_rules import refused_in_data  # most projects are of Rasa 3
 
         folder.findings += refused_in_data(rasa.major, data_read)
+    major = NEWEST if rasa is None else rasa.major
+    domain_read, domain_findings = domain_from_files(domain_files, location, major=major)
+    config_read, config_findings = config_from_file(config_file, major=major) if config_file else (Config(), ())
     parts = [one.parts for one in data_read]
     files = [*domain_files, *(one.file for one in data_read), *(file for file in (config_file, endpoints_file) if file)]
     absent = _absent(data_read, has_domain=domain_path is not None, has_config=config_file is not None)

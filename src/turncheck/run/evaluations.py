@@ -458,9 +458,6 @@ class _Run:
         """It was not asked for, or the engine has given up."""
         if not self._is_asked(evaluation):
             return self._not_asked(evaluation)
-        if older := self.project.older:
-            place = older.signs[0].location
-            return Skipped(evaluation=evaluation, reason=older.short, fault=True, location=place)
         if self.stopped is not None:
             return Skipped(evaluation=evaluation, reason=f"not run: {self.stopped.partition(chr(10))[0]}")
         return None

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from turncheck.engines.base import DIALOGS_ELSEWHERE, DIALOGUE_PARTS
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.project.assistants_below import told_assistants
-from turncheck.project.rasa_version import REMEDY
 from turncheck.run.reading import read_given
 from turncheck.validation.losses import PARTS, first_loss, losses
 
@@ -67,8 +66,6 @@ def ensure_assistant(project: Project, *, as_argument: str = "--project ") -> No
         UserError: names the assistants that lie below, or what shows that it is of an older Rasa.
     """
     ensure_assistant_here(project, as_argument=as_argument)
-    if project.older is not None:
-        raise UserError(project.older.message, remedy=REMEDY)
 
 
 def ensure_assistant_here(project: Project, *, as_argument: str = "--project ") -> None:

@@ -41,6 +41,7 @@ def domain_to_json(domain: Domain) -> Json:
         "actions": _listed(domain.actions),
         "end_to_end_actions": list(domain.end_to_end_actions),
         "session": asdict(domain.session),
+        "rasa": domain.rasa,
     }
 
 
@@ -55,6 +56,7 @@ def domain_from_json(shape: Mapping[str, Any]) -> Domain:
         actions=_named(shape["actions"], _action),
         end_to_end_actions=tuple(shape["end_to_end_actions"]),
         session=SessionConfig(**shape["session"]),
+        rasa=shape["rasa"],
     )
 
 

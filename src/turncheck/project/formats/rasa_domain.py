@@ -7,8 +7,18 @@ reads on.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from turncheck.project.formats.older_domain import (
+    ASKED,
+    UNFEATURIZED,
+    auto_filled,
+    form_body,
+    plain_variation,
+    stores_entities,
+    with_older_sections,
+)
 from turncheck.project.formats.rasa_domain_sections import (
     Entry,
     SchemaFindings,
@@ -38,7 +48,7 @@ from turncheck.project.model import (
     SlotMapping,
 )
 from turncheck.project.project_file import DOMAIN_KEYS
-from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar
+from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,15 +58,22 @@ if TYPE_CHECKING:
     from turncheck.project.project_file import ProjectFile
 
 
-def domain_from_files(files: Sequence[ProjectFile], location: Location) -> tuple[Domain, tuple[Finding, ...]]:
-    """Read and merge domain files, in their order."""
-    schema = SchemaFindings()
+def domain_from_files(
+    files: Sequence[ProjectFile], location: Location, *, major: int = 3
+) -> tuple[Domain, tuple[Finding, ...]]:
+    """Read and merge domain files, in their order. ``major``: the version of Rasa that they are written for."""
+    schema = SchemaFindings(major)
+    if schema.is_older:
+        schema.stores_entities = stores_entities(file.mapping for file in files if file.mapping is not None)
+    keys = (*DOMAIN_KEYS, "templates") if schema.is_older else DOMAIN_KEYS
     parts = []
     for file in files:
         root = file.document.root if file.document else None
         if isinstance(root, YamlMapping):
-            if len(files) == 1 or any(key in root.items for key in DOMAIN_KEYS):
+            if len(files) == 1 or any(key in root.items for key in keys):
                 parts.append(split_sections(schema, root))
+                if schema.is_older:
+                    with_older_sections(schema, parts[-1], root)
         elif root is not None:
             schema.note(root, "the domain must be a mapping with keys such as intents, slots and responses")
     return _domain(schema, merge_sections(parts), location), tuple(schema.findings)
@@ -71,18 +88,23 @@ def read_responses(root: YamlMapping) -> tuple[dict[str, Response], tuple[Findin
 
 def _domain(schema: SchemaFindings, sections: Sections, location: Location) -> Domain:
     named = sections.named
+    slots = {name: _slot(schema, name, entry) for name, entry in named["slots"].items()}
+    if schema.is_older:
+        for form, entry in named["forms"].items():
+            _fill_in_form(schema, slots, form, entry)
     entities = {name: _entity(schema, name, entry) for name, entry in named["entities"].items()}
     ignored = tuple(name for name, entity in entities.items() if entity.influence_conversation is False)
     return Domain(
         intents={name: _intent(schema, name, entry, ignored) for name, entry in named["intents"].items()},
         entities=entities,
-        slots={name: _slot(schema, name, entry) for name, entry in named["slots"].items()},
+        slots=slots,
         forms={name: _form(schema, name, entry) for name, entry in named["forms"].items()},
         responses={name: _response(schema, name, entry) for name, entry in named["responses"].items()},
         actions={name: _action(schema, name, entry) for name, entry in named["actions"].items()},
         end_to_end_actions=tuple(sections.end_to_end_actions),
         session=_session(schema, sections.session),
         location=location,
+        rasa=schema.major,
     )
 
 
@@ -126,11 +148,16 @@ def _slot(schema: SchemaFindings, name: str, entry: Entry) -> Slot:
     values = items.get("values")
     mappings = sequence(schema, items.get("mappings"), f"'mappings' {what}")
     initial = items.get("initial_value")
+    kind = text_of(schema, items.get("type"), f"'type' {what}") or ""
+    read = tuple(_slot_mapping(schema, name, node) for node in mappings if _is_mapping(schema, node, what))
+    if schema.is_older:
+        kind = "any" if kind == UNFEATURIZED else kind
+        read = read or auto_filled(name, items, entry, stores=schema.stores_entities)
     return Slot(
         name,
-        text_of(schema, items.get("type"), f"'type' {what}") or "",
+        kind,
         entry.location,
-        mappings=tuple(_slot_mapping(schema, name, node) for node in mappings if _is_mapping(schema, node, what)),
+        mappings=read,
         initial_value=None if initial is None else initial.data,
         influence_conversation=truth_of(
             schema, items.get("influence_conversation"), f"'influence_conversation' {what}"
@@ -179,7 +206,26 @@ def _slot_mapping(schema: SchemaFindings, slot: str, node: YamlNode) -> SlotMapp
     )
 
 
+def _fill_in_form(schema: SchemaFindings, slots: dict[str, Slot], form: str, entry: Entry) -> None:
+    """Give slots the mappings that a form of Rasa 2 holds for them, for while it asks."""
+    for name, node in form_body(entry.node).items():
+        slot = slots.get(name)
+        if slot is None:
+            continue
+        what = f"of slot '{name}' in form '{form}'"
+        nodes = [one for one in sequence(schema, node, f"the mappings {what}") if _is_mapping(schema, one, what)]
+        found = [_slot_mapping(schema, name, one) for one in nodes]
+        in_form = (
+            replace(one, conditions=(MappingCondition(form, name if one.type in ASKED else None),)) for one in found
+        )
+        slots[name] = replace(slot, mappings=(*slot.mappings, *in_form))
+
+
 def _form(schema: SchemaFindings, name: str, entry: Entry) -> Form:
+    if schema.is_older and not isinstance(_required(entry), YamlSequence):
+        ignored = mapping(schema, entry.node, f"the definition of form '{name}'").get("ignored_intents")
+        intents = texts_of(schema, ignored, f"'ignored_intents' of form '{name}'")
+        return Form(name, entry.location, tuple(form_body(entry.node)), intents)
     items = mapping(schema, entry.node, f"the definition of form '{name}'")
     required = sequence(schema, items.get("required_slots"), f"'required_slots' of form '{name}'")
     slots = (text_of(schema, node, f"an entry of 'required_slots' of form '{name}'") for node in required)
@@ -191,11 +237,17 @@ def _form(schema: SchemaFindings, name: str, entry: Entry) -> Form:
     )
 
 
+def _required(entry: Entry) -> YamlNode | None:
+    return entry.node.items.get("required_slots") if isinstance(entry.node, YamlMapping) else None
+
+
 def _response(schema: SchemaFindings, name: str, entry: Entry) -> Response:
     variations = []
     for node in sequence(schema, entry.node, f"response '{name}'"):
         if isinstance(node, YamlMapping):
             variations.append(ResponseVariation(node.data, node.location))
+        elif schema.is_older and (plain := plain_variation(node)):
+            variations.append(plain)
         else:
             schema.note(node, f"a variation of response '{name}' must be a mapping with 'text' or 'custom'")
     return Response(name, tuple(variations), entry.location)
@@ -211,7 +263,7 @@ def _session(schema: SchemaFindings, node: YamlMapping | None) -> SessionConfig:
     items = mapping(schema, node, "'session_config'")
     expiration = number_of(schema, items.get("session_expiration_time"), "'session_expiration_time'")
     carry_over = truth_of(schema, items.get("carry_over_slots_to_new_session"), "'carry_over_slots_to_new_session'")
-    default = SessionConfig()
+    default = SessionConfig(0.0) if node is None and schema.major < 2 else SessionConfig()
     return SessionConfig(
         default.session_expiration_time if expiration is None else expiration,
         default.carry_over_slots_to_new_session if carry_over is None else carry_over,

@@ -36,10 +36,20 @@ class Sections:
 
 
 class SchemaFindings:
-    """Collects ``schema-violation`` findings while sections are read."""
+    """Collects ``schema-violation`` findings while sections are read.
 
-    def __init__(self) -> None:
+    ``major``: the version of Rasa whose forms count; ``stores_entities``: of an older one, whether entities fill slots.
+    """
+
+    def __init__(self, major: int = 3, *, stores_entities: bool = True) -> None:
         self.findings: list[Finding] = []
+        self.major = major
+        self.stores_entities = stores_entities
+
+    @property
+    def is_older(self) -> bool:
+        """Whether the forms of an older Rasa count."""
+        return self.major < 3
 
     def note(self, node: YamlNode, what: str) -> None:
         """Note that ``node`` is not what it should be; ``what`` names its place and what was expected."""
@@ -55,7 +65,9 @@ def split_sections(schema: SchemaFindings, root: YamlMapping) -> Sections:
         for name, entry in _list_entries(schema, key, root.items.get(key)):
             entries.setdefault(name, entry)
     for key in MAPPING_SECTIONS:
-        sections.named[key] = dict(mapping_entries(schema, key, root.items.get(key)))
+        node = root.items.get(key)
+        is_list_of_old = schema.is_older and key == "forms" and isinstance(node, YamlSequence)
+        sections.named[key] = {} if is_list_of_old else dict(mapping_entries(schema, key, node))
     for node in sequence(schema, root.items.get("e2e_actions"), "'e2e_actions'"):
         if (text := text_of(schema, node, "an entry of 'e2e_actions'")) is not None:
             sections.end_to_end_actions.append(text)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.rules import RuleSettings
+from turncheck.engines.embedded.policies import older
 from turncheck.engines.embedded.policies.ensemble import Ensemble
 from turncheck.engines.embedded.policies.memoization import (
     AugmentedMemoizationPolicy,
@@ -82,13 +83,26 @@ def _substitutions(shapes: Sequence[Mapping[str, Any]]) -> tuple[Substitution, .
 
 def _policy(component: Component, shape: Mapping[str, Any], domain: DialogueDomain) -> Policy:
     name = class_name(component)
+    history = older.HISTORY if domain.domain.rasa < 2 else 0
     match name:
         case "RulePolicy":
             return RulePolicy.from_json(shape, domain, RuleSettings.of(component.parameters))
         case "MemoizationPolicy":
-            return MemoizationPolicy(MemoizationSettings.of(name, component.parameters), shape["lookup"])
+            return MemoizationPolicy(
+                MemoizationSettings.of(name, component.parameters, max_history=history), shape["lookup"]
+            )
         case "AugmentedMemoizationPolicy":
-            return AugmentedMemoizationPolicy(MemoizationSettings.of(name, component.parameters), shape["lookup"])
+            return AugmentedMemoizationPolicy(
+                MemoizationSettings.of(name, component.parameters, max_history=history), shape["lookup"]
+            )
+        case older.MAPPING:
+            return older.MappingPolicy(int(component.parameters.get("priority", 2)))
+        case older.FORM:
+            return older.FormPolicy(shape["unhappy"], int(component.parameters.get("priority", 5)))
+        case older.FALLBACK:
+            return older.FallbackPolicy.of(name, component.parameters)
+        case older.TWO_STAGE:
+            return older.TwoStageFallbackPolicy.of(name, component.parameters)
         case _:
             # Only who configures one of these pays for NumPy.
             from turncheck.engines.embedded.policies.stand_ins import (
@@ -98,6 +112,6 @@ def _policy(component: Component, shape: Mapping[str, Any], domain: DialogueDoma
                 UnexpectedIntentStandIn,
             )
 
-            settings = StandInSettings.of(name, component.parameters)
+            learnt = StandInSettings.of(name, component.parameters)
             kind = TedStandIn if name == TED else UnexpectedIntentStandIn
-            return kind.from_json(shape, settings)
+            return kind.from_json(shape, learnt)

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from turncheck.dialogue.defaults import ACTION_LISTEN
-from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, UserFeaturization
+from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, UserFeaturization
 from turncheck.dialogue.policy_states import RuleOnly
 from turncheck.engines.decision import Decision
+from turncheck.engines.embedded.policies.memoization import MemoizationPolicy
+from turncheck.engines.embedded.policies.older import FormPolicy, before_form_turn, pick_older
 from turncheck.engines.embedded.policies.rule import RulePolicy
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class Ensemble:
 
     def next(self, tracker: Tracker) -> Decision:
         """Take the follow-up action where there is one that the domain knows, else ask the policies."""
+        if self.domain.is_older:
+            self._resume_form(tracker)
         followup = tracker.followup_action
         if followup:
             tracker.situation.followup_action = None
@@ -51,14 +55,28 @@ class Ensemble:
                 return Decision(followup, FOLLOWUP)
         return self.decide(tracker)
 
+    def _resume_form(self, tracker: Tracker) -> None:
+        """Undo that a form refused to run where no story leaves it at such a message, as Rasa 1 does."""
+        refused = tracker.active_loop_name
+        if refused is None or _rejected_action(tracker) != refused:
+            return
+        if not any(isinstance(policy, FormPolicy) and policy.knows_detour(tracker) for policy in self.policies):
+            tracker.append(ActiveLoop(refused))
+
     def decide(self, tracker: Tracker) -> Decision:
         """Ask all policies; an action that has just refused to run is out of the question for all of them."""
         rule_only = self.rule_only
-        predictions = [policy.predict(tracker, rule_only) for policy in self.policies]
+        told = before_form_turn(tracker) if self.domain.is_older else tracker
+        predictions = [
+            policy.predict(told if isinstance(policy, MemoizationPolicy) else tracker, rule_only)
+            for policy in self.policies
+        ]
         rejected = _rejected_action(tracker)
+        if self.domain.is_older and not tracker.is_active_loop_rejected:
+            rejected = None
         if rejected is not None:
             predictions = [prediction.without(rejected) for prediction in predictions]
-        best = pick(predictions)
+        best = pick_older(predictions) if self.domain.is_older else pick(predictions)
         events: list[Event] = [event for prediction in predictions for event in prediction.events]
         events.extend(best.optional_events)
         if tracker.latest_action_name == ACTION_LISTEN:

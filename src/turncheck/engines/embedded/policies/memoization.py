@@ -36,11 +36,11 @@ class MemoizationSettings:
     priority: int = PRIORITY
 
     @classmethod
-    def of(cls, name: str, parameters: Mapping[str, Any]) -> MemoizationSettings:
-        """Read the parameters as they are in ``config.yml``."""
+    def of(cls, name: str, parameters: Mapping[str, Any], *, max_history: int = 0) -> MemoizationSettings:
+        """Read the parameters as they are in ``config.yml``. ``max_history``: where they say nothing."""
         return cls(
             name=name,
-            max_history=max_history_of(parameters) or 0,
+            max_history=max_history_of(parameters) or max_history,
             use_nlu_confidence=bool(parameters.get("use_nlu_confidence_as_score", False)),
             priority=int(parameters.get("priority", PRIORITY)),
         )

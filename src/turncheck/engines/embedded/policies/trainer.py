@@ -9,6 +9,7 @@ from turncheck.dialogue.rule_learning import learn_rules
 from turncheck.dialogue.rules import RuleSettings
 from turncheck.dialogue.slots import BUILT_IN_TYPES
 from turncheck.dialogue.training import Trackers, training_trackers
+from turncheck.engines.embedded.policies import older
 from turncheck.engines.embedded.policies.ensemble import Ensemble
 from turncheck.engines.embedded.policies.memoization import (
     AugmentedMemoizationPolicy,
@@ -18,6 +19,7 @@ from turncheck.engines.embedded.policies.memoization import (
 from turncheck.engines.embedded.policies.rule import RulePolicy
 from turncheck.messages.errors import TrainingRefusedError
 from turncheck.project.model import NOWHERE, Component
+from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +38,12 @@ DEFAULT_POLICIES: Final = (
 )
 """What Rasa's default recipe takes where ``config.yml`` names no policies."""
 
-_LEARNERS: Final = ("TEDPolicy", "UnexpecTEDIntentPolicy")
+_LEARNERS: Final = ("TEDPolicy", "UnexpecTEDIntentPolicy", "KerasPolicy", "EmbeddingPolicy", "SklearnPolicy")
+_OF_OLDER: Final = frozenset(
+    {*_LEARNERS, "MemoizationPolicy", "AugmentedMemoizationPolicy", "RulePolicy", "EnsemblePolicy"}
+    | {older.MAPPING, older.FORM, older.FALLBACK, older.TWO_STAGE}
+)
+"""The policies that Rasa 1 and 2 know between them."""
 
 
 def class_name(component: Component) -> str:
@@ -67,7 +74,10 @@ def train_ensemble(
         # Only policies that really learn look at stories glued together.
         needs_glue = any(class_name(component) in _LEARNERS for component in components)
         trackers = training_trackers(project, domain, augmentation=augmentation if needs_glue else 0)
-    _refuse_forms_without_rules(components, domain)
+    if domain.domain.rasa < NEWEST:
+        _refuse_as_older(components, domain, project)
+    else:
+        _refuse_forms_without_rules(components, domain)
     policies: list[Policy] = []
     substitutions = _custom_slots(domain)
     for component in components:
@@ -103,25 +113,79 @@ def _refuse_forms_without_rules(components: Sequence[Component], domain: Dialogu
         )
 
 
+def _refuse_as_older(components: Sequence[Component], domain: DialogueDomain, project: Project) -> None:
+    """Refuse what Rasa 1 and 2 refuse to train.
+
+    Raises:
+        TrainingRefusedError: says what.
+    """
+    names = {class_name(component): component for component in components}
+    if project.config.policies is None and domain.domain.rasa < 2:
+        raise TrainingRefusedError(
+            "The configuration names no policies, which Rasa 1 demands",
+            location=project.config.location,
+            remedy="Add 'policies', such as MemoizationPolicy.",
+        )
+    if domain.domain.forms and names.keys().isdisjoint({older.FORM, "RulePolicy"}):
+        raise TrainingRefusedError(
+            "The domain has forms, and no FormPolicy is configured to run them",
+            location=next(iter(domain.domain.forms.values())).location,
+            remedy="Add FormPolicy to 'policies', or remove the forms.",
+        )
+    two_stage = names.get(older.TWO_STAGE)
+    if two_stage is not None:
+        deny = str(two_stage.parameters.get("deny_suggestion_intent_name", "out_of_scope"))
+        if deny not in domain.domain.intents:
+            raise TrainingRefusedError(
+                f"The intent '{deny}', which TwoStageFallbackPolicy needs, is not in the domain",
+                location=two_stage.location,
+                remedy="Add it to the intents, or name another with 'deny_suggestion_intent_name'.",
+            )
+    unknown = next((one for name, one in names.items() if name not in _OF_OLDER and "." not in one.name), None)
+    if unknown is not None:
+        raise TrainingRefusedError(
+            f"The policy '{unknown.name}' is not known to Rasa {domain.domain.rasa}",
+            location=unknown.location,
+            remedy="Correct its name.",
+        )
+
+
 def _trained(
     component: Component, trackers: Trackers, domain: DialogueDomain
 ) -> tuple[Policy | None, Substitution | None]:
     name = class_name(component)
     parameters = component.parameters
+    history = older.HISTORY if domain.domain.rasa < 2 else 0
     match name:
         case "RulePolicy":
             return RulePolicy(learn_rules(trackers.all, domain, RuleSettings.of(parameters))), None
         case "MemoizationPolicy":
-            return MemoizationPolicy.fit(trackers.all, MemoizationSettings.of(name, parameters)), None
+            return MemoizationPolicy.fit(
+                trackers.all, MemoizationSettings.of(name, parameters, max_history=history)
+            ), None
         case "AugmentedMemoizationPolicy":
-            return AugmentedMemoizationPolicy.fit(trackers.all, MemoizationSettings.of(name, parameters)), None
+            return AugmentedMemoizationPolicy.fit(
+                trackers.all, MemoizationSettings.of(name, parameters, max_history=history)
+            ), None
         case "TEDPolicy" | "UnexpecTEDIntentPolicy":
             return _stand_in(name, parameters, trackers)
+        case older.MAPPING if domain.domain.rasa < NEWEST:
+            return older.MappingPolicy(int(parameters.get("priority", 2))), None
+        case older.FORM if domain.domain.rasa < NEWEST:
+            return older.FormPolicy.fit(trackers.all, parameters), None
+        case older.FALLBACK if domain.domain.rasa < NEWEST:
+            return older.FallbackPolicy.of(name, parameters), None
+        case older.TWO_STAGE if domain.domain.rasa < NEWEST:
+            return older.TwoStageFallbackPolicy.of(name, parameters), None
+        case "KerasPolicy" | "EmbeddingPolicy" | "SklearnPolicy" if domain.domain.rasa < NEWEST:
+            return _stand_in("TEDPolicy", parameters, trackers, called=name)
         case _:
             return None, _substitution(component.name, None, "this policy is not known here")
 
 
-def _stand_in(name: str, parameters: Mapping[str, Any], trackers: Trackers) -> tuple[Policy, Substitution]:
+def _stand_in(
+    name: str, parameters: Mapping[str, Any], trackers: Trackers, *, called: str = ""
+) -> tuple[Policy, Substitution]:
     # Only who configures one of these pays for NumPy.
     from turncheck.engines.embedded.policies.stand_ins import (
         TED,
@@ -133,7 +197,7 @@ def _stand_in(name: str, parameters: Mapping[str, Any], trackers: Trackers) -> t
     settings = StandInSettings.of(name, parameters)
     kind = TedStandIn if name == TED else UnexpectedIntentStandIn
     used = f"logistic regression over the last {settings.max_history} states"
-    return kind.fit(trackers.all, settings), _substitution(name, used, "no neural network is trained here")
+    return kind.fit(trackers.all, settings), _substitution(called or name, used, "no neural network is trained here")
 
 
 def _substitution(component: str, used: str | None, reason: str) -> Substitution:

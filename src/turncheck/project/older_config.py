@@ -1,0 +1,94 @@
+"""Configurations of Rasa 0.x and 1.x: templates of pipelines, and components by their older names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.project.model import Component
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.messages.location import Location
+
+Written = tuple[str, "Mapping[str, Any]"]
+
+_EMBEDDINGS: Final[tuple[Written, ...]] = (
+    ("WhitespaceTokenizer", {}),
+    ("RegexFeaturizer", {}),
+    ("CRFEntityExtractor", {}),
+    ("EntitySynonymMapper", {}),
+    ("CountVectorsFeaturizer", {}),
+    ("CountVectorsFeaturizer", {"analyzer": "char_wb", "min_ngram": 1, "max_ngram": 4}),
+    ("EmbeddingIntentClassifier", {}),
+)
+_SPACY: Final[tuple[Written, ...]] = (
+    ("SpacyNLP", {}),
+    ("SpacyTokenizer", {}),
+    ("SpacyFeaturizer", {}),
+    ("RegexFeaturizer", {}),
+    ("CRFEntityExtractor", {}),
+    ("EntitySynonymMapper", {}),
+    ("SklearnIntentClassifier", {}),
+)
+_CONVERT: Final[tuple[Written, ...]] = (
+    ("ConveRTTokenizer", {}),
+    ("ConveRTFeaturizer", {}),
+    ("EmbeddingIntentClassifier", {}),
+)
+TEMPLATES: Final[Mapping[str, tuple[Written, ...]]] = {
+    "supervised_embeddings": _EMBEDDINGS,
+    "tensorflow_embedding": _EMBEDDINGS,
+    "pretrained_embeddings_spacy": _SPACY,
+    "spacy_sklearn": _SPACY,
+    "pretrained_embeddings_convert": _CONVERT,
+    "keyword": (("KeywordIntentClassifier", {}),),
+}
+"""The pipelines that a name stood for until Rasa 1."""
+
+NAMES: Final[Mapping[str, str]] = {
+    "nlp_spacy": "SpacyNLP",
+    "nlp_mitie": "MitieNLP",
+    "tokenizer_whitespace": "WhitespaceTokenizer",
+    "tokenizer_spacy": "SpacyTokenizer",
+    "tokenizer_mitie": "MitieTokenizer",
+    "tokenizer_jieba": "JiebaTokenizer",
+    "intent_featurizer_count_vectors": "CountVectorsFeaturizer",
+    "intent_entity_featurizer_regex": "RegexFeaturizer",
+    "intent_featurizer_spacy": "SpacyFeaturizer",
+    "intent_featurizer_mitie": "MitieFeaturizer",
+    "intent_featurizer_ngrams": "NGramFeaturizer",
+    "ner_crf": "CRFEntityExtractor",
+    "ner_spacy": "SpacyEntityExtractor",
+    "ner_mitie": "MitieEntityExtractor",
+    "ner_synonyms": "EntitySynonymMapper",
+    "ner_duckling_http": "DucklingEntityExtractor",
+    "ner_duckling": "DucklingEntityExtractor",
+    "DucklingHTTPExtractor": "DucklingEntityExtractor",
+    "intent_classifier_sklearn": "SklearnIntentClassifier",
+    "intent_classifier_mitie": "MitieIntentClassifier",
+    "intent_classifier_keyword": "KeywordIntentClassifier",
+    "intent_classifier_tensorflow_embedding": "EmbeddingIntentClassifier",
+}
+"""What components were called, and what they are called since."""
+
+_EMBEDDING: Final = "EmbeddingIntentClassifier"
+_NGRAMS: Final = "NGramFeaturizer"
+_NEEDS_TOKENS: Final = frozenset({"KeywordIntentClassifier"})
+
+
+def pipeline_of(template: str, place: Location) -> tuple[Component, ...] | None:
+    """Return the components that a template stands for, ``None`` where there is no such template."""
+    written = TEMPLATES.get(template)
+    if written is None:
+        return None
+    return tuple(current(Component(name, parameters, place)) for name, parameters in written)
+
+
+def current(component: Component) -> Component:
+    """Return a component of the pipeline under the name and with the parameters that it has since."""
+    name = NAMES.get(component.name, component.name)
+    parameters = component.parameters
+    if name == _EMBEDDING:
+        name, parameters = "DIETClassifier", {**parameters, "entity_recognition": False}
+    return Component(name, parameters, component.location)

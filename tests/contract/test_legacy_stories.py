@@ -1,0 +1,91 @@
+"""Test stories of Rasa 1 projects are judged as Rasa 1.10.26 judged them: recorded cases (``tests/oracle/legacy``)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.engines.embedded.policies.trainer import train_ensemble
+from turncheck.evaluation.stories import evaluate_stories
+from turncheck.messages.errors import TrainingRefusedError
+from turncheck.project.folder import ProjectFolder
+from turncheck.project.formats.markdown_stories import read_markdown_stories
+from turncheck.project.reader import read_project
+
+if TYPE_CHECKING:
+    from turncheck.report.model import Core
+
+ORACLE = Path(__file__).parent.parent / "oracle" / "legacy" / "test_core"
+CASES = sorted(path.parent.name for path in ORACLE.glob("*/expected.json"))
+RUNS = {"stories", "e2e"}
+"""The runs that are judgements of their own; the others repeat them with other flags."""
+
+
+def expected(case: str) -> dict[str, Any]:
+    content = json.loads((ORACLE / case / "expected.json").read_text(encoding="utf-8"))
+    assert isinstance(content, dict)
+    return content
+
+
+REFUSED = [case for case in CASES if expected(case)["train"]["exit_code"]]
+JUDGED = [
+    (case, run["name"])
+    for case in CASES
+    for run in expected(case)["runs"]
+    if run["name"] in RUNS and case not in REFUSED
+]
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_rasa_1_refuses_to_train_is_refused(case: str) -> None:
+    with pytest.raises(TrainingRefusedError) as refused:
+        train_ensemble(read_project(ORACLE / case / "project"))
+    assert refused.value.location is not None
+
+
+@pytest.mark.parametrize(("case", "name"), JUDGED)
+def test_each_action_is_predicted_as_by_rasa_1(case: str, name: str) -> None:
+    run = next(run for run in expected(case)["runs"] if run["name"] == name)
+    core = judge(case, run)
+    ours = sorted(as_told(story) for story in core.stories if not story.duplicate)
+    assert ours == sorted(as_recorded(story) for story in run["stories"])
+
+
+def judge(case: str, run: dict[str, Any]) -> Core:
+    root = ORACLE / case / "project"
+    project = read_project(root)
+    assert project.older is not None
+    path = run["command"].partition("--stories ")[2].partition(" ")[0]
+    folder = ProjectFolder(root)
+    source = folder.decode(path, folder.read_bytes(root / path) or b"")
+    assert source is not None
+    end_to_end = name_of(run) == "e2e"
+    stories, _ = read_markdown_stories(source, end_to_end=end_to_end)
+    nlu = EmbeddedNluTrainer().fit(project) if end_to_end else None
+    return evaluate_stories(train_ensemble(project), stories, nlu=nlu, end_to_end=end_to_end)
+
+
+def name_of(run: dict[str, Any]) -> str:
+    return str(run["name"])
+
+
+def as_told(story: Any) -> tuple[Any, ...]:
+    steps = [step for step in story.steps if step.kind == "action"]
+    actions = [(one.expected, one.predicted, one.policy, one.confidence) for one in steps]
+    return story.name, [(e, p, None if name == "followup_action" else name, c) for e, p, name, c in actions]
+
+
+def as_recorded(story: dict[str, Any]) -> tuple[Any, ...]:
+    return story["name"], [
+        (
+            one["expected"],
+            one["predicted"],
+            one["policy"] and one["policy"].rpartition("_")[2],
+            one["confidence"],
+        )
+        for one in story["actions"]
+    ]
