@@ -14,9 +14,10 @@ from turncheck.evaluation.coverage import coverage, reached_by_stories
 from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.messages.plurals import count
+from turncheck.project.model import UserStep
 from turncheck.project.python_code import code_of_actions
 from turncheck.project.story_sentences import with_story_sentences
-from turncheck.project.testfiles import TEST_STORY_PREFIX, find_test_stories
+from turncheck.project.testfiles import MARKDOWN, TEST_STORY_PREFIX, find_test_stories
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.not_run import not_run_text
 from turncheck.render.story_files import story_files
@@ -218,8 +219,29 @@ def _stories(paths: Sequence[Path], root: Path, *, end_to_end: bool) -> list[Sto
             f"the test stories cannot be read: {faults[0].message}", location=faults[0].location, remedy=faults[0].hint
         )
     if end_to_end:
-        return [story for story in stories if Path(story.location.path).name.startswith(TEST_STORY_PREFIX)]
+        for story in stories:
+            _ensure_texts(story)
+        return [story for story in stories if _is_named_as_test(Path(story.location.path))]
     return list(stories)
+
+
+def _is_named_as_test(path: Path) -> bool:
+    return path.name.startswith(TEST_STORY_PREFIX) or path.suffix == MARKDOWN
+
+
+def _ensure_texts(story: Story) -> None:
+    """Refuse a training story in Markdown: end to end, Rasa wants the text of each message there.
+
+    Raises:
+        UserError: names the line.
+    """
+    for step in story.steps if story.location.path.endswith(MARKDOWN) else ():
+        if isinstance(step, UserStep) and step.text is None:
+            raise UserError(
+                f"`* {step.intent}` is a line of a training story, not of a test story: `* intent: text` is wanted",
+                location=step.location,
+                remedy="Write what the user says behind the intent, or leave out --e2e.",
+            )
 
 
 # --- what judges -----------------------------------------------------------------------------------------------------

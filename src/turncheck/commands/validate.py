@@ -55,6 +55,7 @@ class Request:
     stories_only: bool = False
     fail_on_warnings: bool = False
     strict: bool = False
+    targets_3: bool = False
     language: str | None = None
 
 
@@ -139,6 +140,7 @@ def check_project(request: Request) -> Checked:
             strict=request.strict,
             drop_in=True,
             tests=tests,
+            targets_3=request.targets_3,
         )
         kept = suppress(
             validated.with_tests(of_tests, eased=not request.strict and project.kore is None),

@@ -13,11 +13,6 @@ if TYPE_CHECKING:
 OLDEST: Final = 0
 NEWEST: Final = 3
 
-READS: Final = "turncheck reads Rasa 3 projects"
-REMEDY: Final = (
-    "Convert it first: Markdown and policies with `rasa data convert` of Rasa 2.8, the domain with `rasa data migrate` "
-    "of Rasa 3."
-)
 _SHOWN: Final = 3
 
 
@@ -68,7 +63,7 @@ class RasaVersion:
     @property
     def message(self) -> str:
         """What it is and what shows it, as the beginning of a sentence."""
-        return f"This is a Rasa {self.name} project ({_listed(self.signs)}); {READS}"
+        return f"This is a Rasa {self.name} project ({_listed(self.signs)}), judged as that version did"
 
     @property
     def mixture(self) -> str:

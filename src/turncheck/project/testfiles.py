@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TESTS_FOLDER: Final = "tests"
 TEST_STORY_PREFIX: Final = "test_"
+MARKDOWN: Final = ".md"
 TEST_NLU_FILE: Final = "test_data.yml"
 E2E_KEYS: Final = ("test_cases", "fixtures", "metadata")
 DOMAIN_KEYS: Final = ("intents", "slots", "responses", "actions", "forms", "entities")
@@ -27,11 +28,23 @@ E2E_CASES_FILE: Final = "tests/e2e_test_cases.yml"
 def find_test_stories(root: Path) -> list[Path]:
     """Return the files ``test_*.yml`` with stories or rules below ``tests/``, or of the project without that folder.
 
+    Below ``tests/`` stories in Markdown count by whatever name, such as Rasa 1's ``conversation_tests.md``.
+
     In the order of their paths. Hidden folders and virtual environments are not searched.
     """
     folder = root / TESTS_FOLDER
     candidates = _files(root, folder if folder.is_dir() else root, lambda name: name.startswith(TEST_STORY_PREFIX))
-    return _with_keys(root, candidates, STORY_KEYS)
+    found = _with_keys(root, candidates, STORY_KEYS)
+    in_markdown = _files(root, folder, lambda name: name.endswith(MARKDOWN)) if folder.is_dir() else []
+    return [*found, *(path for path in _with_keys(root, in_markdown, STORY_KEYS) if _holds_stories(root, path))]
+
+
+def _holds_stories(root: Path, path: Path) -> bool:
+    """Whether a Markdown file is meant as stories, and not for people to read."""
+    from turncheck.project.formats.rasa_markdown import is_training_data  # few projects have any
+
+    source = ProjectFolder(root).read(path)
+    return source is not None and is_training_data(source.file_text)
 
 
 def find_test_nlu(root: Path) -> list[Path]:

@@ -37,16 +37,18 @@ class BeforeTraining:
 def check_policy_training(project: Project) -> BeforeTraining:
     """Return what stands against training policies on this project, and what Rasa warns of as it does so."""
     facts = gather(project)
-    found_while_loading = [*read_findings(facts), *loading_findings(facts, emptied=False)]
+    found_while_loading = _of_its_version(project, [*read_findings(facts), *loading_findings(facts, emptied=False)])
     domain_files = {file.path for file in project.files if file.role == "domain"}
     refused = [finding for finding in found_while_loading if finding.code in _REFUSED]
     refused += [f for f in found_while_loading if f.code == "version-too-high" and f.location.path in domain_files]
     if refused:
         return BeforeTraining(_sorted(refused), ())
     warnings = [finding for finding in found_while_loading if _is_warning(finding)]
-    refused += _unknown_slots(facts)
+    if project.domain.rasa >= 2:
+        refused += _unknown_slots(facts)  # Rasa 1 only writes them to its log
     policies = project.config.policies
-    if policies is None or any(component.name.endswith("RulePolicy") for component in policies):
+    has_rules = any(component.name.endswith("RulePolicy") for component in policies or ())
+    if has_rules or (policies is None and project.older is None):
         refused += _unknown_actions_of_rules(facts)
     if any(isinstance(step, CheckpointStep) for _, step in facts.steps) and not refused:
         trackers = training_trackers(project, DialogueDomain.of(project), augmentation=0)
@@ -57,9 +59,19 @@ def check_policy_training(project: Project) -> BeforeTraining:
 def check_nlu_training(project: Project) -> BeforeTraining:
     """Return what stands against training language understanding: Rasa then reads neither domain nor stories."""
     files = {file.path for file in project.files if file.role == "config" or file.has_nlu}
-    read = [finding for finding in read_findings(gather(project)) if finding.location.path in files]
+    found_here = _of_its_version(project, [*read_findings(gather(project))])
+    read = [finding for finding in found_here if finding.location.path in files]
     refused = [finding for finding in read if finding.code in _REFUSED]
     return BeforeTraining(_sorted(refused), _sorted(finding for finding in read if _is_warning(finding)))
+
+
+def _of_its_version(project: Project, findings: list[Finding]) -> list[Finding]:
+    """Leave out what Rasa 3 alone minds, of a project of an older one."""
+    if project.older is None:
+        return findings
+    from turncheck.validation.older import split_for  # most projects are of Rasa 3
+
+    return split_for(project, findings)[0]
 
 
 def _is_warning(finding: Finding) -> bool:

@@ -6,15 +6,13 @@ EXAMPLES = (
     _check(
         "legacy-project",
         "error",
-        "The project is of an older Rasa",
-        "Rasa 3 reads no Markdown, and neither the domains, forms and policies of Rasa 0.x, 1.x and 2.x. Most of what"
-        " else is found follows from that. Convert it: Markdown and policies with `rasa data convert` of Rasa 2.8, the"
-        ' domain with `rasa data migrate` of Rasa 3. A file that says it is of Rasa 3 (`version: "3.1"`, `recipe`) is'
-        " believed.",
+        "Rasa 3 would refuse the project: it is of an older one",
+        "The project is judged by the rules of its own version. All that Rasa 3 would refuse or skip is this one"
+        " finding, with the place of each: a note, and with `data validate --target 3` an error. `turncheck data"
+        " convert` writes the project anew for Rasa 3.",
         "templates:\n  utter_more:\n  - text: More?",
         "responses:\n  utter_more:\n  - text: More?",
-        matters_always=True,
-        eased="warning",
+        details='A file that says it is of Rasa 3 (`version: "3.1"`, `recipe`) is believed.',
     ),
     _check(
         "rasa-versions-mixed",

@@ -18,9 +18,6 @@ def check_generation(facts: Facts) -> Iterator[Finding]:
     rasa = facts.project.rasa
     if rasa is None:
         return
-    if rasa.is_older:
-        places = [sign.location for sign in rasa.signs]
-        yield found("legacy-project", f"{rasa.message}.", places[0], others=places[1:])
     if rasa.others:
         places = [sign.location for sign in (*rasa.others, *rasa.signs[:1])]
         yield found("rasa-versions-mixed", rasa.mixture, places[0], others=places[1:])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK
-from turncheck.messages.finding import SEVERITIES, Finding, Severity
+from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Severity
 from turncheck.validation.drop_in import RasasView, rasas_view
 from turncheck.validation.facts import gather
 from turncheck.validation.load_order import as_hidden
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from turncheck.project.model import Project
+    from turncheck.project.rasa_version import RasaVersion
     from turncheck.validation.checks import Fails
     from turncheck.validation.project_tests import ProjectTests
 
@@ -71,6 +72,7 @@ def validate(
     strict: bool = False,
     drop_in: bool = False,
     tests: ProjectTests | None = None,
+    targets_3: bool = False,
 ) -> Validated:
     """Check a project. Of a Kore.ai assistant only ``strict`` matters, and nothing that Rasa asks of a project.
 
@@ -82,12 +84,15 @@ def validate(
         drop_in: say what ``rasa data validate`` says: findings of our own as ``info`` (unless ``strict``), and what
             Rasa does not get to see, because it stops or empties the domain, under ``hidden-by-load-error``.
         tests: what the project is tested with, to be held against the training data.
+        targets_3: of a project of an older Rasa, that it is to run with Rasa 3: what that would refuse is an error.
     """
     if project.kore is not None:
         from turncheck.validation.kore import kore_findings  # most projects are of Rasa
 
         found_there = dict.fromkeys(kore_findings(project, strict=strict))
         return _sorted((finding, CHECKS[finding.code].fails) for finding in found_there)
+    if project.older is not None:
+        return _validate_older(project, project.older, max_history, tests, strict=strict, targets_3=targets_3)
     facts = gather(project, tests=tests, max_history=max_history, stories_only=stories_only)
     if drop_in and not strict:
         view = rasas_view(facts)
@@ -98,6 +103,29 @@ def validate(
     pairs = [judge.judged(finding, view) for finding in dict.fromkeys((*view.seen, *own))]
     pairs += [(as_hidden(finding), "never") for finding in dict.fromkeys(view.hidden)]
     return _sorted(pairs)
+
+
+def _validate_older(
+    project: Project,
+    version: RasaVersion,
+    max_history: int | None,
+    tests: ProjectTests | None,
+    *,
+    strict: bool,
+    targets_3: bool,
+) -> Validated:
+    """Check a project by the rules of its own version; what Rasa 3 would refuse is one finding."""
+    from turncheck.validation.older import refusals_of_rasa_3, split_for  # most projects are of Rasa 3
+
+    facts = gather(project, tests=tests, max_history=max_history, stories_only=False)
+    found_here = dict.fromkeys(
+        [*read_findings(facts), *loading_findings(facts, emptied=False), *rasa_checks(facts), *own_checks(facts)]
+    )
+    kept, refused = split_for(project, (one for one in found_here if one.code != LEGACY_PROJECT))
+    judge = _Judge(frozenset(facts.retrieval_intents), stories_only=False, strict=strict, drop_in=False)
+    pairs = [judge.judged(finding, RasasView(kept)) for finding in kept]
+    group = refusals_of_rasa_3(version, refused, targets_3=targets_3)
+    return _sorted([*pairs, (group, "always" if targets_3 else "never")])
 
 
 def _sorted(pairs: Iterable[tuple[Finding, Fails]]) -> Validated:

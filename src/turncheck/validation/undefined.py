@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.defaults import DEFAULT_SLOTS
+from turncheck.dialogue.story_steps import EVENT_NAMES
 from turncheck.messages.suggestions import suggestion
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found, gathered, places_of
@@ -190,7 +191,7 @@ def _actions(facts: Facts) -> Iterator[Finding]:
     uses = gathered(
         (step.action, (block, step))
         for block, step in facts.action_steps()
-        if not step.action.startswith(("action_", UTTER)) and step.action not in facts.actions
+        if not step.action.startswith(("action_", UTTER)) and step.action not in {*facts.actions, *EVENT_NAMES}
     )
     for name, ((block, step), *others) in uses.items():
         yield found(

@@ -37,6 +37,7 @@ def _add_validate(kinds: argparse._SubParsersAction[Any]) -> None:
     how.add_argument("--max-history", metavar="N", help="how many states the story structure check looks back at")
     how.add_argument("--fail-on-warnings", action="store_true", help="the warnings that fail Rasa's run fail ours")
     how.add_argument("--strict", action="store_true", help="show findings that Rasa does not have at their severity")
+    how.add_argument("--target", choices=("3",), help="of a project of an older Rasa, what Rasa 3 refuses is an error")
     output = parser.add_argument_group("output")
     output.add_argument(
         "--format", choices=("text", "json", "github", "sarif"), default="text", help="how findings are printed"
@@ -58,6 +59,7 @@ def _validate(namespace: argparse.Namespace) -> int:
         stories_only=namespace.kind == "stories",
         fail_on_warnings=namespace.fail_on_warnings,
         strict=namespace.strict,
+        targets_3=namespace.target == "3",
         language=namespace.language,
     )
     return run_data_validate(
