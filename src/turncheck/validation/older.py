@@ -22,7 +22,7 @@ _OF_RASA_3: Final = frozenset(
     }
 )
 """Codes that say what Rasa 3 wants otherwise, and that mean nothing to an older one."""
-_OF_RASA_2: Final = frozenset({"entity-role-undefined", "entity-group-undefined"})
+_OF_RASA_2: Final = frozenset({"entity-role-undefined"})
 """Codes that mean nothing to Rasa 1, whose domain lists no roles and groups."""
 _SCHEMA: Final = "schema-violation"
 _WITH_SCHEMA: Final = frozenset({"domain", "config"})
