@@ -109,7 +109,19 @@ def change(project: Path, name: str, old: str, new: str) -> None:
 def run(*flags: str) -> tuple[int, dict[str, Any], dict[str, Any]]:
     exit_code = run_command_line(["run", "--baseline", "none", "-q", *flags])
     report, verdict = (json.loads(Path("results", name).read_text()) for name in ("report.json", "verdict.json"))
-    return exit_code, {entry["evaluation"]: entry for entry in report["skipped"]}, verdict
+    skipped = {entry["evaluation"]: entry for entry in report["skipped"] if entry["evaluation"] != "batch"}
+    return exit_code, skipped, verdict
+
+
+def test_a_story_with_a_step_that_cannot_be_read_is_not_judged_as_another_one(project: Path) -> None:
+    change(project, "tests/test_stories.yml", "- action: utter_bye", "- acton: utter_bye")
+    exit_code, skipped, verdict = run("--evaluations", "validate", "core")
+    stories = json.loads(Path("results/report.json").read_text())["core"]["stories"]
+    assert (exit_code, skipped["core"]["part"]) == (1, True)
+    assert [(story["name"], story["passed"]) for story in stories] == [("greeting", True)]
+    failed = [gate for gate in verdict["gates"] if gate["outcome"] == "failed" and not gate.get("follows")]
+    assert [gate["name"] for gate in failed] == ["could-be-run"]
+    assert verdict["summary"].count("cannot be read") == 1
 
 
 ALL = {"nlu", "core", "e2e"}

@@ -56,12 +56,18 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
         left_out = [] if evaluation in whole else _not_accepted(cases.not_run, evaluation, accepted)
         if gone:
             told.append(f"{count(number_of(gone), *NAMES[evaluation])} of the base {_is(gone)} gone")
+        fault = faults.get(evaluation)
+        hidden = fault is not None and all(case.actual == fault.reason for case in left_out)
         if left_out:
             ran = f"{count(number_of(left_out), *NAMES[evaluation])} that ran on the base {_was(left_out)} not run"
-            told.append(f"{ran}: {left_out[0].actual}" if left_out[0].actual else ran)
+            why = "" if hidden else left_out[0].actual
+            (kept_from if hidden else told).append(f"{ran}: {why}" if why else ran)
         commit = comparison.baseline.commit
         causes += [FailedBy(what=gone_from(NAMES[evaluation][0], case, commit)) for case in gone]
-        causes += [FailedBy(what=_not_run(evaluation, case), location=case.location) for case in left_out]
+        if fault is not None and hidden and left_out:
+            causes.append(failed_by_fault(fault))
+        else:
+            causes += [FailedBy(what=_not_run(evaluation, case), location=case.location) for case in left_out]
     if told or kept_from:
         reason = f"{'; '.join(told or kept_from)} (`accept-gone` names what may go)"
         return GateResult(name=GONE_TESTS, outcome="failed", reason=reason, failed_by=tuple(causes))

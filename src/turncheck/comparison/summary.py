@@ -343,7 +343,8 @@ def _left_open(report: Report, comparison: Comparison | None, gates: Sequence[Ga
         for tally in tallies(report)
         if tally.reason and not any(said in told for said in _SAYS_NOT_RUN)
     ]
-    parts = {one.evaluation for one in report.skipped if one.part}
+    named = "could not be run completely" in told
+    parts = {one.evaluation for one in report.skipped if one.part and not (one.fault and named)}
     open_ends += [f"a test file of {evaluation} cannot be read" for evaluation in sorted(parts)]
     if waiting := _not_judged(report, gates):
         names = {gate.name.partition(":")[0] for gate in waiting}

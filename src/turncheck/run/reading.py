@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from turncheck.settings.engines import ENGINES
 from turncheck.validation.losses import losses_of_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from turncheck.project.model import NluData, Project, Story
     from turncheck.settings.options import Settings
@@ -98,7 +99,7 @@ def read_tests(settings: Settings) -> Tests:
     unseen = [found for found in without.values() if found is not None]
     return Tests(
         nlu=nlu,
-        stories=stories,
+        stories=without_faulty(stories, story_findings),
         e2e=tuple(settings.e2e) or tuple(str(path) for path in find_e2e_cases(root)),
         batch=tuple(settings.batch) or find_suites(root),
         nlu_findings=(*nlu_findings, *(finding for key, finding in unseen if key in NLU_KEYS)),
@@ -111,6 +112,21 @@ def read_checked_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[
     """Read test sentences; what of their files is not read is an error among the findings."""
     data, findings, files = read_nlu_files(paths, root)
     return data, losses_of_tests(findings, files)
+
+
+def without_faulty(stories: Sequence[Story], findings: Iterable[Finding]) -> tuple[Story, ...]:
+    """Leave out the stories that an error stands in: without the step that cannot be read, each is another story."""
+    faulty = [one.location for one in findings if one.severity == "error" and one.location.line is not None]
+    starts: dict[str, list[int]] = {}
+    for story in stories:
+        starts.setdefault(story.location.path, []).append(story.location.line or 0)
+    in_order = {path: sorted(lines) for path, lines in starts.items()}
+    spoilt = set()
+    for place in faulty:
+        lines = in_order.get(place.path, [])
+        if before := bisect_right(lines, place.line or 0):
+            spoilt.add((place.path, lines[before - 1]))
+    return tuple(story for story in stories if (story.location.path, story.location.line or 0) not in spoilt)
 
 
 def read_checked_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
