@@ -94,6 +94,7 @@ class FakeKore:
     polls: int = 1
     deletes: bool = True
     page: int = 0
+    bot_files: dict[str, Json] | None = None
     fault: Callable[[Call], Raw | None] = lambda _call: None
     url: str = ""
     calls: list[Call] = field(default_factory=list)
@@ -296,7 +297,7 @@ class FakeKore:
             return self._export_state("pending")
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w") as archive:
-            for name, value in self.export.get("files", BOT_FILES).items():
+            for name, value in (BOT_FILES if self.bot_files is None else self.bot_files).items():
                 archive.writestr(name, json.dumps(value))
         state = self._export_state("success")
         link = self._link("bot.zip", packed.getvalue())

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import argparse
 
 
-COMMANDS = ("run", "action", "data", "train", "test", "parse", "shell", "report", "suite")
+COMMANDS = ("run", "action", "data", "train", "test", "parse", "shell", "report", "suite", "kore")
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None = None) -> None:
@@ -49,3 +49,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None
         from turncheck.commands.flags import report
 
         report.add_parsers(subparsers)
+    if "kore" in wanted:
+        from turncheck.commands.flags import kore
+
+        kore.add_parsers(subparsers)

@@ -122,7 +122,7 @@ class KoreEngines(Engines):
         except OSError as error:
             raise UserError(f"'{suite.path}' cannot be read: {error.strerror or error}") from None
         try:
-            platform.store(suite.name, suite.description, path.name, content, _delimiter(path.name, content))
+            platform.store(suite.name, suite.description, path.name, content, delimiter_of(path.name, content))
             run = platform.run(suite.name)
             self.screen.note(f"The platform runs the suite as '{run}'.")
             done = platform.completed(suite.name, run, self.screen.progress)
@@ -156,7 +156,7 @@ def _ensure_still_there(answers: Sequence[UtteranceAnswer]) -> None:
         raise EngineError(f"the platform answered none of {MOST_FAULTS} utterances in a row: {last[-1]}")
 
 
-def _delimiter(name: str, content: bytes) -> str:
+def delimiter_of(name: str, content: bytes) -> str:
     """Return the delimiter of a CSV file's header; of another file the platform's default."""
     if not name.lower().endswith((".csv", ".tsv", ".txt")):
         return ","

@@ -132,7 +132,15 @@ class Platform:
         Raises:
             KoreError: it did not come to its end, or takes longer than it may.
         """
-        state = self.ended(suite, run, tell)
+        return self.completed_by(self.ended(suite, run, tell), suite, run)
+
+    @staticmethod
+    def completed_by(state: RunState, suite: str, run: str) -> CompletedRun:
+        """Return what came of a run that has ended so.
+
+        Raises:
+            KoreError: it did not come to its end.
+        """
         if not state.is_completed or state.figures is None:
             why = f"the platform's run '{run}' of the suite '{suite}' ended as '{state.status[:100]}'"
             raise KoreError(f"{why}: {state.message[:300]}" if state.message else why)

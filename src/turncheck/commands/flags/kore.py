@@ -1,0 +1,128 @@
+"""``turncheck kore``: its flags."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands.flags.engine import KORE_FLAGS
+from turncheck.commands.flags.run import add_setting
+from turncheck.commands.flags.shared import add_verbosity, screen_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from turncheck.commands.kore import Task
+
+_BUILT_IN = "'Developer defined utterances' and 'Successful user utterances' are the platform's own"
+_FLAGS = tuple(name for name in KORE_FLAGS if name != "kore-bot-name")
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``kore`` and what is below it."""
+    kore = subparsers.add_parser(
+        "kore",
+        help="suites, their runs and the assistant on Kore.ai's platform",
+        description="Run and keep batch suites on Kore.ai's platform; fetch the assistant's export from there.",
+    )
+    kinds = kore.add_subparsers(title="what is done", metavar="WHAT", required=True)
+    _add(kinds, "suites", "list the suites and their runs", _suites)
+
+    run = _add(kinds, "run", "run a suite there and wait for its figures", _run)
+    run.add_argument("name", metavar="NAME", help=f"the suite; {_BUILT_IN}")
+    waits = run.add_mutually_exclusive_group()
+    waits.add_argument("--wait", action="store_true", default=True, help="wait until it has ended (the default)")
+    waits.add_argument("--no-wait", dest="wait", action="store_false", help="print the run's id and do not wait")
+    run.add_argument("--csv", type=Path, metavar="FILE", help="write the platform's CSV of the run")
+
+    status = _add(kinds, "status", "say how a run stands", _status)
+    status.add_argument("name", metavar="NAME", help="the suite")
+    status.add_argument("run", metavar="RUN", help="the run's id")
+    status.add_argument("--csv", type=Path, metavar="FILE", help="write the platform's CSV of the run, if it has ended")
+
+    stored = _add(kinds, "import", "put a suite there; one of the same name is replaced", _import)
+    stored.add_argument("file", type=Path, metavar="FILE", help="the suite, JSON or CSV")
+    stored.add_argument("--name", metavar="NAME", help="its name there (default: that of the file)")
+    stored.add_argument("--description", default="", metavar="TEXT", help="what the suite is for")
+
+    exported = _add(kinds, "export", "fetch a suite from there", _export)
+    exported.add_argument("name", metavar="NAME", help="the suite; the platform's own cannot be exported")
+    exported.add_argument("--out", type=Path, required=True, metavar="FILE", help="where it is written")
+
+    deleted = _add(kinds, "delete", "delete a suite there, or one run of it", _delete)
+    deleted.add_argument("name", metavar="NAME", help="the suite")
+    deleted.add_argument("run", nargs="?", metavar="RUN", help="the run's id; without one the suite itself is deleted")
+
+    pulled = _add(kinds, "pull", "fetch the assistant's export, for the repository", _pull)
+    pulled.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for botDefinition.json")
+
+
+def _add(kinds: Any, name: str, words: str, task: Callable[[argparse.Namespace], Task]) -> argparse.ArgumentParser:
+    from turncheck.settings.options import options  # not for the commands beside this one
+
+    parser: argparse.ArgumentParser = kinds.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.")
+    group = parser.add_argument_group("the assistant on the platform")
+    for flag in _FLAGS:
+        add_setting(group, flag, options()[flag])
+    group.add_argument("--language", metavar="CODE", help="one of the assistant's languages (default: its own default)")
+    output = parser.add_argument_group("output")
+    words = "write the result as JSON to this file; without one to standard output, instead of text"
+    output.add_argument("--json", nargs="?", const="-", metavar="FILE", help=words)
+    add_verbosity(output)
+    parser.set_defaults(handler=partial(_handle, task))
+    return parser
+
+
+def _handle(task: Callable[[argparse.Namespace], Task], namespace: argparse.Namespace) -> int:
+    from turncheck.commands.kore import run_kore  # not for --help
+    from turncheck.settings.options import combine, from_flags
+
+    given = from_flags({flag: getattr(namespace, flag.replace("-", "_")) for flag in _FLAGS})
+    settings = combine(given, {"engine": "kore", "language": namespace.language})
+    return run_kore(task(namespace), settings, os.environ, screen_of(namespace), namespace.json, sys.stdout)
+
+
+def _suites(namespace: argparse.Namespace) -> Task:  # noqa: ARG001 - as all of them
+    from turncheck.commands.kore import list_suites  # not for --help
+
+    return list_suites
+
+
+def _run(namespace: argparse.Namespace) -> Task:
+    from turncheck.commands.kore import run_suite  # not for --help
+
+    return partial(run_suite, name=namespace.name, wait=namespace.wait, csv=namespace.csv)
+
+
+def _status(namespace: argparse.Namespace) -> Task:
+    from turncheck.commands.kore import tell_status  # not for --help
+
+    return partial(tell_status, name=namespace.name, run=namespace.run, csv=namespace.csv)
+
+
+def _import(namespace: argparse.Namespace) -> Task:
+    from turncheck.commands.kore import import_suite  # not for --help
+
+    return partial(import_suite, file=namespace.file, name=namespace.name, description=namespace.description)
+
+
+def _export(namespace: argparse.Namespace) -> Task:
+    from turncheck.commands.kore import export_suite  # not for --help
+
+    return partial(export_suite, name=namespace.name, out=namespace.out)
+
+
+def _delete(namespace: argparse.Namespace) -> Task:
+    from turncheck.commands.kore import delete_suite  # not for --help
+
+    return partial(delete_suite, name=namespace.name, run=namespace.run)
+
+
+def _pull(namespace: argparse.Namespace) -> Task:
+    from turncheck.commands.kore import pull_bot  # not for --help
+
+    return partial(pull_bot, out=namespace.out)

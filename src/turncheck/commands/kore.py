@@ -1,0 +1,251 @@
+"""``turncheck kore``: batch suites and their runs on Kore.ai's platform, and the assistant's export."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from turncheck.commands.batch import named_as, refuse_faulty
+from turncheck.engines.kore.client import KoreError
+from turncheck.engines.kore.engines import delimiter_of, platform_of
+from turncheck.engines.kore.platform import VERSIONS
+from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
+from turncheck.messages.plurals import count
+from turncheck.project.batch.reader import HowToRead, read_suites
+from turncheck.project.kore.archive import ArchiveError, read_export
+from turncheck.publishing.files import write_file
+from turncheck.render.sinks.terminal import text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from turncheck.engines.kore.answers import Figures, RunState, StoredSuite
+    from turncheck.engines.kore.platform import CompletedRun, Platform
+    from turncheck.process.screen import Screen
+    from turncheck.settings.options import Settings
+
+    Task = Callable[[Platform, Screen], "Told"]
+
+MAX_EXPORT: Final = 512 << 20
+"""Bytes of an export when it is unpacked."""
+_MAX_CONFIG: Final = 16 << 20
+_CONFIG: Final = "config.json"
+_VALUES: Final = frozenset({"value", "values", "defaultvalue"})
+"""Keys of ``config.json`` that hold what variables are set to: tokens, very often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a command has to say: to people and, the same, as JSON; and how it ends."""
+
+    lines: tuple[str, ...]
+    json: Any
+    code: int = EXIT_OK
+
+
+def run_kore(  # noqa: PLR0917 - what a command is given
+    task: Task, settings: Settings, environment: Mapping[str, str], screen: Screen, to: str | None, output: TextIO
+) -> int:
+    """Do one thing on the platform and say what came of it; ``to``: where JSON goes, ``-`` is ``output``.
+
+    Raises:
+        UserError: it could not be done.
+    """
+    platform = platform_of(settings, environment)
+    platform.client.tell = screen.progress
+    told = task(platform, screen)
+    as_json = json.dumps(told.json, indent=2, ensure_ascii=False) + "\n"
+    output.write(as_json if to == "-" else "".join(f"{line}\n" for line in told.lines))
+    if to not in {None, "-"}:
+        write_file(Path(str(to)), as_json.encode())
+    return told.code
+
+
+# --- suites and runs -------------------------------------------------------------------------------------------------
+
+
+def list_suites(platform: Platform, screen: Screen) -> Told:  # noqa: ARG001 - as all of them
+    """List the suites on the platform, and their runs."""
+    suites = platform.suites()
+    lines = tuple(line for suite in suites for line in _suite_lines(suite))
+    return Told(lines or ("There are no suites.",), {"suites": [_suite_json(suite) for suite in suites]})
+
+
+def _suite_lines(suite: StoredSuite) -> Iterator[str]:
+    about = f": {text(suite.description)}" if suite.description else ""
+    yield f"{text(suite.name)} ({'built in' if suite.is_built_in else 'custom'}){about}"
+    for run in suite.runs:
+        told = "under way" if run.figures is None else "; ".join(_figures(run.figures))
+        yield f"  {text(run.id)}, {_version(run.version)}: {told}"
+
+
+def _suite_json(suite: StoredSuite) -> dict[str, Any]:
+    runs = [
+        {"id": run.id, "version": _version(run.version), "figures": run.figures and _figures_json(run.figures)}
+        for run in suite.runs
+    ]
+    kind = "built-in" if suite.is_built_in else "custom"
+    return {"id": suite.id, "name": suite.name, "description": suite.description, "type": kind, "runs": runs}
+
+
+def run_suite(platform: Platform, screen: Screen, name: str, *, wait: bool, csv: Path | None) -> Told:
+    """Run a suite there, and wait until it has ended.
+
+    Raises:
+        KoreError: it did not come to its end.
+    """
+    run = platform.run(name)
+    told = {"suite": name, "run": run, "version": platform.version}
+    if not wait:
+        return Told((run,), {**told, "status": "accepted"})
+    screen.note(f"The platform runs '{text(name)}' as '{text(run)}'.")
+    done = platform.completed(name, run, screen.progress)
+    if csv is not None:
+        write_file(csv, platform.report_of(done))
+    return Told(_completed_lines(done), {**told, "status": "completed", **_completed_json(done)}, _code(done.figures))
+
+
+def tell_status(platform: Platform, screen: Screen, name: str, run: str, *, csv: Path | None) -> Told:
+    """Say how a run stands."""
+    state = platform.status(name, run)
+    told = {"suite": name, "run": run, "status": state.status}
+    if state.is_completed:
+        done = platform.completed_by(state, name, run)
+        if csv is not None:
+            write_file(csv, platform.report_of(done))
+        return Told(_completed_lines(done), {**told, **_completed_json(done)})
+    if csv is not None:
+        screen.note("The run has no CSV: it has not ended.")
+    return Told((_state_line(state),), {**told, "ran": state.ran, "total": state.total, "message": state.message})
+
+
+def _state_line(state: RunState) -> str:
+    far = f": {state.ran or 0:,} of {count(state.total, 'utterance')}" if state.total is not None else ""
+    return f"{text(state.status)}{far}{f': {text(state.message)}' if state.message else ''}"
+
+
+def _completed_lines(done: CompletedRun) -> tuple[str, ...]:
+    first = f"{text(done.suite)}: {_outcome(done)} (run {text(done.id)})"
+    return (first, *(f"  {line}" for line in _figures(done.figures)))
+
+
+def _completed_json(done: CompletedRun) -> dict[str, Any]:
+    return {"outcome": _outcome(done), "figures": _figures_json(done.figures)}
+
+
+def _outcome(done: CompletedRun) -> str:
+    if done.figures.tested_nothing:
+        return "failed"
+    return "success with warning" if done.is_partial or done.figures.not_evaluated else "success"
+
+
+def _code(figures: Figures) -> int:
+    if figures.tested_nothing:
+        return EXIT_NOT_DONE
+    return EXIT_OK if figures.all_passed else EXIT_FAILED
+
+
+def _figures(figures: Figures) -> list[str]:
+    """The platform's own numbers, as it writes them."""
+    counts = f"TP {figures.tp}, TN {figures.tn}, FP {figures.fp}, FN {figures.fn}"
+    unanswered = f", not evaluated {figures.not_evaluated}" if figures.not_evaluated else ""
+    shares = {"precision": figures.precision, "recall": figures.recall, "F1": figures.f1}
+    passed = f"{figures.success} of {count(figures.success + figures.failure, 'utterance')} passed"
+    found = f", {figures.matched_entities} of {count(figures.entities, 'entity', 'entities')} found"
+    return [
+        counts + unanswered,
+        ", ".join(f"{name} {share or '-'}" for name, share in shares.items()),
+        passed + (found if figures.entities else ""),
+    ]
+
+
+def _figures_json(figures: Figures) -> dict[str, Any]:
+    return asdict(figures)
+
+
+def _version(word: str) -> str:
+    return next((name for name, platforms in VERSIONS.items() if platforms == word), text(word))
+
+
+def import_suite(platform: Platform, screen: Screen, file: Path, name: str | None, description: str) -> Told:
+    """Put a suite there, after it was read as the platform would.
+
+    Raises:
+        UserError: the suite has faults for which the platform would refuse it.
+    """
+    here = Path()
+    read = read_suites(here, [file], HowToRead(name, description, upload=True))
+    refuse_faulty(read, (), named_as(here, [str(file)]), "", screen)
+    (suite,) = read.suites
+    content = file.read_bytes()
+    platform.store(suite.name, description, file.name, content, delimiter_of(file.name, content))
+    told = f"'{text(suite.name)}' is on the platform: {count(len(suite.cases), 'case')}"
+    return Told((told,), {"suite": suite.name, "description": description, "cases": len(suite.cases)})
+
+
+def export_suite(platform: Platform, screen: Screen, name: str, out: Path) -> Told:  # noqa: ARG001 - as all of them
+    """Fetch a suite into a file."""
+    content = platform.export(name)
+    write_file(out, content)
+    return Told((f"'{text(name)}' is in {text(str(out))}",), {"suite": name, "file": str(out), "bytes": len(content)})
+
+
+def delete_suite(platform: Platform, screen: Screen, name: str, run: str | None) -> Told:  # noqa: ARG001 - as above
+    """Delete a suite there, or one run of it."""
+    message = platform.delete(name, run)
+    return Told((text(message) or "Deleted.",), {"suite": name, "run": run, "message": message})
+
+
+# --- the assistant ---------------------------------------------------------------------------------------------------
+
+
+def pull_bot(platform: Platform, screen: Screen, out: Path) -> Told:
+    """Fetch the assistant's export, and write what a repository needs of it, without the values of variables.
+
+    Raises:
+        UserError: what the platform gives is not an export.
+    """
+    content = platform.bot_export(screen.note)
+    try:
+        name, definition = read_export(content, MAX_EXPORT)
+    except ArchiveError as error:
+        raise KoreError(f"the zip that the platform gives {error}") from None
+    path = PurePosixPath(name)
+    files = {path.name: definition}
+    config = _config(content, str(path.with_name(_CONFIG)))
+    if config is not None:
+        files[_CONFIG] = config
+    for file, data in files.items():
+        write_file(out / file, data)
+    said = " and ".join(files)
+    note = " (without the values of variables)" if config is not None else ""
+    told = (f"{said} are in {text(str(out))}" if config is not None else f"{said} is in {text(str(out))}") + note
+    return Told((told,), {"folder": str(out), "files": list(files), "version": platform.version})
+
+
+def _config(content: bytes, name: str) -> bytes | None:
+    """Return ``config.json`` of a zip without variables' values, ``None`` where there is none that can be read."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive, archive.open(name) as file:
+            unpacked = file.read(_MAX_CONFIG + 1)
+        if len(unpacked) > _MAX_CONFIG:
+            return None
+        config = _without_values(json.loads(unpacked.decode("utf-8-sig", "replace")))
+        return json.dumps(config, indent=2).encode() + b"\n"
+    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError, ValueError):
+        return None
+    except RecursionError:
+        return None
+
+
+def _without_values(config: Any) -> Any:
+    if isinstance(config, list):
+        return [_without_values(entry) for entry in config]
+    if isinstance(config, dict):
+        return {key: _without_values(value) for key, value in config.items() if key.casefold() not in _VALUES}
+    return config

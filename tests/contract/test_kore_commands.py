@@ -1,0 +1,186 @@
+"""``turncheck kore``: exit codes, what is printed and written, nothing secret in any of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_kore import BOT, CLIENT, SECRET, FakeKore, Raw, Suite, refusal, serving
+
+from turncheck.cli import run_command_line
+from turncheck.engines.kore.pace import Clock
+
+NAME = "Weekly smoke/short"
+CASES = [{"input": "two bags to Oslo", "intent": "Order Tea"}, {"input": "stop it", "intent": "Cancel Order"}]
+CONTENT = json.dumps({"testCases": CASES}).encode()
+
+
+@pytest.fixture
+def kore(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeKore]:
+    fake = FakeKore(intents={"two bags to Oslo": ("Order Tea",), "stop it": ("Track Parcel",)})
+    fake.suites[NAME] = Suite("ts-1", "five of each", CONTENT, "json")
+    monkeypatch.setattr("turncheck.engines.kore.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
+    monkeypatch.setenv("TURNCHECK_KORE_CLIENT_SECRET", SECRET)
+    with serving(fake):
+        yield fake
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "smoke.json").write_bytes(CONTENT)
+    return tmp_path
+
+
+def run(kore: FakeKore, *arguments: str) -> int:
+    opens = ("--kore-host", kore.url, "--kore-bot-id", BOT, "--kore-client-id", CLIENT)
+    what, *rest = arguments
+    return run_command_line(["kore", what, *opens, *rest])
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_suites_are_listed_with_their_runs(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(kore, "run", NAME, "--no-wait")
+    capsys.readouterr()
+    assert run(kore, "suites") == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "Weekly smoke/short (custom): five of each"
+    assert out[1].endswith("in-development: under way")
+    assert "Developer defined utterances (built in)" in out
+    (number,) = kore.suites[NAME].runs
+    run(kore, "status", NAME, number)
+    run(kore, "status", NAME, number)
+    capsys.readouterr()
+    assert run(kore, "suites", "--json") == 0
+    suite, built_in = told(capsys)["suites"]
+    assert (suite["name"], suite["type"], built_in["type"]) == (NAME, "custom", "built-in")
+    assert suite["runs"][0]["figures"]["tp"] == 1
+
+
+def test_a_run_prints_the_platforms_figures_and_ends_by_them(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(kore, "run", NAME, "--csv", "out.csv", "--json", "run.json") == 1
+    out = capsys.readouterr()
+    (number,) = kore.suites[NAME].runs
+    assert out.out.splitlines() == [
+        f"{NAME}: success (run {number})",
+        "  TP 1, TN 0, FP 1, FN 0",
+        "  precision 0.50, recall 1.00, F1 0.67",
+        "  1 of 2 utterances passed",
+    ]
+    assert b"True Positive" in (folder / "out.csv").read_bytes()
+    written = json.loads((folder / "run.json").read_text())
+    assert (written["run"], written["outcome"], written["figures"]["f1"]) == (number, "success", "0.67")
+    kore.intents["stop it"] = ("Cancel Order",)
+    assert run(kore, "run", NAME) == 0
+    kore.fails = ("stop it",)
+    assert run(kore, "run", NAME) == 1
+    assert "success with warning" in capsys.readouterr().out
+    kore.fails = ("stop it", "two bags to Oslo")
+    assert run(kore, "run", NAME) == 2
+    kore.ends_as = "failed"
+    assert run(kore, "run", NAME) == 2
+    assert "ended as 'failed': System error" in capsys.readouterr().err
+
+
+def test_a_run_is_begun_and_looked_at(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(kore, "run", NAME, "--no-wait") == 0
+    number = capsys.readouterr().out.strip()
+    assert run(kore, "status", NAME, number, "--json") == 0
+    assert told(capsys)["status"] == "running"
+    assert run(kore, "status", NAME, number, "--csv", "out.csv") == 0
+    assert "TP 1, TN 0, FP 1, FN 0" in capsys.readouterr().out
+    assert (folder / "out.csv").is_file()
+    assert run(kore, "status", NAME, "tr-none") == 2
+    assert "Test Result not found." in capsys.readouterr().err
+
+
+def test_the_platforms_own_suites_are_run_by_their_names(kore: FakeKore, folder: Path) -> None:
+    kore.suites["Developer defined utterances"] = Suite("AllMlUtterances", "", CONTENT, "json")
+    for name in ("Developer defined utterances", "AllMlUtterances"):
+        assert run(kore, "run", name, "--no-wait", "--kore-version", "published") == 0
+        assert kore.calls[-1].path.endswith("/testsuite/Developer%20defined%20utterances/run")
+        assert kore.calls[-1].body == {"version": "published"}
+
+
+def test_a_suite_goes_there_and_back(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(kore, "import", "smoke.json", "--name", "A name / with %", "--description", "what for") == 0
+    assert "'A name / with %' is on the platform: 2 cases" in capsys.readouterr().out
+    assert kore.suites["A name / with %"].description == "what for"
+    assert run(kore, "export", "A name / with %", "--out", "back/suite.json") == 0
+    assert (folder / "back" / "suite.json").read_bytes() == CONTENT
+    capsys.readouterr()
+    assert run(kore, "delete", "A name / with %", "--json") == 0
+    assert told(capsys)["message"] == "Test suite deleted successfully"
+    assert "A name / with %" not in kore.suites
+    assert run(kore, "export", "A name / with %", "--out", "x.json") == 2
+    assert "Test Suite not found" in capsys.readouterr().err
+    assert not (folder / "x.json").exists()
+
+
+def test_a_run_is_deleted_and_the_suite_stays(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kore.deletes = False  # as older versions of the platform
+    run(kore, "run", NAME, "--no-wait")
+    number = capsys.readouterr().out.strip()
+    assert run(kore, "delete", NAME, number) == 0
+    assert "Test result deleted" in capsys.readouterr().out
+    assert not kore.suites[NAME].runs
+
+
+def test_a_csv_goes_with_its_delimiter(kore: FakeKore, folder: Path) -> None:
+    (folder / "smoke.csv").write_text("input;intent\ntwo bags to Oslo;Order Tea\n")
+    assert run(kore, "import", "smoke.csv") == 0
+    assert (kore.calls[-1].body["fileType"], kore.calls[-1].body["delimiter"]) == ("csv", ";")
+    assert kore.files["file-0"] == ("smoke.csv", (folder / "smoke.csv").read_bytes())
+
+
+def test_a_suite_with_faults_is_not_sent(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "bad.json").write_text('{"testCases": [{"input": "x", "intent": "A||B"}]}')
+    assert run(kore, "import", "bad.json") == 2
+    assert "bad.json:1:" in capsys.readouterr().err
+    assert run(kore, "import", "none.json") == 2
+    assert not kore.calls
+
+
+def test_the_assistant_is_pulled_without_the_values_of_variables(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.polls = 2
+    assert run(kore, "pull", "--out", "bot") == 0
+    config = json.loads((folder / "bot" / "config.json").read_text())
+    assert config["envVariables"] == [{"key": "apiKey", "variableType": "env", "scope": "app"}]
+    assert json.loads((folder / "bot" / "botDefinition.json").read_text())["localeData"]["en"]["name"] == "Tea Shop"
+    kore.bot_files = {"app/appDefinition.json": {}}
+    assert run(kore, "pull", "--out", "app", "--kore-version", "published") == 0
+    assert [path.name for path in (folder / "app").iterdir()] == ["appDefinition.json"]
+    assert kore.export["type"] == "published"
+    kore.bot_files = {"../../evil.json": {}}
+    assert run(kore, "pull", "--out", "evil") == 2
+    shown = capsys.readouterr()
+    assert "holds neither botDefinition.json nor appDefinition.json" in shown.err
+    assert "NEVER-SHOW" not in shown.out + shown.err
+
+
+def test_nothing_secret_is_shown(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["suites"], ["run", NAME], ["export", NAME, "--out", "s.json"], ["suites", "--json"]):
+        run(kore, *arguments, "--verbose")
+    kore.fault = lambda call: Raw(call.headers["auth"].encode(), 400)
+    assert run(kore, "suites") == 2
+    kore.fault = lambda _call: refusal(401, "Invalid SDK credentials", 4002)
+    assert run(kore, "suites") == 2
+    shown = capsys.readouterr()
+    for secret in (SECRET, "NEVER-SHOW", *{call.headers["auth"] for call in kore.calls if "auth" in call.headers}):
+        assert secret not in shown.out + shown.err
+
+
+def test_names_that_lead_elsewhere_are_refused(kore: FakeKore, folder: Path) -> None:
+    for name in ("..", ".", " "):
+        assert run(kore, "delete", name) == 2
+    assert not kore.calls
