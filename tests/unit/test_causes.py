@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
 from github_markdown import elements, to_html
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, case, finding, report, story
@@ -9,9 +11,20 @@ from report_builder import BASE_COMMIT, case, finding, report, story
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.messages.location import Location
 from turncheck.render.console import render_console
 from turncheck.render.markdown import render_comment
-from turncheck.report.model import Report
+from turncheck.report.model import (
+    CaseMessage,
+    CaseResult,
+    ExpectedParse,
+    GateSettings,
+    Misunderstanding,
+    Report,
+    StoryParse,
+    StoryResult,
+    StoryStep,
+)
 
 
 def drawn(head: Report, base: Report | None = None) -> tuple[str, str]:
@@ -103,3 +116,122 @@ def test_the_terminal_gathers_errors_about_one_thing() -> None:
     assert "Errors in the data (9)\n  domain.yml:1:1: undefined: The action 'action_pay' of the story 's0'" in console
     assert "    - domain.yml:2:1: The action 'action_pay' of the story 's1' is not listed.\n" in console
     assert "    - … and 4 more\n" in console
+
+
+# --- tests that fail because of a name that is gone ------------------------------------------------------------------
+
+
+def opening(said: str, *, heard: str, on_base: str | None = None, response: str | None = None) -> CaseResult:
+    """An end-to-end case in which the bot is to say its opening hours."""
+    expected = "We are open from nine to five"
+    message = CaseMessage(
+        text="when are you open",
+        location=Location("tests/e2e_test_cases.yml", 4, 5),
+        understood=StoryParse(intent=heard),
+        before=StoryParse(intent=on_base) if on_base else None,
+    )
+    made = case("opening", expected if said == expected else f"{expected}!{said}")
+    (step,) = made.steps
+    step = msgspec.structs.replace(step, kind="bot", message=0, response=response)
+    return msgspec.structs.replace(made, messages=(message,), steps=(step,))
+
+
+RULES = GateSettings(fail_on=("errors", "new-failures"))
+
+
+def section(comment: str, title: str) -> str:
+    return comment[comment.index(f"#### {title}") :].partition("\n#### ")[0]
+
+
+@pytest.mark.parametrize(
+    ("message", "head", "base"),
+    [
+        (
+            "'hours' was renamed to 'opening_times' in this change; 2 uses keep the old name.",
+            opening("What?", heard="opening_times", on_base="hours"),
+            opening("We are open from nine to five", heard="hours", response="utter_hours"),
+        ),
+        (
+            "The intent 'hours' has lost all its examples in this change and can never be predicted.",
+            opening("What?", heard="greet", on_base="hours"),
+            opening("We are open from nine to five", heard="hours", response="utter_hours"),
+        ),
+        (
+            "'utter_hours' was removed in this change; 1 use keeps its name.",
+            opening("What?", heard="hours"),
+            opening("We are open from nine to five", heard="hours", response="utter_hours"),
+        ),
+    ],
+)
+def test_an_end_to_end_case_is_below_the_name_that_it_fails_by(
+    message: str, head: CaseResult, base: CaseResult
+) -> None:
+    stories = [story("goodbye", "utter_bye", line=100)]
+    now = report(findings=[finding("odd", message)], stories=[OTHER], cases=[head])
+    comment, _ = drawn(now, report(stories=stories, cases=[base], commit=BASE_COMMIT))
+
+    assert "fails because of it: end-to-end case `opening`" in section(comment, "New errors in the data (1)")
+    assert "opening" not in section(comment, "Other newly failing tests (1)")
+    assert "because of it " not in comment.partition("| base")[0]  # a story fails for another reason
+
+
+def test_the_headline_says_that_all_fail_because_of_the_one_error() -> None:
+    gone = finding("odd", "'utter_hours' was removed in this change; 1 use keeps its name.")
+    now = report(findings=[gone], cases=[opening("What?", heard="hours")], settings=RULES)
+    good = opening("We are open from nine to five", heard="hours", response="utter_hours")
+
+    comment, _ = drawn(now, report(cases=[good], commit=BASE_COMMIT, settings=RULES))
+
+    assert "; because of it 1 end-to-end case newly fails**" in comment
+    assert "newly failing tests" not in comment
+
+
+def test_a_story_is_below_the_intent_that_it_is_written_with_and_that_is_gone() -> None:
+    def told(predicted: str) -> StoryResult:
+        steps = [
+            StoryStep(kind="intent", expected="hours", predicted=predicted, passed=predicted == "hours"),
+            StoryStep(
+                kind="action",
+                expected="utter_hours",
+                predicted="utter_hours" if predicted == "hours" else "action_default_fallback",
+                passed=predicted == "hours",
+            ),
+        ]
+        return msgspec.structs.replace(story("hours"), steps=tuple(steps), passed=predicted == "hours")
+
+    found = finding("odd", "'hours' was renamed to 'opening_times' in this change; 1 use keeps the old name.")
+    comment, _ = drawn(
+        report(findings=[found], stories=[told("opening_times")]), report(stories=[told("hours")], commit=BASE_COMMIT)
+    )
+
+    assert "fails because of it: story `hours`" in comment
+    assert "newly failing tests" not in comment
+
+
+# --- a sentence that spoils tests of both kinds ----------------------------------------------------------------------
+
+
+def test_a_sentence_misunderstood_in_stories_and_end_to_end_cases_is_told_once() -> None:
+    text, place = "where is the shop", Location("tests/test_stories.yml", 13, 5)
+    wrong = Misunderstanding(
+        text=text, location=place, expected=ExpectedParse(intent="address"), predicted=StoryParse(intent="hours")
+    )
+    fine = story("address", "utter_address")
+    spoilt = msgspec.structs.replace(fine, passed=False, as_written=True, misunderstood=(wrong,))
+    good = case("where", "utter_address")
+    message = CaseMessage(text=text, location=place, understood=StoryParse(intent="address"))
+    heard = CaseMessage(
+        text=text, location=place, understood=StoryParse(intent="hours"), before=StoryParse(intent="address")
+    )
+    bad = msgspec.structs.replace(good, passed=False, outcome="misunderstood", messages=(heard,), as_before=True)
+    good = msgspec.structs.replace(good, messages=(message,))
+
+    comment, console = drawn(
+        report(stories=[spoilt], cases=[bad]), report(stories=[fine], cases=[good], commit=BASE_COMMIT)
+    )
+
+    told = "expected `address`, got `hours` in story `address` and end-to-end case `where`"
+    assert told in section(comment, "Sentences newly misunderstood (1)")
+    assert comment.count("#### Sentences newly misunderstood") == 1
+    assert comment.count("*Misunderstood*:") == 1
+    assert console.count("'where is the shop'") == 1

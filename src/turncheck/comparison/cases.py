@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.misunderstood import told_understanding
+from turncheck.comparison.names_of_steps import names_by_case_step, names_by_story_step, step_key
 from turncheck.messages.finding import SEVERITIES
 
 if TYPE_CHECKING:
@@ -59,6 +60,10 @@ class Case:
     """What became of an end-to-end case that was judged a second time with its messages understood as before."""
     said: str = ""
     """What the user said last before an end-to-end case failed."""
+    rests_on: Mapping[Hashable, tuple[str, ...]] = field(default_factory=dict)
+    """By step the names of the project that it rests on, the nearest first: action, response, slot, intent, entity."""
+    wrong_steps: tuple[Hashable, ...] = ()
+    """The steps that are wrong, as ``rests_on`` knows them, the telling one first."""
     heard: Mapping[str, str] = field(default_factory=dict)
     """What the messages of an end-to-end case were understood as."""
 
@@ -192,6 +197,11 @@ def _story_case(story: StoryResult, copies: int) -> Case:
         copies=copies,
         misunderstood=story.outcome == "misunderstood",
         sentences=story.misunderstood,
+        rests_on=names_by_story_step(story),
+        wrong_steps=tuple(
+            step_key(step.kind, step.expected)
+            for step in (*([wrong] if wrong else []), *(one for one in story.steps if not one.passed))
+        ),
     )
 
 
@@ -236,6 +246,8 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
                     sentences=case.misunderstood if case.outcome == "misunderstood" else heard_otherwise(case),
                     again=judged_again(case),
                     said=message.text if message else "",
+                    rests_on=names_by_case_step(case),
+                    wrong_steps=(step_key(wrong.kind, wrong.expected),) if wrong else (),
                     heard={one.text: told_understanding(one.text, one.understood) for one in case.messages},
                 )
             )

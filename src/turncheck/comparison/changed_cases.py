@@ -261,6 +261,7 @@ def _change(pair: Pair) -> CaseChange:
         said=pair.head.said,
         understood=pair.head.heard.get(pair.head.said, ""),
         base_understood=pair.base.heard.get(pair.head.said, ""),
+        rests_on=_rests_on(pair.head, pair.base),
     )
 
 
@@ -281,7 +282,14 @@ def _added(case: Case) -> CaseChange:
         again=case.again,
         said=case.said,
         understood=case.heard.get(case.said, ""),
+        rests_on=_rests_on(case),
     )
+
+
+def _rests_on(case: Case, base: Case | None = None) -> tuple[str, ...]:
+    """The names that its wrong steps rest on; where the step was met on the base, what met it there first."""
+    sides = [side.rests_on for side in (base, case) if side is not None]
+    return tuple(dict.fromkeys(name for step in case.wrong_steps for names in sides for name in names.get(step, ())))
 
 
 def _worst_first(cases: Iterable[CaseChange]) -> tuple[CaseChange, ...]:

@@ -88,6 +88,8 @@ class CaseChange(Part, frozen=True, kw_only=True):
     """What that was understood as: intent and entities."""
     base_understood: str = ""
     """What that was understood as on the base."""
+    rests_on: tuple[str, ...] = ()
+    """Names of the project that the steps rest on that are wrong, here and on the base, the nearest first."""
 
     @property
     def number(self) -> int:

@@ -155,7 +155,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         entity_types=changed_names(base, head, "entities"),
         base_confusions=base.nlu.intents.confusions if base.nlu and base.nlu.intents else (),
         collisions=collisions(examples.newly_failing, examples.better, explainer),
-        relabelled=relabelled(difference, head.nlu.training if head.nlu else ()),
+        relabelled=relabelled(difference, head.nlu.training if head.nlu else (), renamed),
         misunderstood=misunderstood_sentences(told.newly_misunderstood, explainer),
         misunderstood_in_cases=misunderstood_sentences(cases.newly_misunderstood, explainer),
         changed_items=items,

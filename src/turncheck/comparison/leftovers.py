@@ -59,10 +59,18 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What a message calls a thing, and the kinds it may be of."""
 _NAMED: Final = re.compile(rf"\b(?P<word>{'|'.join(_WORDS)}) '(?P<name>[^']+)'")
-NO_LONGER_THERE: Final = re.compile(r"'([^']+)' was (?:renamed to '[^']+'|removed) in this change")
+_BREAK: Final = re.compile(
+    r"(?:The intent )?'([^']+)' (?:was renamed to '([^']+)' in|was removed in|has lost all its examples in) this change"
+)
 """How the finding about such a name begins."""
 _ADVICE: Final = "Use the new name there, too, or keep the old one."
 _ADVICE_REMOVED: Final = "Remove what uses it, too, or keep it."
+
+
+def names_of_break(message: str) -> tuple[str, ...]:
+    """Return the names that such a finding is about, the new one of a renamed thing too; of others none."""
+    match = _BREAK.match(message)
+    return tuple(name for name in match.groups() if name) if match else ()
 
 
 def with_renames_reported(report: Report, baseline: Baseline) -> Report:

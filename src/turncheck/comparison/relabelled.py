@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from turncheck.comparison.explanations import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from turncheck.comparison.explanations import TrainingDifference
-    from turncheck.comparison.model import TrainingChange
+    from turncheck.comparison.model import Renamed, TrainingChange
     from turncheck.report.model import TrainingSentence
 
 _NEARLY: Final = 0.75
@@ -25,14 +25,19 @@ _COMMON_WORD: Final = 200
 """A word of more sentences than these says nothing about any one of them."""
 
 
-def relabelled(difference: TrainingDifference, training: Sequence[TrainingSentence]) -> tuple[TrainingChange, ...]:
+def relabelled(
+    difference: TrainingDifference, training: Sequence[TrainingSentence], renamed: Iterable[Renamed] = ()
+) -> tuple[TrainingChange, ...]:
     """Return the sentences of this change that now belong to another intent, or to two; moved ones first.
 
     Args:
         difference: what the change did to the training sentences.
         training: all of this side, by the index that ``difference`` has.
+        renamed: what has another name now: the sentences of such an intent have not moved.
     """
-    moved = [change for change in difference.changed.values() if change.change == "relabelled"]
+    same = {(one.old, one.new) for one in renamed if one.kind == "intents"}
+    relabels = [change for change in difference.changed.values() if change.change == "relabelled"]
+    moved = [one for one in relabels if ((one.was or "").partition("/")[0], one.intent.partition("/")[0]) not in same]
     added = {index: change for index, change in difference.changed.items() if change.change == "added"}
     words = [words_of(sentence.text) for sentence in training] if added else []
     by_word: dict[str, list[int]] = defaultdict(list)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.because import newly_failing_tests, tests_because_of
 from turncheck.comparison.broken_intents import dropped_intents, told_broken_intents
 from turncheck.comparison.faults import cause_first, faults_of
 from turncheck.comparison.gates_on_tests import failing_of, newly_misunderstood, tests_of
@@ -11,6 +12,7 @@ from turncheck.comparison.gone_tests import GONE_TESTS, LOST
 from turncheck.comparison.model import number_of
 from turncheck.comparison.tally import NAMES, tallies
 from turncheck.comparison.wording import count
+from turncheck.messages.location import Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -198,7 +200,16 @@ def _failed_tests(
             return ""
         return f"{_join(_of(tally) for tally in failed)} failed (on the base too)"
     also = f" ({old:,} {'fails' if old == 1 else 'fail'} on the base too)" if old > 0 else ""
-    return f"{_join([*new, *data])}{also}"
+    first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""
+    return f"{first}{_join([*new, *data])}{also}"
+
+
+def _all_because_of_one(failing: Sequence[GateResult], comparison: Comparison) -> bool:
+    """Whether the one error in the data, of which the line tells first, explains all tests that newly fail."""
+    if failing[0].name != "errors" or len(failing[0].failed_by) != 1 or comparison.base_lacks:
+        return False
+    explained = tests_because_of(comparison).get(failing[0].failed_by[0].location or Location(""), [])
+    return len(explained) == len(newly_failing_tests(comparison))
 
 
 def _of(tally: Tally) -> str:

@@ -59,7 +59,7 @@ def judge_assertions(
         else:
             found = _check(assertion, turn.events, position)
             if isinstance(found, _Met):
-                judged.append(_judged(assertion, "passed", None))
+                judged.append(_judged(assertion, "passed", None, response=_said_by(turn.events, found)))
                 position = found.place + 1 if ordered and found.place is not None else position
             else:
                 judged.append(_judged(assertion, "failed", found.reason, found.actual))
@@ -79,7 +79,19 @@ def _not_run(assertion: Assertion, reason: str) -> Judged:
     return _judged(assertion, "skipped", reason)
 
 
-def _judged(assertion: Assertion, outcome: StepOutcome, reason: str | None, actual: tuple[str, ...] = ()) -> Judged:
+def _said_by(events: Events, met: _Met) -> str | None:
+    """The response that the event came from which met the assertion, if it is a message."""
+    event = events[met.place] if met.place is not None else None
+    return response_name(event) if event is not None and event["event"] == "bot" else None
+
+
+def _judged(
+    assertion: Assertion,
+    outcome: StepOutcome,
+    reason: str | None,
+    actual: tuple[str, ...] = (),
+    response: str | None = None,
+) -> Judged:
     expected = json_text(assertion.value)
     step = CaseStep(
         kind=assertion.kind,
@@ -88,6 +100,7 @@ def _judged(assertion: Assertion, outcome: StepOutcome, reason: str | None, actu
         actual="; ".join(actual) or None,
         location=assertion.location,
         reason=reason,
+        response=response,
     )
     line = f"{assertion.kind}: {expected}"
     match outcome:

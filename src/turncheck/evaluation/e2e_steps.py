@@ -42,11 +42,19 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
-    """What of a turn counts for steps: messages with the response they came from, slots in order."""
+class _Message:
+    """A message of the bot by what steps compare of it: its text, or the name of the response that it came from."""
 
-    texts: tuple[str, ...]
-    responses: tuple[str, ...]
+    said: str
+    response: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """What of a turn counts for steps: messages, each with the response that it came from, slots in order."""
+
+    texts: tuple[_Message, ...]
+    responses: tuple[_Message, ...]
     slots: tuple[tuple[str, Any], ...]
 
     @classmethod
@@ -54,8 +62,8 @@ class Happened:
         """Pick it out of the turn's events."""
         bot = [event for event in turn.events if event["event"] == "bot"]
         return cls(
-            texts=tuple(event["text"] for event in bot if event["text"] is not None),
-            responses=tuple(name for event in bot if (name := response_name(event)) is not None),
+            texts=tuple(_Message(event["text"], response_name(event)) for event in bot if event["text"] is not None),
+            responses=tuple(_Message(name, name) for event in bot if (name := response_name(event)) is not None),
             slots=tuple((event["name"], event["value"]) for event in turn.events if event["event"] == "slot"),
         )
 
@@ -91,23 +99,24 @@ def clean(text: str) -> str:
 
 
 def _judge_messages(
-    expected: Sequence[tuple[int, Expectation]], said: Sequence[str], compared: Any
+    expected: Sequence[tuple[int, Expectation]], said: Sequence[_Message], compared: Any
 ) -> dict[int, Judged]:
     """Give each expectation a message of its own; those without one are shown beside what is left over."""
     left = list(said)
     missing: list[tuple[int, Expectation]] = []
     judged: dict[int, Judged] = {}
     for index, expectation in expected:
-        found = next((text for text in left if compared(text) == compared(expectation.name)), None)
+        found = next((one for one in left if compared(one.said) == compared(expectation.name)), None)
         if found is None:
             missing.append((index, expectation))
         else:
             left.remove(found)
-            judged[index] = passed(expectation)
+            judged[index] = passed(expectation, found.response)
+    others = [one.said for one in left]
     for index, expectation in missing:
-        actual = _closest(expectation.name, left)
+        actual = _closest(expectation.name, others)
         if actual is not None:
-            left.remove(actual)
+            others.remove(actual)
         judged[index] = _missing_message(expectation, actual)
     return judged
 
@@ -270,10 +279,16 @@ def compared_lines(actual: str, expected: str) -> list[str]:
     return [line.rstrip() for line in difflib.ndiff([actual], [expected])]
 
 
-def passed(expectation: Expectation) -> Judged:
-    """Return a step that was met."""
+def passed(expectation: Expectation, response: str | None = None) -> Judged:
+    """Return a step that was met, of a message by one that came from this ``response``."""
     line = shown(expectation)
-    step = CaseStep(kind=expectation.kind, expected=_expected(line), outcome="passed", location=expectation.location)
+    step = CaseStep(
+        kind=expectation.kind,
+        expected=_expected(line),
+        outcome="passed",
+        location=expectation.location,
+        response=response,
+    )
     return Judged(step, (f"  {line}",))
 
 

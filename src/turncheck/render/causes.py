@@ -10,7 +10,7 @@ from turncheck.comparison.model import number_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-    from turncheck.comparison.model import CaseChange, FindingChange
+    from turncheck.comparison.model import CaseChange, FindingChange, MisunderstoodSentence
     from turncheck.messages.finding import Finding
 
 Test = tuple[str, "CaseChange"]
@@ -37,6 +37,22 @@ def caused_first(sentences: Iterable[CaseChange]) -> list[CaseChange]:
     return sorted(
         sentences, key=lambda case: not any(one.change not in {"unchanged", "unknown"} for one in case.because)
     )
+
+
+def in_both(
+    stories: Iterable[MisunderstoodSentence], cases: Iterable[MisunderstoodSentence]
+) -> tuple[list[tuple[MisunderstoodSentence, MisunderstoodSentence | None]], list[MisunderstoodSentence]]:
+    """Return the sentences of stories, each with the same one of end-to-end cases, and those of such cases alone.
+
+    It is the same if it is understood alike, and was on the base as the stories say.
+    """
+
+    def meaning(one: MisunderstoodSentence) -> tuple[str, str, str]:
+        return one.text, one.expected, one.predicted
+
+    left = {meaning(one): one for one in cases}
+    both = [(one, left.pop(meaning(one), None) if one.text else None) for one in stories]
+    return both, list(left.values())
 
 
 def number_of_tests(tests: Iterable[Test]) -> int:

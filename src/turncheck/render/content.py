@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
+from turncheck.comparison.because import newly_failing_tests, tests_because_of
 from turncheck.comparison.cases import findings_worst_first
 from turncheck.comparison.consequences import consequences_of
 from turncheck.comparison.gone_tests import gone_from
-from turncheck.comparison.leftovers import NO_LONGER_THERE
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
 from turncheck.render import entries
 from turncheck.render.batch_text import batch_remarks
-from turncheck.render.causes import caused_first, findings_by_cause, number_of_tests, tests_by_cause
+from turncheck.render.causes import caused_first, findings_by_cause, in_both, number_of_tests, tests_by_cause
 from turncheck.render.not_run import skipped_by_cause
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.sections import BUILT, Section
@@ -71,7 +71,8 @@ ORDER: Final = (
 """How a document shows the sections that stand below its figures."""
 
 _RULES_CHANGED: Final = "This change alters the rules it is judged by"
-_IN_CASES: Final = "Sentences {}misunderstood in end-to-end cases"
+_MISUNDERSTOOD: Final = ("misunderstood", "misunderstood_cases")
+_STILL_MISUNDERSTOOD: Final = ("still_misunderstood", "still_misunderstood_cases")
 
 _Item = TypeVar("_Item")
 _IN_THE_DATA: Final = (("errors", "error", "errors"), ("findings", "warning", "warnings"), ("notes", "info", "notes"))
@@ -161,10 +162,9 @@ class _Sections:
         yield from self._in_the_data(findings_worst_first(report), new=False)
         tests, wrong = wrong_tests(report), wrong_sentences(report)
         yield self._failing("failing", "Failing tests", tests)
-        sentences = misunderstood_sentences(misunderstood_stories(report))
-        yield self._misunderstood("misunderstood", "Sentences misunderstood in stories", sentences, report)
+        in_stories = misunderstood_sentences(misunderstood_stories(report))
         in_cases = misunderstood_sentences(misunderstood_cases(report))
-        yield self._misunderstood_in_cases("misunderstood_cases", _IN_CASES.format(""), in_cases, report)
+        yield from self._misunderstood(_MISUNDERSTOOD, "Sentences misunderstood{}", in_stories, in_cases, report)
         title = f"Misclassified sentences ({len(wrong)})"
         yield self.listed("wrong", title, wrong, entries.sentence)
 
@@ -192,38 +192,39 @@ class _Sections:
 
     def _misunderstood(
         self,
-        name: str,
-        title: str,
-        sentences: Sequence[MisunderstoodSentence],
+        names: tuple[str, str],
+        told: str,
+        stories: Sequence[MisunderstoodSentence],
+        cases: Sequence[MisunderstoodSentence],
         report: Report,
         *,
-        entry: Callable[[MisunderstoodSentence], Entry] | None = None,
+        entry: Callable[[MisunderstoodSentence, MisunderstoodSentence | None], Entry] = entries.misunderstood,
         **how: int,
-    ) -> NeutralSection:
-        """The sentences that alone keep stories from passing, and what that means for the run."""
-        listed = self.listed(name, f"{title} ({len(sentences)})", sentences, entry or entries.misunderstood, **how)
-        return replace(listed, note=_what_it_does(report))
+    ) -> Iterable[NeutralSection]:
+        """The sentences that alone keep tests from passing, and what that means for the run.
 
-    def _misunderstood_in_cases(
-        self, name: str, title: str, sentences: Sequence[MisunderstoodSentence], report: Report, **how: int
-    ) -> NeutralSection:
-        """The sentences that alone keep end-to-end cases from passing: what was understood on the base is expected."""
-        entry = entries.misunderstood_in_case
-        listed = self.listed(name, f"{title} ({len(sentences)})", sentences, entry, **how)
-        return replace(listed, note=_what_it_does(report))
+        One that is understood alike in both kinds of tests is told once; of the others of end-to-end cases, what was
+        understood on the base is what is expected. ``told``: the title, where ``{}`` is followed by the kind of test.
+        """
+        both, only_in_cases = in_both(stories, cases)
+        where = "" if any(other for _, other in both) else " in stories"
+        in_stories = self.listed(names[0], f"{told.format(where)} ({len(both)})", both, lambda one: entry(*one), **how)
+        yield replace(in_stories, note=_what_it_does(report))
+        title = f"{told.format(' in end-to-end cases')} ({len(only_in_cases)})"
+        in_cases = self.listed(names[1], title, only_in_cases, entries.misunderstood_in_case, **how)
+        yield replace(in_cases, note=_what_it_does(report))
 
     def changes(self, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
         """Against a base: what changed sides."""
         changed = compared.settings_changed
         yield self.listed("settings", _RULES_CHANGED, changed, entries.setting, unfolded=BUILT)
         because = tests_because_of(compared)
-        failing = [test for test in _newly_failing(compared) if not any(test in tests for tests in because.values())]
+        explained = [test for tests in because.values() for test in tests]
+        failing = [test for test in newly_failing_tests(compared) if test not in explained]
         yield self._failing("failing", f"{'Other newly' if because else 'Newly'} failing tests", failing)
-        title = "Sentences newly misunderstood in stories"
-        new = entries.newly_misunderstood
-        yield self._misunderstood("misunderstood", title, compared.misunderstood, report, entry=new)
-        in_cases = compared.misunderstood_in_cases
-        yield self._misunderstood_in_cases("misunderstood_cases", _IN_CASES.format("newly "), in_cases, report)
+        in_stories, in_cases, new = compared.misunderstood, compared.misunderstood_in_cases, entries.newly_misunderstood
+        title = "Sentences newly misunderstood{}"
+        yield from self._misunderstood(_MISUNDERSTOOD, title, in_stories, in_cases, report, entry=new)
         collisions = compared.collisions
         title = f"Intents that began to collide ({len(collisions)})"
         yield self.listed("collisions", title, collisions, entries.collision)
@@ -283,14 +284,12 @@ class _Sections:
         _, tests = new_and_old(report, compared)
         yield self._failing("still_failing", "Tests that fail on the base too", tests, unfolded=0)
         new_ones = {(case.name, case.location) for case in compared.stories.newly_misunderstood}
-        old = [case for case in misunderstood_stories(report) if (case.name, case.location) not in new_ones]
-        title = "Sentences misunderstood in stories on the base too"
-        yield self._misunderstood("still_misunderstood", title, misunderstood_sentences(old), report, unfolded=0)
+        stories = [case for case in misunderstood_stories(report) if (case.name, case.location) not in new_ones]
         new_ones = {(case.name, case.location) for case in compared.e2e.newly_misunderstood}
-        old = [case for case in misunderstood_cases(report) if (case.name, case.location) not in new_ones]
-        title = f"{_IN_CASES.format('')} on the base too"
-        sentences = misunderstood_sentences(old)
-        yield self._misunderstood_in_cases("still_misunderstood_cases", title, sentences, report, unfolded=0)
+        cases = [case for case in misunderstood_cases(report) if (case.name, case.location) not in new_ones]
+        told, both = "Sentences misunderstood{} on the base too", (stories, cases)
+        in_stories, in_cases = map(misunderstood_sentences, both)
+        yield from self._misunderstood(_STILL_MISUNDERSTOOD, told, in_stories, in_cases, report, unfolded=0)
         newly = {(case.name, case.location) for case in compared.examples.newly_failing}
         wrong = [case for case in wrong_sentences(report) if (case.name, case.location) not in newly]
         title = f"Sentences misclassified on the base too ({len(wrong)})"
@@ -328,7 +327,7 @@ class _Sections:
 
     def _in_plain_sight(self, report: Report, compared: Comparison | None) -> frozenset[Location | str | None]:
         """What the lists above show without a click: tests by name, other things by place."""
-        tests = wrong_tests(report) if compared is None else _newly_failing(compared)
+        tests = wrong_tests(report) if compared is None else newly_failing_tests(compared)
         wrong = wrong_sentences(report) if compared is None else compared.examples.newly_failing
         found = findings_worst_first(report) if compared is None else compared.new_findings
         stories = misunderstood_stories(report) if compared is None else compared.stories.newly_misunderstood
@@ -349,16 +348,6 @@ class _Sections:
 def _findings(because: Mapping[Location, Sequence[Test]], advised: tuple[_Found, bool]) -> Entry:
     found, advises = advised
     return entries.findings(found, advises=advises, because=because.get(found[0].location, ()))
-
-
-def tests_because_of(compared: Comparison) -> dict[Location, list[Test]]:
-    """Return, by the place of a new error about a name that this change renamed or removed, who newly fails by it."""
-    names = {match[1]: one.location for one in compared.new_findings if (match := NO_LONGER_THERE.match(one.message))}
-    found: dict[Location, list[Test]] = {}
-    for test in _newly_failing(compared):
-        if (place := names.get(test[1].expected)) is not None:
-            found.setdefault(place, []).append(test)
-    return found
 
 
 def _what_it_does(report: Report) -> Line:
@@ -407,7 +396,3 @@ def _weighted(section: NeutralSection, tests: Sequence[Test]) -> NeutralSection:
     """The section, each entry with the copies that it stands for."""
     weights = tuple(case.number for _, case in tests)
     return replace(section, total=sum(weights), weights=weights)
-
-
-def _newly_failing(compared: Comparison) -> list[Test]:
-    return [(kind, case) for kind, cases in _tests(compared) for case in cases.newly_failing]

@@ -58,6 +58,12 @@ MISUNDERSTOOD_CASE: Final = line(
     " pass; understood as on the base it does.",
 )
 
+MISUNDERSTOOD_BOTH: Final = line(
+    Term("Misunderstood"),
+    ": a sentence was understood differently than the story says or, in an end-to-end case, than on the base, so the"
+    " test does not pass; understood as written, or as on the base, it does.",
+)
+
 
 def _explained(report: Report, verdict: Verdict) -> tuple[Line, ...]:
     """What "misunderstood" means, where there are such tests or the first screen says that there were."""
@@ -65,6 +71,8 @@ def _explained(report: Report, verdict: Verdict) -> tuple[Line, ...]:
     in_cases = any(one.outcome == "misunderstood" for one in cases)
     told = "misunderstood" in f"{verdict.summary} {verdict.told}" and not in_cases
     in_stories = told or any(one.outcome == "misunderstood" for one in stories)
+    if in_stories and in_cases:
+        return (MISUNDERSTOOD_BOTH,)
     return (*([MISUNDERSTOOD] if in_stories else []), *([MISUNDERSTOOD_CASE] if in_cases else []))
 
 

@@ -105,28 +105,42 @@ def _below_case(case: CaseChange) -> list[Entry]:
 
 def misunderstood_in_case(sentence: MisunderstoodSentence) -> Entry:
     """A sentence that keeps end-to-end cases from passing: what it was and is understood as."""
-    return _keeps_from_passing(sentence, "end-to-end case")
+    return _keeps_from_passing(sentence, _kept("end-to-end case", sentence), case=True)
 
 
-def newly_misunderstood(sentence: MisunderstoodSentence) -> Entry:
+def newly_misunderstood(sentence: MisunderstoodSentence, in_cases: MisunderstoodSentence | None = None) -> Entry:
     """One that the change brought: what the change did not touch did not do it."""
-    return _keeps_from_passing(sentence, "story", not_new=True)
+    return misunderstood(sentence, in_cases, not_new=True)
 
 
-def misunderstood(sentence: MisunderstoodSentence) -> Entry:
-    """A sentence that keeps stories from passing: what was expected and what was understood."""
-    return _keeps_from_passing(sentence, "story")
+def misunderstood(
+    sentence: MisunderstoodSentence, in_cases: MisunderstoodSentence | None = None, *, not_new: bool = False
+) -> Entry:
+    """A sentence that keeps stories from passing: what was expected and what was understood.
+
+    ``in_cases``: the same one where it keeps end-to-end cases from passing.
+    """
+    spoilt = _kept("story", sentence)
+    if in_cases is not None:
+        spoilt = line(spoilt, " and ", _kept("end-to-end case", in_cases))
+    return _keeps_from_passing(sentence, spoilt, not_new=not_new)
 
 
-def _keeps_from_passing(sentence: MisunderstoodSentence, kind: str, *, not_new: bool = False) -> Entry:
-    """A sentence that keeps tests from passing, those tests, and what drew it away."""
+def _kept(kind: str, sentence: MisunderstoodSentence) -> Line:
+    """The tests of a kind that a sentence keeps from passing: ``2 stories `a`, `b` ``."""
     names = listed(line(Code(story.name)) for story in sentence.stories[:_MOST_SHOWN])
     more = sentence.number - len(sentence.stories[:_MOST_SHOWN])
     number = kind if sentence.number == 1 else f"{sentence.number:,} {_PLURALS[kind]}"
-    spoilt = line(f"{number} ", names, f" and {more:,} more" if more else "")
+    return line(f"{number} ", names, f" and {more:,} more" if more else "")
+
+
+def _keeps_from_passing(
+    sentence: MisunderstoodSentence, spoilt: Line, *, case: bool = False, not_new: bool = False
+) -> Entry:
+    """A sentence that keeps tests from passing, those tests, and what drew it away."""
     if not sentence.expected:
         return Entry(line(spoilt, ": the imported files do not say which sentence"), _at(sentence.location))
-    wrong = expected_understood(sentence.expected, sentence.predicted, case=kind != "story")
+    wrong = expected_understood(sentence.expected, sentence.predicted, case=case)
     told = line(Said(sentence.text), ": ", wrong, sure(sentence.confidence), " in ", spoilt)
     reasons = (training(change, not_new=not_new) for change in sentence.because)
     return Entry(told, _at(sentence.location), below=tuple(reasons))

@@ -33,6 +33,8 @@ class CaseStep(Part, frozen=True, kw_only=True):
     """Why it came out so, where that is not plain."""
     message: int | None = None
     """Which of the case's messages it follows, counted from 0; ``None`` before the first."""
+    response: str | None = None
+    """Of a text that was said: the response that it came from, where the engine says so."""
 
 
 class Attempt(Part, frozen=True, kw_only=True):

@@ -1,0 +1,35 @@
+"""Which newly failing tests a new error in the data explains: what it names is what they rest on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.gates_on_tests import tests_of
+from turncheck.comparison.leftovers import names_of_break
+from turncheck.comparison.tally import NAMES
+
+if TYPE_CHECKING:
+    from turncheck.comparison.model import CaseChange, Comparison
+    from turncheck.messages.location import Location
+
+
+def newly_failing_tests(compared: Comparison) -> list[tuple[str, CaseChange]]:
+    """Return the tests that fail by themselves and did not, with what each is called."""
+    return [(NAMES[evaluation][0], case) for evaluation, cases in tests_of(compared) for case in cases.newly_failing]
+
+
+def tests_because_of(compared: Comparison) -> dict[Location, list[tuple[str, CaseChange]]]:
+    """Return, by the place of a new error about a name that this change took away, who newly fails by it.
+
+    A test that rests on several of them is told under the one that its wrong step is nearest to.
+    """
+    places: dict[str, Location] = {}
+    for finding in compared.new_findings:
+        if finding.severity == "error":
+            places |= {name: finding.location for name in names_of_break(finding.message) if name not in places}
+    found: dict[Location, list[tuple[str, CaseChange]]] = {}
+    for kind, case in newly_failing_tests(compared):
+        place = next((places[name] for name in case.rests_on if name in places), None)
+        if place is not None:
+            found.setdefault(place, []).append((kind, case))
+    return found
