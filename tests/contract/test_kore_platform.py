@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from turncheck.engines.kore.pace import Clock
 from turncheck.report.codec import decode
 from turncheck.report.model import Batch, Report
 
+EXPORT = Path(__file__).parents[1] / "oracle" / "kore" / "exports" / "tea_shop" / "botDefinition.json"
 CASES: list[dict[str, Any]] = [
     {
         "input": "two bags to Oslo",
@@ -249,3 +251,22 @@ def test_a_run_judges_sentences_and_says_what_it_cannot(
     (folder / "tests" / "test_nlu.yml").unlink()
     run(kore, "--json", "r.json", "--baseline", "none", command=("run",))
     assert any("trained on its platform" in skipped.reason for skipped in report_of(folder).skipped)
+
+
+def test_a_run_judges_the_suites_of_an_export_and_fails_by_them(kore: FakeKore, folder: Path) -> None:
+    shutil.copy(EXPORT, folder)
+    (folder / "tests").mkdir()
+    (folder / "smoke.json").rename(folder / "tests" / "smoke.json")
+    arguments = ("--json", "r.json", "--baseline", "none", "--notes", "a note")
+    assert run(kore, *arguments, command=("run",), name="") == 1
+    report = report_of(folder)
+    assert report.batch is not None
+    (suite,) = report.batch.suites
+    assert (suite.notes, suite.counts.tp, suite.counts.fp) == ("a note", 3, 1)
+    assert report.engine is not None
+    assert report.engine.model == "Tea Shop"
+    kore.intents["stop it"] = ("Cancel Order",)
+    for way in ("find-intent", "batch"):
+        kore.intents["hm"] = ()
+        assert run(kore, *arguments, "--kore-way", way, command=("run",), name="") == 0
+    assert run(kore, "--notes", "x" * 1025, command=("run",), name="") == 2

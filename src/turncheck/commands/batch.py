@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
@@ -23,6 +23,7 @@ from turncheck.report.codec import encode
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
+from turncheck.settings.options import MAX_NOTES
 from turncheck.validation.suite_names import unknown_names
 
 if TYPE_CHECKING:
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from turncheck.project.batch.model import Suites
     from turncheck.report.model import Batch, EngineInfo, Report
     from turncheck.settings.options import Settings
-
-MAX_NOTES: Final = 1024
-"""Characters of the notes on a run, as the platform has it."""
 
 
 @dataclass(frozen=True, slots=True)

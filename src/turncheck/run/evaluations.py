@@ -346,7 +346,7 @@ class _Run:
             return None
         engines = self.engines
         training = {example.text for example in self.project.nlu.examples}
-        how = SuiteRun(self.known_names, training, by_stand_in=engines.capabilities.stands_in)
+        how = SuiteRun(self.known_names, training, self.settings.notes, by_stand_in=engines.capabilities.stands_in)
         with self.screen.step("batch", f"Running {count(cases, 'batch case')}"):
             return self._evaluated("batch", lambda: evaluate_suites(engines, read.suites, how, self.screen))
 

@@ -32,6 +32,8 @@ _MOST_DAYS: Final = 3650
 """More than GitHub keeps anything; what the repository allows is asked for in the end."""
 
 _MOST_SECONDS: Final = 86_400
+MAX_NOTES: Final = 1024
+"""Characters of the notes on a run, as Kore.ai's platform has it."""
 KORE_VERSIONS: Final = ("in-development", "published")
 KORE_WAYS: Final = ("find-intent", "batch")
 
@@ -174,6 +176,13 @@ def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
         remember_guessed(text)
         pairs.append((name.strip(), text))
     return tuple(pairs)
+
+
+def _notes(value: Any) -> str:
+    text = _text(value)
+    if len(text) > MAX_NOTES:
+        raise WrongWordError(f"has {len(text):,} characters, {MAX_NOTES:,} at most are kept")
+    return text
 
 
 def _secret(value: Any) -> Secret:
@@ -396,6 +405,7 @@ class Settings:
     kore_timeout: int = _setting(
         3600, _whole(1, _MOST_SECONDS), "seconds that a run on Kore.ai's platform may take", metavar="N"
     )
+    notes: str = _setting("", _notes, "notes on this run of batch suites, up to 1,024 characters", metavar="TEXT")
     action_endpoint: str | None = _setting(
         None, _text, "the action server, instead of the one in endpoints.yml", file_key=False, metavar="URL"
     )

@@ -38,7 +38,7 @@ GROUPS = {
     "the team's own assistant": (
         *("rasa-url", "rasa-token", "rasa-jwt", "rasa-command"),
         *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret"),
-        *("kore-version", "kore-way", "kore-timeout"),
+        *("kore-version", "kore-way", "kore-timeout", "notes"),
         *("action-endpoint", "action-server", "allow-hosts", "env"),
     ),
 }

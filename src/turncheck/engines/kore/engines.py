@@ -58,6 +58,7 @@ class KoreEngines(Engines):
             " measure it by",
             no_channel="--channel is for the embedded engine",
             answers_suites=True,
+            uploads_suites=self.way == "batch",
         )
 
     def make_ready(self, parts: Sequence[Part], screen: Screen, ensure: Callable[[], None]) -> None:  # noqa: ARG002
