@@ -7,9 +7,9 @@
 
 Kinds: ``files`` (a project with one file mutated), ``older`` (training data in Markdown and JSON), ``settings``
 (turncheck.yml, inputs, flags), ``environment`` (the variables and the event of a workflow run), ``github`` (what its
-API and services answer), ``actions`` (what an action server answers), ``exports`` (the export of a Kore.ai assistant).
-An input that ends in a traceback, shows a secret or takes ten seconds of the processor is a failure, kept below
-``.fuzz/``.
+API and services answer), ``actions`` (what an action server answers), ``exports`` (the export of a Kore.ai assistant),
+``suites`` (batch suites, results of them, logs). An input that ends in a traceback, shows a secret or takes ten seconds
+of the processor is a failure, kept below ``.fuzz/``.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ KINDS = {
     "files": "project_files",
     "older": "older_formats",
     "settings": "settings",
+    "suites": "suites",
     "environment": "environment",
     "github": "github",
     "actions": "action_server",

@@ -178,8 +178,9 @@ def run_suggest(  # noqa: PLR0917 - what a command is given
             remedy="Annotate entities, or write a lookup table of their values.",
         )
     write_cases(found.cases, target, screen)
-    near = f"; {count(found.near, 'other')} dropped, as close to a training sentence" if found.near else ""
-    screen.note(f"They are marked as generated{near}. Review them before they join a suite.")
+    if found.near:
+        screen.note(f"{count(found.near, 'other')} dropped: too close to a training sentence.")
+    screen.note("They are marked as generated. Review them before they join a suite.")
     return EXIT_OK
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.flags.run import add_setting
 from turncheck.commands.flags.shared import add_verbosity, at_least_one, existing_folder, screen_of
+from turncheck.messages.errors import UserError
 from turncheck.settings.options import options
 
 if TYPE_CHECKING:
@@ -70,10 +71,10 @@ def _add_render(kinds: argparse._SubParsersAction[Any]) -> None:
 def _add_import(kinds: argparse._SubParsersAction[Any]) -> None:
     parser = kinds.add_parser(
         "import",
-        help="make a report of the files that `rasa test` wrote",
-        description="Make report.json of the files that `rasa test` wrote, to compare, judge and publish it.",
+        help="make a report of the files that `rasa test`, or Kore.ai's platform, wrote",
+        description="Make report.json of what `rasa test`, or Kore.ai's platform, wrote, to compare and judge.",
     )
-    parser.add_argument("folder", type=Path, metavar="DIR", help="what `rasa test --out` named")
+    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="what `rasa test --out` named")
     parser.recognise("folder", os.path.isdir)
     parser.add_argument(
         "--project",
@@ -92,6 +93,15 @@ def _add_import(kinds: argparse._SubParsersAction[Any]) -> None:
             metavar="PATH",
             help=f"the test {what} (default: found below tests/)",
         )
+    parser.add_argument(
+        "--kore-csv",
+        type=Path,
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="FILE",
+        help="instead of DIR: CSV reports of the platform's batch tests",
+    )
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
     add_verbosity(parser)
     parser.set_defaults(handler=_import)
@@ -148,6 +158,13 @@ def _import(namespace: argparse.Namespace) -> int:
     from turncheck.run.prepare import where_it_stands
 
     source, root = where_it_stands(namespace.project, os.environ)
+    if bool(namespace.kore_csv) == (namespace.folder is not None):
+        raise UserError("name either a folder or --kore-csv", remedy="See `turncheck report import --help`.")
+    if namespace.kore_csv:
+        from turncheck.commands.import_batch import run_import_batch
+
+        out, screen = namespace.out, screen_of(namespace)
+        return run_import_batch(namespace.kore_csv, namespace.project, out=out, source=source, root=root, screen=screen)
     return run_import(
         namespace.folder,
         namespace.project,

@@ -83,7 +83,13 @@ def _add_suggest(kinds: argparse._SubParsersAction[Any]) -> None:
 def _add_add(kinds: argparse._SubParsersAction[Any]) -> None:
     parser = kinds.add_parser("add", help="add utterances of one intent to a suite")
     parser.add_argument("suite", type=Path, metavar="SUITE", help="the suite (.json or .csv); made if there is none")
-    parser.add_argument("utterances", nargs="?", metavar="FILE", default="-", help="one a line (default: -, the input)")
+    parser.add_argument(
+        "--from",
+        dest="utterances",
+        metavar="FILE",
+        default="-",
+        help="one utterance a line (default: standard input)",
+    )
     parser.add_argument("--intent", required=True, metavar="NAME", help="what they mean")
     add_verbosity(parser)
     parser.set_defaults(handler=_add)

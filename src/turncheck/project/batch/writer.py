@@ -6,9 +6,8 @@ that CSV joins) is refused.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 SUFFIXES: Final = (".json", ".csv")
 _NOWHERE: Final = "the suite"
+_TO_QUOTE: Final = re.compile(r'[",;\t\r\n]')
 
 
 def write_suite(cases: Sequence[SuiteCase], suffix: str) -> str:
@@ -96,12 +96,13 @@ def _json_case(case: SuiteCase) -> dict[str, Any]:
 def _csv(cases: Sequence[SuiteCase]) -> str:
     columns = [*COLUMNS[:-1], *(["botName"] if any(case.bots for case in cases) else [])]
     columns += ["generated"] if any(case.generated for case in cases) else []
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    for case in cases:
-        writer.writerows([row.get(column, "") for column in columns] for row in _csv_rows(case))
-    return out.getvalue()
+    rows = [columns, *([row.get(column, "") for column in columns] for case in cases for row in _csv_rows(case))]
+    return "".join(f"{','.join(map(_cell, row))}\n" for row in rows)
+
+
+def _cell(text: str) -> str:
+    """Quote a cell where it needs quotes; Python's own writer lets a carriage return pass without them."""
+    return '"{}"'.format(text.replace('"', '""')) if _TO_QUOTE.search(text) else text
 
 
 def _csv_rows(case: SuiteCase) -> Iterator[dict[str, str]]:

@@ -1,0 +1,311 @@
+"""Suites converted, made and imported: what goes out comes back."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from report_builder import batch, report
+from test_batch_command import CONFIG, DATA
+
+from turncheck.cli import run_command_line
+from turncheck.evaluation.batch.imported import import_batch_csv
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+from turncheck.project.batch.conversations import successful_utterances
+from turncheck.project.batch.csv_reader import read_csv_suite
+from turncheck.project.batch.json_reader import read_json_suite
+from turncheck.project.batch.model import ExpectedEntity, SuiteCase
+from turncheck.project.batch.nlu import case_of, examples_of
+from turncheck.project.batch.reader import read_suites
+from turncheck.project.batch.rules import Rules
+from turncheck.project.batch.writer import without_repetitions, write_suite
+from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
+from turncheck.project.model import NluData
+from turncheck.project.reader import read_nlu
+from turncheck.render.batch_csv import render_batch_csv
+from turncheck.report.batch import BatchCase, BatchEntity, BatchSuite
+from turncheck.report.batch_numbers import numbers_of
+from turncheck.yaml_tree.source import Source
+
+ORACLE = Path(__file__).parents[1] / "oracle" / "kore" / "suites"
+
+
+def trimmed(text: str) -> str:
+    return text.strip()
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).map(trimmed).filter(bool)
+NAME = (
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="|>"), min_size=1, max_size=8)
+    .map(trimmed)
+    .filter(lambda name: bool(name) and name.casefold() != "none" and not name.casefold().startswith("trait"))
+)
+VALUE = TEXT.filter(lambda value: "}" not in value)
+ENTITIES = st.dictionaries(NAME, st.lists(VALUE, min_size=1, max_size=2, unique=True), max_size=2).map(
+    lambda found: tuple(ExpectedEntity(name, tuple(values)) for name, values in found.items())
+)
+CASES = st.lists(
+    st.builds(
+        SuiteCase,
+        TEXT,
+        st.lists(NAME, max_size=3, unique=True).map(tuple),
+        st.booleans(),
+        parent=st.lists(NAME, max_size=2).map(tuple),
+        entities=ENTITIES,
+        order=st.lists(NAME, max_size=2).map(tuple),
+        generated=st.booleans(),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(CASES)
+def test_what_is_written_as_json_is_read_again(cases: list[SuiteCase]) -> None:
+    found = read_json_suite(Source("a.json", write_suite(cases, ".json")), Rules("a.json"))
+    assert list(found) == cases
+
+
+@given(CASES)
+def test_what_is_written_as_csv_is_read_again_or_refused(cases: list[SuiteCase]) -> None:
+    with suppress(UserError):
+        text = write_suite(cases, ".csv")
+        found = read_csv_suite(Source("a.csv", text), Rules("a.csv"))
+        assert list(found) == without_repetitions(cases)
+
+
+@given(CASES)
+def test_from_json_to_csv_and_back_nothing_changes(cases: list[SuiteCase]) -> None:
+    keys = [(case.text, case.intents, case.is_trait, case.parent) for case in cases]
+    assume(all(one != other for one, other in pairwise(keys)))
+    text = write_suite(cases, ".csv")
+    again = read_csv_suite(Source("a.csv", text), Rules("a.csv"))
+    assert write_suite(again, ".json") == write_suite(cases, ".json")
+
+
+@given(st.lists(st.tuples(TEXT, NAME, st.integers(0, 5), st.integers(1, 5)), min_size=1, max_size=5))
+def test_what_nlu_data_can_hold_comes_back(rows: list[tuple[str, str, int, int]]) -> None:
+    cases = []
+    for text, intent, start, length in rows:
+        value = text[start : start + length].strip()
+        entities = (ExpectedEntity("city", (value,)),) if value and "||" not in value else ()
+        cases.append(SuiteCase(text, (intent,), entities=entities))
+    examples, left_out = examples_of(cases)
+    assert len(examples) + len(left_out) == len(cases)
+    assert [case_of(example) for example in examples] == [
+        case for case in cases if case not in [one for one, _ in left_out]
+    ]
+
+
+def test_a_project_file_of_nlu_data_becomes_a_suite_and_comes_back(tmp_path: Path) -> None:
+    (tmp_path / "nlu.yml").write_text(DATA)
+    assert convert(tmp_path / "nlu.yml", tmp_path / "suite.json") == 0
+    (suite,) = read_suites(tmp_path, [tmp_path / "suite.json"]).suites
+    assert [(case.text, case.intents, [one.values for one in case.entities]) for case in suite.cases] == [
+        ("hello", ("greet",), []),
+        ("buy", ("order_tea",), []),
+        ("to Rome please", ("book",), [("Rome",)]),
+    ]
+    assert convert(tmp_path / "suite.json", tmp_path / "back.yml") == 0
+    before, after = (read_nlu([tmp_path / name], tmp_path)[0].examples for name in ("nlu.yml", "back.yml"))
+    assert [(one.text, one.intent, one.entities) for one in before] == [
+        (one.text, one.intent, one.entities) for one in after
+    ]
+    assert write_nlu_yaml(NluData(after)) == (tmp_path / "back.yml").read_text()
+
+
+def convert(*arguments: Path) -> int:
+    *files, out = map(str, arguments)
+    return run_command_line(["data", "convert", "batch", *files, "--out", out])
+
+
+@pytest.mark.parametrize("name", ["full.json", "universal.csv", "semicolon.csv", "quoted.csv", "entities.csv"])
+def test_suites_are_the_same_in_either_format(tmp_path: Path, name: str) -> None:
+    (expected,) = read_suites(ORACLE, [ORACLE / name]).suites
+    assert convert(ORACLE / name, tmp_path / "a.csv") == 0
+    assert convert(tmp_path / "a.csv", tmp_path / "b.json") == 0
+    for made in ("a.csv", "b.json"):
+        (suite,) = read_suites(tmp_path, [tmp_path / made]).suites
+        assert suite.cases == expected.cases
+
+
+def test_two_cases_that_csv_would_join_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = [
+        {"input": "go", "intent": "A", "entities": [{"entityName": "c", "entityValue": value}]} for value in ("x", "y")
+    ]
+    (tmp_path / "a.json").write_text(json.dumps({"testCases": cases}))
+    assert convert(tmp_path / "a.json", tmp_path / "a.csv") == 2
+    assert "cannot be written as CSV" in capsys.readouterr().err
+    assert not (tmp_path / "a.csv").exists()
+
+
+def test_files_that_fit_no_target_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"testCases": [{"input": "x", "intent": "A"}]}')
+    assert convert(tmp_path / "a.json", tmp_path / "a.json") == 2
+    assert convert(tmp_path / "a.json", tmp_path / "a.xml") == 2
+    assert convert(tmp_path / "a.json", tmp_path / "a.json", tmp_path / "b.csv") == 2
+    assert convert(tmp_path / "none.json", tmp_path / "b.csv") == 2
+    assert convert(tmp_path / "a.json", tmp_path / "folder") == 0
+    assert (tmp_path / "folder" / "a.csv").is_file()
+
+
+# --- suites that are made -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "bot"
+    (folder / "data").mkdir(parents=True)
+    (folder / "config.yml").write_text(CONFIG)
+    (folder / "domain.yml").write_text('version: "3.1"\nintents: [greet, order_tea, book]\nentities: [city]\n')
+    (folder / "data" / "nlu.yml").write_text(DATA)
+    return folder
+
+
+def make(*arguments: object) -> int:
+    return run_command_line(["suite", *map(str, arguments)])
+
+
+def cases_in(path: Path) -> list[tuple[str, tuple[str, ...]]]:
+    (suite,) = read_suites(path.parent, [path]).suites
+    return [(case.text, case.intents) for case in suite.cases]
+
+
+def test_the_suite_of_the_data_has_every_utterance(project: Path, tmp_path: Path) -> None:
+    assert make("from-data", "--project", project, "--out", tmp_path / "a.json") == 0
+    assert cases_in(tmp_path / "a.json") == [
+        ("hello", ("greet",)),
+        ("buy", ("order_tea",)),
+        ("to Rome please", ("book",)),
+    ]
+    (project / "data" / "nlu.yml").write_text('version: "3.1"\nnlu: []\n')
+    assert make("from-data", "--project", project, "--out", tmp_path / "b.json") == 2
+
+
+def test_suggestions_are_marked_and_never_a_training_sentence(project: Path, tmp_path: Path) -> None:
+    assert make("suggest", "--project", project, "--out", tmp_path / "a.json") == 0
+    (suite,) = read_suites(tmp_path, [tmp_path / "a.json"]).suites
+    assert [(case.text, case.generated) for case in suite.cases] == [("to Oslo please", True)]
+    assert suite.cases[0].entities == (ExpectedEntity("city", ("Oslo",)),)
+    assert make("suggest", "--project", project, "--intent", "greet", "--out", tmp_path / "b.json") == 2
+
+
+def test_utterances_are_added_once_to_a_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = tmp_path / "a.json"
+    (tmp_path / "lines.txt").write_text("buy tea\n\nbuy me tea\nbuy tea\n")
+    assert make("add", suite, "--intent", "Order Tea | Buy", "--from", tmp_path / "lines.txt") == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO("buy tea\nand now\n"))
+    assert make("add", suite, "--intent", "Order Tea | Buy") == 0
+    assert cases_in(suite) == [(text, ("Order Tea", "Buy")) for text in ("buy tea", "buy me tea", "and now")]
+    assert make("add", suite, "--intent", "Order Tea | Buy", "--from", tmp_path / "lines.txt") == 2
+    assert make("add", suite, "--intent", "A||B", "--from", tmp_path / "lines.txt") == 2
+    assert "separates traits" in capsys.readouterr().err
+
+
+LOG = [
+    {"utterance": "buy tea", "intent": "Order Tea", "completed": True},
+    {"utterance": "buy tea", "intent": "Order Tea", "completed": True},
+    {"utterance": "stop", "intent": "Cancel", "completed": False},
+    {"utterance": "la la", "intent": "None", "completed": True},
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(LOG),
+        "\n".join(json.dumps(record) for record in LOG),
+        json.dumps({"conversations": LOG}),
+        "Utterance,Intent,Task Status\nbuy tea,Order Tea,done\nstop,Cancel,no\nbuy tea,Order Tea,yes\nla,None,yes\n",
+    ],
+)
+def test_only_utterances_whose_task_was_completed_are_kept(text: str) -> None:
+    found = successful_utterances(Source("log", text))
+    assert [(case.text, case.intents) for case in found.cases] == [("buy tea", ("Order Tea",))]
+    assert (found.records, found.left_out) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("record", "lacks"),
+    [
+        ({"utterance": "x", "intent": "A"}, "whether its task was completed"),
+        ({"intent": "A", "completed": True}, "the utterance"),
+        ({"event": "user", "text": "x"}, "the matched intent (`intent`) and whether"),
+    ],
+)
+def test_a_log_that_lacks_something_is_refused_with_what(record: dict[str, Any], lacks: str) -> None:
+    with pytest.raises(UserError) as caught:
+        successful_utterances(Source("log.json", json.dumps([record])))
+    assert lacks in caught.value.what
+
+
+@given(st.text(max_size=60))
+def test_any_log_is_read_or_refused(text: str) -> None:
+    with suppress(UserError):
+        found = successful_utterances(Source("log", text))
+        assert found.records >= len(found.cases)
+
+
+# --- the platform's report --------------------------------------------------------------------------------------------
+
+JUDGED = st.builds(
+    BatchCase,
+    text=TEXT.filter(lambda text: "\r" not in text and not text.startswith("'")),
+    location=st.just(Location("a.json", 1)),
+    kind=st.just("dialog"),
+    expected=st.lists(NAME.filter(lambda name: "\r" not in name), max_size=2, unique=True).map(tuple),
+    matched=st.lists(NAME.filter(lambda name: "\r" not in name), max_size=1).map(tuple),
+    result=st.sampled_from(["tp", "tn", "fp", "fn", "not-evaluated"]),
+    passed=st.just(False),
+    entities=st.lists(st.sampled_from(["City", "Day"]), max_size=2, unique=True).map(
+        lambda names: tuple(BatchEntity(name=name, expected=("x",), matched=None, passed=False) for name in names)
+    ),
+)
+
+
+@given(st.lists(JUDGED, min_size=1, max_size=4), st.booleans())
+def test_results_that_are_written_are_imported_again(cases: list[BatchCase], raw: bool) -> None:
+    assume(all(one.text != other.text for one, other in pairwise(cases)))
+    assume(not any(name.startswith("'") for case in cases for name in (*case.expected, *case.matched)))
+    suite = BatchSuite(name="smoke", notes="first\nsecond", outcome="success", **numbers_of(cases), cases=tuple(cases))
+    made = report()
+    text = str(render_batch_csv(made, suite, "a.csv", raw=raw).content)
+    assume(not raw or "'=" not in text)
+    found = import_batch_csv("a.csv", text)
+    assert (found.suite.name, found.suite.notes, found.bot) == ("smoke", "first\nsecond", made.project.name)
+    assert found.suite.counts == suite.counts
+    told = [(case.text, case.result, len(case.entities)) for case in found.suite.cases]
+    assert told == [(case.text, case.result, len(case.entities)) for case in cases]
+
+
+def test_what_is_no_report_of_the_platform_is_refused() -> None:
+    for text in ("", "a,b\n1,2\n", '"Utterance","ExpectedIntent"\n'):
+        with pytest.raises(UserError):
+            import_batch_csv("a.csv", text)
+
+
+def test_the_platforms_report_becomes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    suite = BatchSuite(name="s", outcome="success", **numbers_of([]))
+    assert batch(suite).suites == (suite,)
+    (tmp_path / "a.csv").write_text(
+        '"Bot Name:","Tea"\n"Report name:","weekly"\n\n"Utterances","ExpectedIntent","MatchedIntent","Result Type"\n'
+        '"buy","Order","Order","True Positive"\n"so urgent","trait: A","trait: A||B","True Positive"\n'
+    )
+    out = tmp_path / "out"
+    arguments = ["report", "import", "--kore-csv", str(tmp_path / "a.csv"), "--project", str(tmp_path)]
+    assert run_command_line([*arguments, "--out", str(out)]) == 0
+    made = json.loads((out / "report.json").read_text())
+    assert made["project"]["name"] == "Tea"
+    assert [case["kind"] for case in made["batch"]["suites"][0]["cases"]] == ["dialog", "trait"]
+    assert run_command_line(["report", "import", "--out", str(out)]) == 2
+    assert run_command_line(["report", "import", "--kore-csv", str(tmp_path / "b.csv"), "--out", str(out)]) == 2
