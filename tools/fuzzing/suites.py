@@ -30,7 +30,8 @@ _MOST_BYTES = 20_000
 _RESULTS = (
     b'"Bot Name:","Tea"\n"Notes:","one\ntwo"\n\n"Utterance","ExpectedIntent","MatchedIntent","Result Type",'
     b'"Entity Name","Expected EntityValue","Matched EntityValue","Entity Result"\n'
-    b'"to Oslo","A|B","A","True Positive","City","Oslo","none","FALSE"\n"so urgent","trait: A","trait: A||B","","","","",""\n'
+    b'"to Oslo","A|B","A","True Positive","City","Oslo","none","FALSE"\n'
+    b'"so urgent","trait: A","trait: A||B","","","","",""\n'
 )
 _LOG = b'[{"utterance": "buy tea", "intent": "Order Tea", "completed": true}]'
 
