@@ -60,9 +60,15 @@ class Outcome:
         """Everything, for those who keep it in a folder alone."""
         return (*self.documents, *self.texts(), *self.beside)
 
-    def texts(self, artifact_url: str = "", comment_limit: int = COMMENT_LIMIT) -> tuple[Rendered, Rendered]:
-        """Render summary and comment; they link to the artifact that holds the other files, if there is one."""
-        links = replace(self.links, artifact_url=artifact_url) if artifact_url else self.links
+    def texts(
+        self, artifact_url: str = "", page_url: str = "", comment_limit: int = COMMENT_LIMIT
+    ) -> tuple[Rendered, Rendered]:
+        """Render summary and comment; they link to the artifact that holds the other files and to the page."""
+        links = replace(
+            self.links,
+            artifact_url=artifact_url or self.links.artifact_url,
+            html_url=page_url or self.links.html_url,
+        )
         return render_texts(self.report, self.comparison, self.verdict, links, comment_limit)
 
     @property

@@ -100,7 +100,7 @@ class FakeResults:
         name = body.get("name")
         if set(body) - known or not isinstance(name, str) or re.search(r'[":<>|*?\\/\r\n]', name) or not name:
             return _refuse(400, "invalid_argument", "bad message or name")
-        if body.get("version") != 7 or body.get("mime_type") != "application/zip":
+        if body.get("version") != 7 or body.get("mime_type") not in {"application/zip", "text/html"}:
             return _refuse(400, "invalid_argument", "bad version or type")
         if not re.fullmatch(
             r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", body.get("expires_at", "2026-01-01T00:00:00.000Z")
@@ -152,7 +152,7 @@ class FakeResults:
 
     def _list(self, upload: _Upload, body: bytes, kind: str | None) -> Answer:
         names = re.findall(r"<Latest>([^<]+)</Latest>", body.decode())
-        if not names or any(name not in upload.blocks for name in names) or kind != "application/zip":
+        if not names or any(name not in upload.blocks for name in names) or kind != upload.wanted["mime_type"]:
             return Answer(400, content=b"<Error><Code>InvalidBlockList</Code></Error>")
         upload.content = b"".join(upload.blocks[name] for name in names)
         return Answer(201)

@@ -200,6 +200,10 @@ def test_a_pull_request_gets_its_comment_artifact_summary_annotations_and_output
     assert f"({artifact_url})" in body
     assert f"({artifact_url})" in job.summary
     assert job.outputs["artifact-url"] == artifact_url
+    page_url = f"https://github.com/acme/bots/actions/runs/500/artifacts/{4244}"
+    assert job.outputs["page-url"] == page_url
+    assert f"[the page]({page_url})" in body
+    assert job.results.artifacts["turncheck.html"] == job.artifact["report.html"]
     assert job.outputs["comment-url"] == "https://github.com/acme/bots/pull/7#issuecomment-1001"
     assert job.outputs["verdict"] == "failed"
     assert set(job.artifact) >= {"report.json", "comparison.json", "verdict.json", "junit.xml", "baseline.json"}

@@ -20,8 +20,9 @@ from turncheck.ci.rest import Patience, RestError
 FILES = [("report.json", b'{"a": 1}'), ("rasa/intent_report.json", b"{}")]
 SCRIPT = """
 import { DefaultArtifactClient } from "ARTIFACT";
-const [name, folder, days, ...files] = process.argv.slice(2);
-await new DefaultArtifactClient().uploadArtifact(name, files, folder, { retentionDays: Number(days) || undefined });
+const [name, folder, days, skipArchive, ...files] = process.argv.slice(2);
+const options = { retentionDays: Number(days) || undefined, skipArchive: skipArchive === "true" };
+await new DefaultArtifactClient().uploadArtifact(name, files, folder, options);
 """
 
 
@@ -32,16 +33,15 @@ def service(results: FakeResults, masked: list[str] | None = None, **more: str) 
     return found
 
 
-def official_upload(results: FakeResults, folder: Path, name: str, days: int) -> None:
+def official_upload(results: FakeResults, folder: Path, name: str, days: int, *, zipped: bool = True) -> None:
     package = npm_package("@actions/artifact", "6.2.1", (("typedarray.prototype.slice", "1.0.5"),))
     script = folder.parent / "upload.mjs"
     script.write_text(SCRIPT.replace("ARTIFACT", (package / "lib" / "artifact.js").as_uri()))
     paths = [str(path) for path in sorted(folder.rglob("*")) if path.is_file()]
     node = node_folder() / "bin" / "node"
     environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), **results.variables}
-    done = subprocess.run(
-        [node, script, name, folder, str(days), *paths], env=environment, capture_output=True, text=True, check=False
-    )
+    command = [node, script, name, folder, str(days), "false" if zipped else "true", *paths]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -81,6 +81,22 @@ def test_ours_and_the_official_client_send_the_same(results: FakeResults, tmp_pa
 
     assert [shape_of(seen) for seen in results.log] == official
     assert unpacked(results.artifacts["report"]) == theirs == dict(FILES)
+
+
+def test_ours_and_the_official_client_send_the_same_page_unzipped(results: FakeResults, tmp_path: Path) -> None:
+    page = b"<!doctype html><title>t</title>"
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "turncheck.html").write_bytes(page)
+    official_upload(results, folder, "not its name", 7, zipped=False)
+    official, theirs = [shape_of(seen) for seen in results.log], results.artifacts["turncheck.html"]
+    results.reset()
+
+    uploaded = service(results).upload_page("turncheck.html", page, 7)
+
+    assert [shape_of(seen) for seen in results.log] == official
+    assert results.artifacts["turncheck.html"] == theirs == page
+    assert uploaded.name == "turncheck.html"
 
 
 def test_an_artifact_of_many_blocks_arrives_whole(results: FakeResults) -> None:

@@ -119,6 +119,10 @@ class Loom(Host):
         self.kept |= dict(files)
         return Kept(name, f"{PLACE}/jobs/12/artifacts")
 
+    def keep_page(self, name: str, content: bytes, days: int) -> Kept:
+        self.kept[name] = content
+        return Kept(name, f"{PLACE}/jobs/12/{name}")
+
     def check(self, check: Check) -> Checked:
         self.checks.append(check)
         return Checked(made=True)

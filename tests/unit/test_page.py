@@ -8,6 +8,7 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -21,8 +22,9 @@ from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.render.case_keys import distinct_keys, key_of_sentence, key_of_test
+from turncheck.render.junit import render_junit
 from turncheck.render.links import Links
-from turncheck.render.markdown import render_summary
+from turncheck.render.markdown import render_comment, render_summary
 from turncheck.render.page.budget import LIMIT
 from turncheck.render.page.page import Run, render_page
 from turncheck.report.model import Attempt, Report
@@ -244,3 +246,21 @@ def test_several_reports_have_an_overview_the_worst_first() -> None:
     assert rows == [("at-bank", "bank"), ("at-calm-quiet", "Calm &amp; quiet")]
     assert f'href="#at-bank/{key_of_test("story", "check the balance")}"' in page
     assert page == str(render_page(runs[::-1], MANUAL).content)
+
+
+# --- links to it -----------------------------------------------------------------------------------------------------
+
+
+def test_comment_summary_and_junit_lead_to_the_case_on_the_page() -> None:
+    head, comparison, verdict = pull_request()
+    links = replace(LINKS, html_url="https://ci.example/report.html")
+    broken = f"https://ci.example/report.html#{key_of_test('story', 'check the balance')}"
+    wrong = f"https://ci.example/report.html#{key_of_sentence('what is my balance', 'check_balance')}"
+
+    for render in (render_comment, render_summary):
+        text = str(render(head, comparison, verdict, links).content)
+        assert f"[details]({broken})" in text
+        assert f"[details]({wrong})" in text
+        assert "[the page](https://ci.example/report.html)" in text
+    assert f"details: {broken}" in str(render_junit(head, comparison, verdict, links).content)
+    assert "[details]" not in str(render_comment(head, comparison, verdict, LINKS).content)

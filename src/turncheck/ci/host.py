@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 PLOTS_SUFFIX: Final = "-plots"
+PAGE_SUFFIX: Final = ".html"
 """How the names of artifacts end that hold pictures alone, no report."""
 
 
@@ -206,6 +207,13 @@ class Artifacts(Protocol):
 
         Raises:
             HostError: they could not be kept.
+        """
+
+    def keep_page(self, name: str, content: bytes, days: int) -> Kept:
+        """Keep a page by itself, so that its address opens it in a browser.
+
+        Raises:
+            HostError: it could not be kept so.
         """
 
 

@@ -10,10 +10,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
-from turncheck.ci.host import PLOTS_SUFFIX, Check, HostError
+from turncheck.ci.host import PAGE_SUFFIX, PLOTS_SUFFIX, Check, HostError
 from turncheck.messages.errors import UserError
 from turncheck.process.secret import redact
 from turncheck.publishing.files import write_all
+from turncheck.render.page.page import NAME as PAGE
 from turncheck.render.sinks.markdown import marker, trusted
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Publishing:
         place: where it is said.
         artifacts: keeps the files, or says what does; ``None`` where there is nothing to upload.
         artifact_url: of an artifact that is there already.
+        page_url: of the page by itself.
     """
 
     result: Result
@@ -97,6 +99,7 @@ class Publishing:
     place: Place
     artifacts: Artifacts | str | None = None
     artifact_url: str = ""
+    page_url: str = ""
     comment_url: str = ""
     notes: list[str] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)
@@ -119,8 +122,9 @@ class Publishing:
             self._said["warning"] += 1
         try:
             failed = publish_all([Publisher("artifact", self._upload)], self._warn)
+            publish_all([Publisher("page", self._upload_page)], self._note)  # it is in the other artifact, too
         finally:  # a job that is cancelled meanwhile leaves its words too
-            summary, comment = self.result.texts(self.artifact_url, self.place.host.comment_limit)
+            summary, comment = self.result.texts(self.artifact_url, self.page_url, self.place.host.comment_limit)
             self.written = write_all(self.folder, (summary, comment))
         steps = [Publisher("comment", lambda: self._write_comment(comment))]
         if self.settings.annotations:
@@ -150,7 +154,8 @@ class Publishing:
 
     def outputs(self) -> dict[str, str]:
         """Return the action's outputs: those of the result, and where everything is."""
-        return {**self.result.outputs, "comment-url": self.comment_url, "artifact-url": self.artifact_url}
+        addresses = {"comment-url": self.comment_url, "artifact-url": self.artifact_url, "page-url": self.page_url}
+        return {**self.result.outputs, **addresses}
 
     # --- the artifact ------------------------------------------------------------------------------------------------
 
@@ -166,6 +171,16 @@ class Publishing:
         files = [(rendering.name, rendering.encoded) for rendering in self.result.files]
         self._kept = self.artifacts.keep(self.settings.artifact_name, files, days, self.result.key)
         self.artifact_url = self._kept.url
+
+    def _upload_page(self) -> None:
+        """Upload the page once more, by itself and not zipped: its address opens it, where the host does so."""
+        if self.artifacts is None or isinstance(self.artifacts, str) or self._kept is None:
+            return
+        days, _ = self.artifacts.retention(self.settings.retention_days)
+        for rendering in self.result.files:
+            if rendering.name == PAGE:
+                kept = self.artifacts.keep_page(f"{self._kept.name}{PAGE_SUFFIX}", rendering.encoded, days)
+                self.page_url = kept.url
 
     # --- the comment -------------------------------------------------------------------------------------------------
 

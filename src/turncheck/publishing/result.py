@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 class Result:
     """What is published of one assistant.
 
-    ``key`` tells it from others of the repository; ``texts`` renders summary and comment, given the address of the
-    artifact that holds the files ("" for none) and the longest comment; ``outputs`` are the action's, by name.
+    ``key`` tells it from others of the repository; ``texts`` renders summary and comment, given the addresses of the
+    artifact that holds the files and of the page ("" for none) and the longest comment; ``outputs`` are the action's,
+    by name.
     """
 
     key: str
@@ -34,7 +35,7 @@ class Result:
     warnings: tuple[str, ...]
     annotations: tuple[Annotation, ...]
     files: tuple[Rendered, ...]
-    texts: Callable[[str, int], tuple[Rendered, Rendered]]
+    texts: Callable[[str, str, int], tuple[Rendered, Rendered]]
     outputs: Mapping[str, str]
     commit: str | None = None
     run_url: str | None = None

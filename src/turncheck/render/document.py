@@ -130,6 +130,8 @@ def _footer(report: Report, links: Links) -> Line:
         parts.append(line(Link(line("commit ", Code(commit[:8])), links.commit_page(commit))))
     if links.run_url:
         parts.append(line(Link(line("this run"), links.run_url)))
+    if links.html_url:
+        parts.append(line(Link(line("the page"), links.html_url)))
     if links.artifact_url:
         parts.append(line(Link(line("all results"), links.artifact_url)))
     return listed(parts, " · ")

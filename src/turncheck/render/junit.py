@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from turncheck.comparison.cases import batch_actual, batch_expected, heard_otherwise, judged_again, telling_step
 from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, told_understanding
 from turncheck.messages.location import Location
+from turncheck.render.case_keys import key_of_test
 from turncheck.render.circumstances import circumstances
 from turncheck.render.junit_names import Named, distinct, path_of_class
 from turncheck.render.links import repository_path
@@ -82,8 +83,8 @@ def render_junit(
     ``xunit`` is valid by junit-10.xsd of Jenkins' xunit plugin, which refuses both: the text of a case that failed
     begins with its place instead.
     """
-    del comparison, links  # one signature for all renderers; JUnit knows neither deltas nor addresses
-    writer = _Writer(report, flavour)
+    del comparison  # one signature for all renderers; JUnit knows no deltas
+    writer = _Writer(report, flavour, links.html_url)
     suites = [
         *writer.validation(),
         *writer.intents(verdict),
@@ -126,8 +127,9 @@ class _Suite(TestSuite):  # type: ignore[misc]  # junit_xml has no types
 class _Writer:
     """Makes the suites of a report."""
 
-    def __init__(self, report: Report, flavour: JunitFlavour) -> None:
+    def __init__(self, report: Report, flavour: JunitFlavour, page: str | None) -> None:
         self._report = report
+        self._page = page
         self._flavour = flavour
         self._rooted = Rooted(report)
         self._project = report.project.root or report.project.name
@@ -168,6 +170,10 @@ class _Writer:
         if self._flavour == "common" or at is None or path is None:
             return _listed(lines)
         return _listed([f"at ({path}:{line or 1}:{at.column or 1})", *lines])
+
+    def _on_page(self, kind: str, name: str) -> list[str]:
+        """Where the page shows a test, if its address is known."""
+        return [f"details: {self._page}#{key_of_test(kind, name)}"] if self._page else []
 
     def validation(self) -> Iterable[_Suite]:
         if self._report.validation is None:
@@ -254,7 +260,8 @@ class _Writer:
             message = plain(expected_got(wrong.wanted, wrong.got)) if wrong else "the story failed"
             lines = [line for step in story.steps for line in self._step(step)]
             also = [f"also misunderstood: {line}" for line in self._misheard(story)]
-            written.add_failure_info(attribute(message), self._text([*lines, *also], place), "story")
+            shown = [*lines, *also, *self._on_page("story", story.name)]
+            written.add_failure_info(attribute(message), self._text(shown, place), "story")
         return written
 
     def _misunderstood(self, written: TestCase, story: StoryResult, place: Location) -> None:
@@ -293,7 +300,7 @@ class _Writer:
         told = plain(expected_got(wrong.expected, wrong.actual or "nothing")) if wrong else reason
         match result.outcome:
             case "failed":
-                lines = [*result.difference, *self._heard(result)]
+                lines = [*result.difference, *self._heard(result), *self._on_page("end-to-end case", result.name)]
                 written.add_failure_info(attribute(told), self._text(lines, place), "assertion")
             case "misunderstood":
                 self._misunderstood_case(written, result, place)
@@ -321,7 +328,8 @@ class _Writer:
                 written.add_error_info(attribute(batch_actual(result)), self._text([], result.location), "error")
             elif not result.passed:
                 message = attribute(plain(expected_got(batch_expected(result), batch_actual(result))))
-                written.add_failure_info(message, self._text(_batch_lines(result), result.location), "batch")
+                shown = [*_batch_lines(result), *self._on_page("batch case", result.text)]
+                written.add_failure_info(message, self._text(shown, result.location), "batch")
             of_suite[id(suite)].append(written)
         yield from (self._suite(f"batch {suite.name}", of_suite[id(suite)]) for suite in suites)
 

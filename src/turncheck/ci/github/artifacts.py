@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, Final
 
 from turncheck.ci.github.answers import Artifact
-from turncheck.ci.host import PLOTS_SUFFIX, StoredReport
+from turncheck.ci.host import PAGE_SUFFIX, PLOTS_SUFFIX, StoredReport
 from turncheck.ci.rest import TooLargeError
 from turncheck.messages.errors import UserError
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
@@ -59,7 +59,7 @@ def artifacts_of_run(client: GitHubClient, repository: str, run_id: int | str) -
 
 def is_ours(name: str, wanted: str) -> bool:
     """Whether an artifact's name is the wished one, or one that begins with it because that was taken."""
-    return (name == wanted or name.startswith(f"{wanted}-")) and not name.endswith(PLOTS_SUFFIX)
+    return (name == wanted or name.startswith(f"{wanted}-")) and not name.endswith((PLOTS_SUFFIX, PAGE_SUFFIX))
 
 
 def read_artifact(client: GitHubClient, repository: str, artifact: Artifact) -> list[StoredReport]:

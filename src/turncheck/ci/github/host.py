@@ -232,4 +232,11 @@ class _RunArtifacts:
             made = self.service.upload(name, files, days)
         else:
             made = self.service.upload_beside(name, distinction, files, days)
-        return Kept(made.name, f"{self.run_url}/artifacts/{made.id}" if self.run_url else "")
+        return Kept(made.name, self._address(made.id))
+
+    def keep_page(self, name: str, content: bytes, days: int) -> Kept:
+        made = self.service.upload_page(name, content, days)
+        return Kept(made.name, self._address(made.id))
+
+    def _address(self, artifact: str) -> str:
+        return f"{self.run_url}/artifacts/{artifact}" if self.run_url else ""

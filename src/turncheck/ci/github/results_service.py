@@ -13,6 +13,7 @@ import hashlib
 import json
 import secrets
 import zipfile
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from io import RawIOBase
@@ -116,23 +117,48 @@ class ResultsService:
             NameTakenError: the run has one of this name.
             RestError: it could not be uploaded; then there is none.
         """
-        wanted = {"name": name, **self._expiry(days), "version": 7, "mime_type": "application/zip"}
+        with (
+            self._sending(name, "application/zip", days) as sent,
+            zipfile.ZipFile(sent.blocks, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
+        ):
+            for path, content in files:
+                archive.writestr(_entry(path), content)
+        return sent.kept
+
+    def upload_page(self, name: str, content: bytes, days: int = 0) -> Uploaded:
+        """Make a page an artifact that is not zipped, so that a browser shows it.
+
+        This is what the official client does for a single file with ``skipArchive`` (``upload-artifact.ts``): the
+        artifact is called like the file, and its type is the file's own.
+
+        Raises:
+            NameTakenError: the run has one of this name.
+            RestError: as :meth:`upload`.
+        """
+        with self._sending(name, "text/html", days) as sent:
+            sent.blocks.write(content)
+        return sent.kept
+
+    @contextmanager
+    def _sending(self, name: str, media_type: str, days: int) -> Iterator[_Sent]:
+        """Create an artifact, take what is written into its blocks, and finalize it."""
+        wanted = {"name": name, **self._expiry(days), "version": 7, "mime_type": media_type}
         created = self._call("CreateArtifact", wanted)
         address = created.get("signed_upload_url")
         if not created.get("ok") or not isinstance(address, str) or not is_safe(address):
             raise RestError(f"the results service gives no address to upload '{name}' to")
         self._mask_signature(address)
         blocks = _Blocks(lambda number, block: self._put_block(address, number, block))
-        with zipfile.ZipFile(blocks, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-            for path, content in files:
-                archive.writestr(_entry(path), content)
+        sent = _Sent(blocks)
+        yield sent
         blocks.finish()
-        self._put_list(address, blocks.count)
+        self._put_list(address, blocks.count, media_type)
         digest = f"sha256:{blocks.digest.hexdigest()}"
         final = self._call("FinalizeArtifact", {"name": name, "size": str(blocks.size), "hash": digest})
         if not final.get("ok") or not str(final.get("artifact_id") or "").isdecimal():
             raise RestError(f"the results service did not keep the artifact '{name}'")
-        return Uploaded(name, str(final["artifact_id"]))
+        sent.id = str(final["artifact_id"])
+        sent.name = name
 
     def upload_beside(self, name: str, distinction: str, files: Iterable[tuple[str, bytes]], days: int = 0) -> Uploaded:
         """Upload under ``name`` or, where another job of this run has taken that, under one that begins with it.
@@ -185,10 +211,10 @@ class ResultsService:
         query = f"comp=block&blockid={quote(_block_id(number), safe='')}"
         self._put(f"{address}&{query}", block, {"Content-Type": "application/octet-stream"})
 
-    def _put_list(self, address: str, count: int) -> None:
+    def _put_list(self, address: str, count: int, media_type: str) -> None:
         latest = "".join(f"<Latest>{_block_id(number)}</Latest>" for number in range(count))
         body = f'<?xml version="1.0" encoding="utf-8"?><BlockList>{latest}</BlockList>'.encode()
-        headers = {"Content-Type": "application/xml", "x-ms-blob-content-type": "application/zip"}
+        headers = {"Content-Type": "application/xml", "x-ms-blob-content-type": media_type}
         self._put(f"{address}&comp=blocklist", body, headers)
 
     def _put(self, address: str, body: bytes, headers: dict[str, str]) -> None:
@@ -300,6 +326,19 @@ def _entry(path: str) -> zipfile.ZipInfo:
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = 0o644 << 16
     return entry
+
+
+@dataclass(slots=True)
+class _Sent:
+    """An artifact on its way: where its content is written, and, in the end, what it is called."""
+
+    blocks: _Blocks
+    name: str = ""
+    id: str = ""
+
+    @property
+    def kept(self) -> Uploaded:
+        return Uploaded(self.name, self.id)
 
 
 class _Blocks(RawIOBase):
