@@ -62,6 +62,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/small_data.py
 	$(BIN)/python benchmarks/cross_validation.py
 	$(BIN)/python benchmarks/dialogue.py
+	$(BIN)/python benchmarks/kore.py
 	$(BIN)/python benchmarks/page.py
 
 fuzz: $(VENV)/.installed
