@@ -294,7 +294,13 @@ def run_data_split_nlu(
         raise UserError(f"--training-fraction is {fraction:g}, and must lie between 0 and 1")
     path = nlu or project / DEFAULT_DATA
     if nlu is None:
-        ensure_assistant(read_project(project))
+        read = read_project(project)
+        ensure_assistant(read)
+        if read.kore is not None:
+            raise UserError(
+                "the sentences of a Kore.ai assistant are split on its platform, not here",
+                remedy="`turncheck run` judges them by cross-validation; name other data with --nlu.",
+            )
     ensure_there("nlu", [path])
     data, findings = read_nlu([path], project)
     faults = [finding for finding in findings if finding.severity == "error"]
