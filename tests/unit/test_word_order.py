@@ -136,9 +136,12 @@ def test_test_cases_are_never_taken_for_something_to_write(capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("rnu", "turncheck: error: 'rnu' is not one of: run, action, data, train, test, parse, shell, report. Did you"),
-        ("data vlaidate", "turncheck data: error: 'vlaidate' is not one of: validate, split. Did you mean 'validate'?"),
-        ("data", "turncheck data: error: WHAT is missing; it is one of: validate, split\n"),
+        ("rnu", "turncheck: error: 'rnu' is not one of: run, action, data, train, test, parse, shell, suite, init, "),
+        (
+            "data vlaidate",
+            "turncheck data: error: 'vlaidate' is not one of: validate, split, convert. Did you mean 'validate'?",
+        ),
+        ("data", "turncheck data: error: WHAT is missing; it is one of: validate, split, convert\n"),
         ("data validate --format jsn", "--format: 'jsn' is not one of: text, json, github, sarif. Did you mean 'json'"),
         ("data validate --format wonderful", "--format: 'wonderful' is not one of: text, json, github, sarif.\n"),
         ("run --fial-on errors", "turncheck run: error: there is no flag --fial-on. Did you mean --fail-on?\n"),

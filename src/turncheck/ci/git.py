@@ -73,6 +73,10 @@ class Checkout:
         named = (self._ask("remote") or "").splitlines()
         return "origin" if "origin" in named or not named else named[0]
 
+    def address(self) -> str | None:
+        """Return where the repository was cloned from."""
+        return self._ask("remote", "get-url", self.remote())
+
     def fetch_command(self, name: str, commit: str | None = None) -> str:
         """Return the ``git fetch`` that brings a branch and the history that is cut off here; "" where none would.
 

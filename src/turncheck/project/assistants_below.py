@@ -40,6 +40,12 @@ def assistants_below(root: Path) -> list[Path]:
     return sorted(found)
 
 
+def is_assistant(folder: Path) -> bool:
+    """Whether a folder itself is one's."""
+    entries = sorted(folder.iterdir())
+    return _is_assistant([one.name for one in entries if one.is_dir()], [one.name for one in entries if one.is_file()])
+
+
 def told_assistants(found: Sequence[Path]) -> str:
     """``bots/a, bots/b and 3 more``."""
     shown = ", ".join(path.as_posix() for path in found[:_MOST_TOLD])

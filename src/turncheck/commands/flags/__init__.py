@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import argparse
 
 
-COMMANDS = ("run", "action", "data", "train", "test", "parse", "shell", "report", "suite", "kore")
+COMMANDS = ("run", "action", "data", "train", "test", "parse", "shell", "report", "suite", "kore", "init")
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None = None) -> None:
@@ -45,6 +45,10 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None
         from turncheck.commands.flags import suite
 
         suite.add_parsers(subparsers)
+    if "init" in wanted:
+        from turncheck.commands.flags import init
+
+        init.add_parsers(subparsers)
     if "report" in wanted:
         from turncheck.commands.flags import report
 

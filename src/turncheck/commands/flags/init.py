@@ -1,0 +1,35 @@
+"""``turncheck init``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands.flags.shared import existing_folder
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``init``."""
+    parser = subparsers.add_parser(
+        "init",
+        help="propose a workflow file, settings and first tests",
+        description="Look at the repository and show the files that it needs first; --write writes those that are new.",
+    )
+    parser.add_argument("folder", nargs="?", type=existing_folder, default=Path(), metavar="DIR", help="default: .")
+    parser.add_argument(
+        "--host",
+        choices=("github", "gitlab", "azure", "bitbucket", "jenkins"),
+        help="the CI host (default: by the files that are there, else by the remote repository)",
+    )
+    parser.add_argument("--write", action="store_true", help="write the files; none that is there is overwritten")
+    parser.set_defaults(handler=_init)
+
+
+def _init(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.init.command import run_init  # not for --help
+
+    return run_init(namespace.folder, namespace.host, write=namespace.write, say=sys.stdout.write)

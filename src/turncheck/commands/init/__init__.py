@@ -1,0 +1,1 @@
+"""``turncheck init``: proposes the files that a repository with assistants needs first."""

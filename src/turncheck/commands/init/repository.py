@@ -1,0 +1,71 @@
+"""What a repository has: its assistants, its CI host, the tests that are there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from turncheck.ci.git import find_checkout
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import shown_path
+from turncheck.project.assistants_below import assistants_below, is_assistant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+HOSTS: Final = ("github", "gitlab", "azure", "bitbucket", "jenkins")
+_FILES: Final = (
+    ("gitlab", ".gitlab-ci.yml"),
+    ("azure", "azure-pipelines.yml"),
+    ("bitbucket", "bitbucket-pipelines.yml"),
+    ("jenkins", "Jenkinsfile"),
+    ("github", ".github"),
+)
+_ADDRESSES: Final = (
+    ("gitlab", re.compile(r"gitlab", re.IGNORECASE)),
+    ("azure", re.compile(r"dev\.azure\.com|visualstudio\.com", re.IGNORECASE)),
+    ("bitbucket", re.compile(r"bitbucket\.org", re.IGNORECASE)),
+    ("github", re.compile(r"github", re.IGNORECASE)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository, or a folder without git. ``projects`` are its assistants' folders, relative to ``top``.
+
+    ``told_by`` says what the host was known by.
+    """
+
+    top: Path
+    projects: tuple[str, ...]
+    host: str
+    told_by: str
+
+
+def look_at(folder: Path, host: str | None = None) -> Repository:
+    """Look at a folder and the repository that it lies in.
+
+    Raises:
+        UserError: there is no assistant in it or below it.
+    """
+    checkout = find_checkout(folder)
+    top = checkout.top if checkout is not None else folder.resolve()
+    found: Sequence[Path] = [folder] if is_assistant(folder) else assistants_below(folder)
+    if not found:
+        raise UserError(
+            f"no assistant was found in {folder} or below",
+            remedy="An assistant has a domain.yml (or a folder domain/) beside its config.yml or its folder data/.",
+        )
+    projects = tuple(shown_path(one.resolve().relative_to(top.resolve())) or "." for one in found)
+    if host is not None:
+        return Repository(top, projects, host, "as named")
+    for name, file in _FILES:
+        if (top / file).exists():
+            return Repository(top, projects, name, f"there is {file}")
+    address = checkout.address() if checkout is not None else None
+    for name, pattern in _ADDRESSES:
+        if address and pattern.search(address):
+            return Repository(top, projects, name, "from the address of the remote repository")
+    return Repository(top, projects, "github", "nothing says another; --host names one")

@@ -1,0 +1,34 @@
+"""A ``turncheck.yml`` with every key explained; what is not said has its default."""
+
+from __future__ import annotations
+
+import json
+from textwrap import wrap
+from typing import Any, Final
+
+from turncheck.settings.options import default_of, options
+
+_WIDTH: Final = 100
+_SAID: Final = ("fail-on", "not-judged")
+"""Keys that stand there with their defaults, since teams decide them first."""
+
+
+def settings_text() -> str:
+    """Return the file's text."""
+    parts = ["# Settings of turncheck: every key, explained; a key behind a # has its default.\n"]
+    for name, option in options().items():
+        if not option.file_key or name == "project":
+            continue
+        about = f"{option.help[0].upper()}{option.help[1:]}."
+        if option.choices:
+            about += f" One{' or more' if option.many else ''} of: {', '.join(option.choices)}."
+        lines = [f"# {line}" for line in wrap(about, _WIDTH, break_long_words=False, break_on_hyphens=False)]
+        mark = "" if name in _SAID else "# "
+        parts.append("\n".join([*lines, f"{mark}{name}: {_value(default_of(name))}"]) + "\n")
+    return "\n".join(parts)
+
+
+def _value(default: Any) -> str:
+    if default is None:
+        return "…"
+    return json.dumps(list(default) if isinstance(default, tuple) else default).replace('"', "")

@@ -1,0 +1,225 @@
+"""The file that has a CI host run turncheck, for one assistant or several."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+CHECKOUT: Final = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
+_PLACES: Final[Mapping[str, tuple[str, ...]]] = {
+    "github": (".github/workflows/turncheck.yml",),
+    "gitlab": (".gitlab-ci.yml", ".gitlab/turncheck.yml"),
+    "azure": ("azure-pipelines.yml", "azure-pipelines-turncheck.yml"),
+    "bitbucket": ("bitbucket-pipelines.yml",),
+    "jenkins": ("Jenkinsfile", "Jenkinsfile.turncheck"),
+}
+_JOINED: Final[Mapping[str, str]] = {
+    ".gitlab/turncheck.yml": "add to .gitlab-ci.yml: `include: [{local: .gitlab/turncheck.yml}]`",
+    "azure-pipelines-turncheck.yml": "create a pipeline of it in Azure DevOps",
+    "Jenkinsfile.turncheck": "create a multibranch pipeline with it as its script path, or take its stage over",
+    "bitbucket-pipelines.yml": "it is there already: add the step that docs/ci.md shows to it",
+}
+_TOKENS: Final[Mapping[str, str]] = {
+    "github": "",
+    "gitlab": "for the note on merge requests set the masked variable GITLAB_TOKEN (scope `api`)",
+    "azure": 'give the build service the right "Contribute to pull requests" for the thread on pull requests',
+    "bitbucket": "for the comment set the secured variable BITBUCKET_TOKEN (scope `pullrequest:write`)",
+    "jenkins": "store a token that may comment as the credential turncheck-token",
+}
+
+
+def place_of(host: str, top: Path) -> tuple[str, str]:
+    """Return where the file goes, the first place that is free, and what else is to be done there ("" for nothing)."""
+    places = _PLACES[host]
+    path = next((one for one in places if not (top / one).exists()), places[-1])
+    joined = _JOINED.get(path, "") if path != places[0] or (top / path).exists() else ""
+    return path, joined
+
+
+def token_of(host: str) -> str:
+    """Return what the host needs for the comment; "" for nothing."""
+    return _TOKENS[host]
+
+
+def workflow(host: str, projects: Sequence[str]) -> str:
+    """Return the file's text. Each assistant has a job, or a step, of its own."""
+    write = {"github": _github, "gitlab": _gitlab, "azure": _azure, "bitbucket": _bitbucket, "jenkins": _jenkins}
+    return write[host](projects)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _shell(project: str) -> str:
+    return "'" + project.replace("'", "'\\''") + "'"
+
+
+def _run(project: str, out: str) -> str:
+    return f"turncheck run {_shell(project)} --out {out}"
+
+
+def _github(projects: Sequence[str]) -> str:
+    several = len(projects) > 1
+    matrix = f"""\
+    strategy:
+      fail-fast: false
+      matrix:
+        project: [{", ".join(map(_quoted, projects))}]
+"""
+    project = "${{ matrix.project }}" if several else _quoted(projects[0])
+    return f"""\
+# Measured on every pull request, and on main so that there is a report to compare with.
+name: turncheck
+on:
+  pull_request:
+  push:
+    branches: [main]
+permissions: {{}}
+concurrency:
+  group: turncheck-${{{{ github.workflow }}}}-${{{{ github.ref }}}}
+  cancel-in-progress: ${{{{ github.event_name == 'pull_request' }}}}
+jobs:
+  turncheck:
+    runs-on: ubuntu-24.04
+    timeout-minutes: 20
+    permissions:
+      contents: read # the checkout, and where the change left its base
+      actions: read # the base's report
+      pull-requests: write # the comment
+{matrix if several else ""}\
+    steps:
+      - uses: {CHECKOUT}
+        with:
+          persist-credentials: false
+      - uses: turncheck/turncheck@v0 # zizmor: ignore[unpinned-uses] - pin the commit of the release you chose
+        with:
+          project: {project}
+"""
+
+
+def _gitlab(projects: Sequence[str]) -> str:
+    several = len(projects) > 1
+    matrix = f"""\
+  parallel:
+    matrix:
+    - PROJECT: [{", ".join(map(_quoted, projects))}]
+"""
+    project = "$PROJECT" if several else projects[0]
+    command = f'turncheck run "{project}"' if several else f"turncheck run {_shell(project)}"
+    return f"""\
+# Measured in merge requests, and on the default branch.
+turncheck:
+  image: python:3.12
+  variables:
+    GIT_DEPTH: 0
+{matrix if several else ""}\
+  rules:
+  - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+  - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
+  script:
+  - pip install turncheck
+  - {_quoted(command)}
+  artifacts:
+    when: always
+    paths: [results/]
+    reports:
+      junit: results/junit.xml
+      codequality: results/gl-code-quality-report.json
+      metrics: results/metrics.txt
+      annotations: results/gl-annotations.json
+"""
+
+
+def _azure(projects: Sequence[str]) -> str:
+    steps = "".join(
+        f"""\
+- script: {_quoted(_run(project, f"results/{number}"))}
+  displayName: {_quoted(f"turncheck {project}")}
+  condition: succeededOrFailed()
+  env:
+    SYSTEM_ACCESSTOKEN: $(System.AccessToken)
+"""
+        for number, project in enumerate(projects, 1)
+    )
+    return f"""\
+# For pull requests in Azure Repos, add this pipeline to the branch policy "Build validation".
+trigger: [main]
+pool:
+  vmImage: ubuntu-latest
+steps:
+- checkout: self
+  fetchDepth: '0'
+- script: pip install turncheck
+{steps}\
+- task: PublishTestResults@2
+  condition: succeededOrFailed()
+  inputs:
+    testResultsFormat: JUnit
+    testResultsFiles: results/*/junit.xml
+    testRunTitle: turncheck
+- publish: results
+  artifact: turncheck
+  condition: succeededOrFailed()
+"""
+
+
+def _bitbucket(projects: Sequence[str]) -> str:
+    steps = [
+        f"""\
+    - step:
+        name: {_quoted(f"turncheck {project}")}
+        script:
+        - pip install turncheck
+        - {_quoted(_run(project, "test-results"))}
+        artifacts:
+        - test-results/**
+"""
+        for project in projects
+    ]
+    everywhere = "".join(steps)
+    return f"""\
+# Measured in pull requests, and on main.
+image: python:3.12
+clone:
+  depth: full
+pipelines:
+  pull-requests:
+    '**':
+{everywhere}\
+  branches:
+    main:
+{everywhere}"""
+
+
+def _jenkins(projects: Sequence[str]) -> str:
+    groovy = [_run(project, f"results/{number}").replace("\\", "\\\\") for number, project in enumerate(projects, 1)]
+    steps = "\n".join(f"          sh '''python -m {command}'''" for command in groovy)
+    return f"""\
+// A multibranch pipeline; the credential turncheck-token may comment where the change lies.
+pipeline {{
+  agent {{ docker {{ image 'python:3.12' }} }}
+  environment {{ HOME = "$WORKSPACE" }}
+  stages {{
+    stage('turncheck') {{
+      steps {{
+        sh 'pip install --user turncheck'
+        withCredentials([string(credentialsId: 'turncheck-token', variable: 'GITHUB_TOKEN')]) {{
+{steps}
+        }}
+      }}
+    }}
+  }}
+  post {{
+    always {{
+      junit 'results/*/junit.xml'
+      recordIssues tools: [sarif(pattern: 'results/*/findings.sarif')]
+      archiveArtifacts 'results/**'
+    }}
+  }}
+}}
+"""

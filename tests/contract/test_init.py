@@ -1,0 +1,156 @@
+"""``turncheck init``: its files pass their linters, are never written over others, and a run with them ends 0 or 1."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from turncheck.cli import run_command_line
+from turncheck.commands.init.settings_text import settings_text
+from turncheck.commands.init.workflows import CHECKOUT, workflow
+from turncheck.project.e2e.cases import read_cases
+from turncheck.project.testfiles import find_test_nlu, find_test_stories
+from turncheck.settings.file import read_settings_file
+from turncheck.settings.options import Settings, options
+
+ROOT = Path(__file__).parents[2]
+BOTS = ["confidence_and_limits", "fallback_core", "form_interrupt_rules", "or_checkpoints", "rules_conditions"]
+PROJECTS = [*(ROOT / "tests" / "oracle" / "core" / name / "project" for name in [*BOTS, "slots_influence"])]
+EXAMPLES = [ROOT / "examples" / "pizzeria", ROOT / "examples" / "clinic"]
+SCHEMAS = {
+    "github": ["vendor.github-workflows"],
+    "gitlab": ["vendor.gitlab-ci", "--data-transform", "gitlab-ci"],
+    "azure": ["vendor.azure-pipelines", "--data-transform", "azure-pipelines", "--regex-variant", "nonunicode"],
+    "bitbucket": ["vendor.bitbucket-pipelines"],
+}
+BIN = Path(sys.executable).parent
+
+
+def copied(project: Path, folder: Path, *, tests: bool = False) -> Path:
+    left_out = shutil.ignore_patterns(*([] if tests else ["tests", "turncheck.yml"]), "results", "models")
+    shutil.copytree(project, folder, ignore=left_out)
+    return folder
+
+
+@pytest.mark.parametrize("host", SCHEMAS)
+@pytest.mark.parametrize("projects", [["."], ["bots/a", 'bots/it\'s "b": $(x)']])
+def test_each_workflow_is_one_of_its_host(host: str, projects: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "workflow.yml"
+    file.write_text(workflow(host, projects), encoding="utf-8")
+
+    command = [str(BIN / "check-jsonschema"), "--builtin-schema", *SCHEMAS[host], str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "bots/a" in file.read_text() or projects == ["."]
+
+
+def test_the_workflow_of_github_has_no_finding_of_its_linters(tmp_path: Path) -> None:
+    folder = tmp_path / ".github" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "turncheck.yml").write_text(workflow("github", ["bots/a", "bots/b"]), encoding="utf-8")
+    for command in (["zizmor", "--offline", "--no-progress", "--quiet"], ["actionlint"]):
+        done = subprocess.run(
+            [BIN / command[0], *command[1:], folder / "turncheck.yml"], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert CHECKOUT in (ROOT / "examples" / "workflows" / "one-bot.yml").read_text(), "one pin for all"
+
+
+def test_the_settings_explain_every_key_and_are_the_defaults(tmp_path: Path) -> None:
+    (tmp_path / "turncheck.yml").write_text(settings_text(), encoding="utf-8")
+
+    assert Settings(**read_settings_file(tmp_path).values) == Settings()
+    named = set(re.findall(r"^(?:# )?([a-z-0-9]+):", settings_text(), re.MULTILINE))
+    assert {name for name, option in options().items() if option.file_key} - {"project"} <= named
+    uncommented = re.sub(r"^# ([a-z-0-9]+: (?!.*…).*)$", r"\1", settings_text(), flags=re.MULTILINE)
+    (tmp_path / "turncheck.yml").write_text(uncommented, encoding="utf-8")
+    assert Settings(**read_settings_file(tmp_path).values) == Settings(), "taken in as they stand they change nothing"
+
+
+@pytest.mark.parametrize("project", [*PROJECTS, *EXAMPLES], ids=lambda path: path.parent.name + path.name)
+def test_a_run_with_its_files_ends_0_or_1(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bot = copied(project, tmp_path / "bot")
+    monkeypatch.chdir(bot)
+
+    assert run_command_line(["init", "--write"]) == 0
+
+    assert (bot / ".github" / "workflows" / "turncheck.yml").exists()
+    assert find_test_nlu(bot) == [], "sentences are a template alone"
+    cases = read_cases(bot, [path for path in ["tests/e2e_test_cases.yml"] if Path(path).exists()])
+    assert cases.findings == ()
+    # Understanding is measured elsewhere; what init makes is tests of dialogues.
+    assert run_command_line(["run", "--evaluations", "validate", "core", "e2e", "--workers", "1", "--quiet"]) in {0, 1}
+
+
+def test_tests_are_made_of_rules_that_can_be_told_in_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bot = copied(EXAMPLES[0], tmp_path / "bot")
+    monkeypatch.chdir(bot)
+
+    run_command_line(["init", "--write"])
+
+    assert find_test_stories(bot)
+    text = (bot / "tests" / "test_stories.yml").read_text()
+    assert text.startswith("# Made by `turncheck init`")
+    assert len(yaml.safe_load(text)["stories"]) == 3
+
+
+def test_nothing_is_written_unless_asked_and_nothing_over_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = copied(EXAMPLES[0], tmp_path / "bot", tests=True)
+    monkeypatch.chdir(bot)
+    before = {path: path.read_bytes() for path in bot.rglob("*") if path.is_file()}
+
+    assert run_command_line(["init"]) == 0
+    shown = capsys.readouterr().out
+    assert {path: path.read_bytes() for path in bot.rglob("*") if path.is_file()} == before
+    assert "--- .github/workflows/turncheck.yml" in shown
+    assert "tests/test_stories.yml" not in shown, "there are some already"
+
+    (bot / "turncheck.yml").write_text("fail-on: none\n")
+    assert run_command_line(["init", "--write"]) == 0
+    assert "turncheck.yml is there already, and is left as it is." in capsys.readouterr().out
+    assert (bot / "turncheck.yml").read_text() == "fail-on: none\n"
+
+
+@pytest.mark.parametrize(
+    ("seen", "place"),
+    [
+        (".gitlab-ci.yml", ".gitlab/turncheck.yml"),
+        ("git@gitlab.example.org:acme/bots.git", ".gitlab-ci.yml"),
+        ("https://acme@dev.azure.com/acme/p/_git/bots", "azure-pipelines.yml"),
+        ("git@bitbucket.org:acme/bots.git", "bitbucket-pipelines.yml"),
+        ("Jenkinsfile", "Jenkinsfile.turncheck"),
+        ("README", ".github/workflows/turncheck.yml"),
+    ],
+)
+def test_the_host_is_known_by_its_files_or_the_remote(
+    seen: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    if "/" in seen:
+        subprocess.run(["git", "-C", tmp_path, "remote", "add", "origin", seen], check=True)
+    else:
+        (tmp_path / seen).write_text("{}\n")
+    for name in ("a", "b"):
+        (tmp_path / "bots" / name / "data").mkdir(parents=True)
+        (tmp_path / "bots" / name / "domain.yml").write_text('version: "3.1"\n')
+    monkeypatch.chdir(tmp_path)
+
+    assert run_command_line(["init", "--write"]) == 0
+
+    assert "bots/a" in (tmp_path / place).read_text()
+    assert (tmp_path / "bots" / "b" / "turncheck.yml").exists()
+    assert "Assistants: bots/a, bots/b." in capsys.readouterr().out
+
+
+def test_a_folder_without_an_assistant_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["init", str(tmp_path)]) == 2
+    assert "no assistant was found" in capsys.readouterr().err
