@@ -366,7 +366,7 @@ class Settings:
     kore_host: str = _setting(
         "https://platform.kore.ai",
         _text,
-        "Kore.ai's platform (engine 'kore'), or one of one's own",
+        "address of Kore.ai's platform (engine 'kore')",
         file_key=False,
         metavar="URL",
         engine="kore",
