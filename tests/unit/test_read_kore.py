@@ -118,7 +118,7 @@ def test_no_secret_of_an_export_is_shown(
 def test_another_language_is_read_where_it_is_asked_for() -> None:
     bot = read_project(ORACLE / "city_library", language="de").kore
     assert bot is not None
-    assert bot.others == {"en": 18}
+    assert {name: len(found) for name, found in bot.others.items()} == {"en": 18}
     assert {one.intent for one in bot.utterances} == {"Renew Loan", "Reserve Book", "Report Lost Card"}
     renew = bot.named()["ausleihe verlängern"]
     assert (renew.name, renew.examples) == ("Renew Loan", 3)
@@ -200,6 +200,20 @@ def test_a_flag_for_rasa_is_refused(tmp_path: Path) -> None:
     assert read_project(tmp_path).kore is not None
     with pytest.raises(UserError, match="--config is for a Rasa project"):
         read_project(tmp_path, config=tmp_path / "config.yml")
+
+
+def test_a_rasa_project_with_a_file_of_that_name_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "config.yml").write_text("language: en\n", encoding="utf-8")
+    write(tmp_path, {"intents": [], "voiceId": "Joanna"})
+    assert read_project(tmp_path).kore is None
+
+
+def test_sentences_that_repeat_are_found_in_every_language(tmp_path: Path) -> None:
+    data = definition("city_library")
+    german = next(one for one in data["sentences"] if one["language"] == "de")
+    data["sentences"] += [{**german, "sentence": german["sentence"].upper()}, {**german, "language": "en"}]
+    found = [one for one in validate(read_project(write(tmp_path, data))).findings if "sentence" in one.code]
+    assert [one.code for one in found] == ["kore-duplicate-sentence"]
 
 
 def test_a_language_is_refused_where_the_project_is_of_rasa(tmp_path: Path) -> None:

@@ -39,7 +39,8 @@ def _all_findings(project: Project, *, strict: bool) -> Iterator[Finding]:
     if bot is None:
         return
     yield from bot.findings
-    yield from _repeated_sentences(bot.utterances)
+    for of_one_language in (bot.utterances, *bot.others.values()):
+        yield from _repeated_sentences(of_one_language)
     yield from _intents_without_utterances(bot.intents)
     yield from _repeated_phrases(project, bot)
     yield from _same_names(bot.intents)

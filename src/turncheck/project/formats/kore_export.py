@@ -25,8 +25,20 @@ _MARKS: Final = (b'"dialogComponents"', b'"dialogs"')
 
 
 def find_export(root: Path) -> Path | None:
-    """Return the export that lies in a folder, ``None`` where there is none."""
-    return next((path for name in EXPORT_NAMES if (path := root / name).is_file() or path.is_symlink()), None)
+    """Return the export that lies in a folder, ``None`` where there is none.
+
+    Beside the files of a Rasa project it must look like one: other platforms have files of that name too.
+    """
+    found = (path for name in EXPORT_NAMES if (path := root / name).is_file() or path.is_symlink())
+    is_of_rasa = any((root / name).exists() for name in ("domain.yml", "domain", "config.yml"))
+    return next((path for path in found if not is_of_rasa or _looks_like_one(path)), None)
+
+
+def _looks_like_one(path: Path) -> bool:
+    if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
+        return False
+    content = path.read_bytes()
+    return all(mark in content for mark in _MARKS)
 
 
 def _recognises(path: Path, content: Callable[[], bytes]) -> bool:

@@ -105,7 +105,7 @@ class KoreBot:
     entities: tuple[KoreEntity, ...] = ()
     traits: tuple[KoreTrait, ...] = ()
     utterances: tuple[Example, ...] = ()
-    others: Mapping[str, int] = field(default_factory=dict)
+    others: Mapping[str, tuple[Example, ...]] = field(default_factory=dict)
     patterns: int = 0
     concepts: int = 0
     rules: int = 0
@@ -143,6 +143,7 @@ class KoreBot:
             entities=tuple(replace(entity, place=NO_PLACE) for entity in self.entities),
             traits=tuple(replace(trait, examples=_without_places(trait.examples)) for trait in self.traits),
             utterances=(),
+            others={},
             faults=(),
         )
 

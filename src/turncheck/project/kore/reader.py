@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.messages.finding import Finding
+    from turncheck.project.model import Example
     from turncheck.yaml_tree.json_places import Step
     from turncheck.yaml_tree.source import Source
 
@@ -141,7 +142,10 @@ class _Reader:
         taught_beside = tuple(knowledge.examples)
         traits = list(knowledge.traits(self.top.get("traits")))
         own = [replace(intent, examples=taught[intent.name]) for intent in dialogs.values()]
-        counted = Counter(one.language for one in sentences)
+        others: dict[str, list[Example]] = {}
+        for one in sentences:
+            if one.language != self.language:
+                others.setdefault(one.language, []).append(one.example)
         self.faults += (*reader.faults, *knowledge.faults)
         self._check_languages()
         self._check_exported()
@@ -161,7 +165,7 @@ class _Reader:
             entities=tuple(by_id.values()),
             traits=tuple(trait for trait, _ in traits),
             utterances=utterances,
-            others={name: number for name, number in sorted(counted.items()) if name != self.language},
+            others={name: tuple(found) for name, found in sorted(others.items())},
             patterns=sum(self.patterns.values()),
             concepts=sum(1 for word in synonyms if word.startswith("~") and word != _SPECIAL_CONCEPT),
             rules=sum(task.rules for task in tasks.values()),

@@ -60,8 +60,8 @@ def _not_found(bot: KoreBot) -> Iterator[Substitution]:
 
 def notes(bot: KoreBot) -> Iterator[str]:
     """Yield what else there is to say: what of the assistant is not judged."""
-    for language, number in bot.others.items():
-        yield f"Not judged: {count(number, 'sentence')} in '{language}'; --language {language} judges them."
+    for language, sentences in bot.others.items():
+        yield f"Not judged: {count(len(sentences), 'sentence')} in '{language}'; --language {language} judges them."
     if bot.is_universal:
         linked = f" ({', '.join(bot.links[:_MOST_NAMED])})" if bot.links else ""
         yield f"A universal bot: the bots that it asks{linked} have exports of their own."
