@@ -145,6 +145,12 @@ def test_an_unknown_name_is_told_with_what_was_meant(
     assert "Did you mean 'greet'?" in capsys.readouterr().err
 
 
+def test_an_intent_called_none_is_told(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "domain.yml").write_text('version: "3.1"\nintents: [greet, none]\n')
+    run(write(tmp_path / "a.json", RIGHT, {"input": "xyz", "intent": "None"}), "--project", project)
+    assert "(suite-none-is-an-intent)" in capsys.readouterr().err
+
+
 def test_a_trait_is_not_evaluated_by_an_engine_that_knows_none(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -230,6 +230,14 @@ SUITE_CHECKS: Final = (
         "input,intent\nbuy tea,Order Tea",
     ),
     _check(
+        "suite-none-is-an-intent",
+        "warning",
+        "The project has an intent that is called None",
+        "In a suite that word expects that nothing is matched, so that no case can expect the intent. Rename it.",
+        "an intent `None`, and a suite whose intent is None",
+        "an intent `No Answer`",
+    ),
+    _check(
         "suite-name-style",
         "info",
         "An intent's name is not as the platform advises",

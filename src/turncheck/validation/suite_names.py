@@ -19,9 +19,17 @@ if TYPE_CHECKING:
 def unknown_names(suites: Suites, known: KnownNames) -> list[Finding]:
     """Return a finding for each intent, parent, trait and entity that the project lacks, at its first place.
 
+    A project's intent `None` is told too: what a suite means by that is none.
+
     Of a project without intents, or without entities, nothing is said about those.
     """
     found: dict[tuple[str, str], Finding] = {}
+    if none := known.intents.get("none"):
+        place = next((case.intent_location for one in suites.suites for case in one.cases if not case.intents), None)
+        if place is not None:
+            message = f"The project has an intent '{none.name}'; in a suite that word expects no intent."
+            hint = "Rename the intent: no suite can expect it."
+            found["none", "none"] = Finding("suite-none-is-an-intent", "warning", message, place, hint)
     for suite in suites.suites:
         for case in suite.cases:
             for what, name, place, there in _named(case, known):

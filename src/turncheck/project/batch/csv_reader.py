@@ -8,7 +8,17 @@ from turncheck.messages.location import Location
 from turncheck.messages.plurals import count
 from turncheck.project.batch.csv_table import Field, Record, read_csv
 from turncheck.project.batch.fields import read_intent, read_order, read_parent
-from turncheck.project.batch.rules import GENERATED, Rules, Written, WrittenCase, WrittenEntity, meant_key, shortened
+from turncheck.project.batch.rules import (
+    GENERATED,
+    MAX_OF_DIALOG_GPT,
+    Rules,
+    Written,
+    WrittenCase,
+    WrittenEntity,
+    meant_key,
+    names_of_dialog_gpt,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +55,9 @@ def read_csv_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
 def _columns(header: Record, rules: Rules) -> dict[str, int]:
     columns: dict[str, int] = {}
     names = [field.text for field in header.fields]
+    if others := names_of_dialog_gpt(names):
+        rules.most_alternatives = MAX_OF_DIALOG_GPT
+        return {others[name]: place for place, name in reversed([*enumerate(names)]) if others[name]}
     if header.open_quote:
         _open_quote(header.open_quote, rules)
         return {}

@@ -5,12 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.location import Location
-from turncheck.project.batch.rules import ENTITY_KEYS, GENERATED, KEYS, Rules, Written, WrittenCase, WrittenEntity
+from turncheck.project.batch.rules import (
+    ENTITY_KEYS,
+    GENERATED,
+    KEYS,
+    MAX_OF_DIALOG_GPT,
+    Rules,
+    Written,
+    WrittenCase,
+    WrittenEntity,
+    names_of_dialog_gpt,
+)
 from turncheck.yaml_tree.json_tree import parse_json
 from turncheck.yaml_tree.offsets import text_location
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from turncheck.project.batch.model import SuiteCase
     from turncheck.yaml_tree.json_tree import JsonFault
     from turncheck.yaml_tree.source import Source
@@ -76,6 +88,8 @@ def _case(node: YamlNode, rules: Rules) -> WrittenCase | None:
         how = 'Write {"input": "…", "intent": "…"}.'
         rules.error("suite-bad-value", f"A test case must be an object, not {_kind(node)}.", node.location, how)
         return None
+    if others := names_of_dialog_gpt(map(str, node.items)):
+        return _of_dialog_gpt(node, others, rules)
     _check_keys(node, (*KEYS, GENERATED), rules)
     case = WrittenCase(node.location)
     case.input = _text(node, "input", rules)
@@ -92,6 +106,13 @@ def _case(node: YamlNode, rules: Rules) -> WrittenCase | None:
     if case.input is None and "input" in node.items and not _is_null(node.items["input"]):
         return None  # a value of a wrong type, which is reported already
     return case
+
+
+def _of_dialog_gpt(node: YamlMapping, others: Mapping[str, str], rules: Rules) -> WrittenCase:
+    """A case for the engine DialogGPT."""
+    rules.most_alternatives = MAX_OF_DIALOG_GPT
+    fields = {here: _text(node, name, rules) for name, here in others.items() if here}
+    return WrittenCase(node.location, fields.get("input"), fields.get("intent"), bots=fields.get("botName"))
 
 
 def _entity(node: YamlNode, rules: Rules) -> WrittenEntity | None:

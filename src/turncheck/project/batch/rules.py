@@ -85,6 +85,38 @@ class WrittenCase:
     generated: bool = False
 
 
+_OF_DIALOG_GPT: Final = {
+    "utterance": "input",
+    "utterances": "input",
+    "input": "input",
+    "expectedintent": "intent",
+    "expectedintents": "intent",
+    "intent": "intent",
+    "linkedapp": "botName",
+    "linkedapps": "botName",
+}
+_FULFILMENTS: Final = frozenset(
+    f"{word}{what}" for word in ("fulfillment", "fulfilment") for what in ("category", "type", "")
+)
+MAX_OF_DIALOG_GPT: Final = 5
+"""Intents of one utterance in a suite for the engine DialogGPT."""
+
+
+def names_of_dialog_gpt(names: Iterable[str]) -> dict[str, str]:
+    """Return what the columns, or keys, of a suite for the engine DialogGPT are called here.
+
+    Such a suite says of each utterance what kind of answer it gets (``Fulfillment Type``). Nothing for any other suite.
+    """
+    bare = {name: _bare(name) for name in names}
+    if _FULFILMENTS.isdisjoint(bare.values()):
+        return {}
+    return {name: _OF_DIALOG_GPT.get(key, "") for name, key in bare.items()}
+
+
+def _bare(name: str) -> str:
+    return name.replace(" ", "").replace("_", "").replace("-", "").casefold()
+
+
 def meant_key(name: str) -> str:
     """Return ``Did you mean 'x'?`` for a key or column that is close to a known one, else an empty text."""
     known = (*KEYS, *ENTITY_KEYS)
@@ -111,6 +143,7 @@ class Rules:
     def __init__(self, path: str, *, strict: bool = False, upload: bool = False) -> None:
         self.path = path
         self.findings: list[Finding] = []
+        self.most_alternatives = MAX_ALTERNATIVES
         self._strict = strict
         self._upload = upload
 
@@ -196,10 +229,10 @@ class Rules:
                 where,
                 "Write `trait:` in front, or one `|` between alternatives.",
             )
-        elif not intent.is_trait and len(intent.names) > MAX_ALTERNATIVES:
+        elif not intent.is_trait and len(intent.names) > self.most_alternatives:
             self.error(
                 "suite-too-many-alternatives",
-                f"{len(intent.names)} alternative intents: up to {MAX_ALTERNATIVES} can be expected of an utterance.",
+                f"{len(intent.names)} alternative intents: up to {self.most_alternatives} can be expected.",
                 where,
                 "Leave the likeliest ones.",
             )
