@@ -37,6 +37,7 @@ from turncheck.comparison.model import (
     ChangedCases,
     Comparison,
     MetricDelta,
+    Overlap,
     SettingChange,
 )
 from turncheck.comparison.one_sided import base_lacks, lost, still_there
@@ -154,12 +155,22 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         intents=changed_names(base, head, "intents"),
         entity_types=changed_names(base, head, "entities"),
         base_confusions=base.nlu.intents.confusions if base.nlu and base.nlu.intents else (),
+        base_overlap=_overlap(base, head),
         collisions=collisions(examples.newly_failing, examples.better, explainer),
         relabelled=relabelled(difference, head.nlu.training if head.nlu else (), renamed),
         misunderstood=misunderstood_sentences(told.newly_misunderstood, explainer),
         misunderstood_in_cases=misunderstood_sentences(cases.newly_misunderstood, explainer),
         changed_items=items,
         renamed=renamed,
+    )
+
+
+def _overlap(base: Report, head: Report) -> Overlap | None:
+    """What of the base's sentences was trained on; in another mode it is something else."""
+    if base.nlu is None or head.nlu is None or base.nlu.mode != head.nlu.mode:
+        return None
+    return Overlap(
+        on_training_sentences=base.nlu.on_training_sentences, under_other_intents=base.nlu.under_other_intents
     )
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.model import CaseChange, MisunderstoodSentence, Named, TrainingChange
 from turncheck.messages.location import Location
+from turncheck.report.end_to_end import FALLBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from turncheck.comparison.explanations import Explainer
     from turncheck.report.model import EntitySpan, Misunderstanding, StoryParse
+
+ELSE: Final = ", else "
+"""Between a fallback and the intent that was not sure enough."""
 
 
 def misunderstood_sentences(
@@ -82,7 +86,7 @@ def expected_and_predicted(sentence: Misunderstanding) -> tuple[str, str]:
     """
     expected, predicted = sentence.expected, sentence.predicted
     if predicted.fallback:
-        return expected.intent or "", f"nlu_fallback, else {predicted.intent}" if predicted.intent else "nothing"
+        return expected.intent or "", f"{FALLBACK}{ELSE}{predicted.intent}" if predicted.intent else "nothing"
     if expected.intent != predicted.intent:
         return expected.intent or "", predicted.intent or "nothing"
     if expected.response is not None and predicted.response not in {None, expected.response}:
@@ -109,7 +113,7 @@ def told_understanding(text: str, understood: StoryParse | None) -> str:
     if understood is None:
         return ""
     intent = understood.response or understood.intent or "nothing"
-    intent = f"nlu_fallback, else {intent}" if understood.fallback else intent
+    intent = f"{FALLBACK}{ELSE}{intent}" if understood.fallback else intent
     found = _entities(text, understood.entities, values=True) if understood.entities else ""
     return f"{intent}; {found}" if found else intent
 

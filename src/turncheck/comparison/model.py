@@ -50,6 +50,7 @@ __all__ = [
     "MisunderstoodSentence",
     "Named",
     "OneSided",
+    "Overlap",
     "Renamed",
     "Reservation",
     "SettingChange",
@@ -214,6 +215,15 @@ class OneSided(Part, frozen=True, kw_only=True):
     """Where they were, if not all of the evaluation are meant."""
 
 
+class Overlap(Part, frozen=True, kw_only=True):
+    """How many of the judged sentences of the base were trained on."""
+
+    on_training_sentences: int
+    """How many with the same intent."""
+    under_other_intents: int
+    """How many with another intent."""
+
+
 class Comparison(Part, frozen=True, kw_only=True):
     """A report against its baseline. Without one, ``metrics`` still holds the values and nothing else is filled."""
 
@@ -255,6 +265,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     """Entity types that are new or gone."""
     base_confusions: tuple[Confusion, ...] = ()
     """Who was taken for whom on the base, and how often."""
+    base_overlap: Overlap | None = None
+    """How many judged sentences of the base were trained on; ``None`` where it was not judged so."""
     collisions: tuple[Collision, ...] = ()
     """Pairs of intents that began to collide."""
     relabelled: tuple[TrainingChange, ...] = ()
@@ -339,7 +351,12 @@ class GateResult(Part, frozen=True, kw_only=True):
         ``None`` where the reason names it already, and behind a figure, where the cases are only examples.
         """
         named = self.metric is not None or self.name.startswith("require") or not self.fails
-        return None if named or not self.failed_by else self.failed_by[0]
+        return None if named else next(iter(self.unnamed), None)
+
+    @property
+    def unnamed(self) -> tuple[FailedBy, ...]:
+        """What made it fail and the reason does not name already."""
+        return tuple(cause for cause in self.failed_by if cause.what not in self.reason)
 
     @property
     def told(self) -> str:
@@ -352,8 +369,8 @@ class GateResult(Part, frozen=True, kw_only=True):
 
     @property
     def and_more(self) -> str:
-        """How many causes there are beside the first; empty where there are none."""
-        return f" and {len(self.failed_by) - 1:,} more" if len(self.failed_by) > 1 else ""
+        """How many causes there are beside the first that the reason does not name; empty where there are none."""
+        return f" and {len(self.unnamed) - 1:,} more" if len(self.unnamed) > 1 else ""
 
 
 Reservation = Literal[

@@ -57,7 +57,7 @@ def summarize(
     clauses.append(_uncounted(report, compared, gates, settings))
     clauses.append([_accepted(report, compared, gates)])
     clauses.append([_left_open(report, comparison, gates, " ".join(clauses[0]))])
-    clauses.append([_trained_on(report)])
+    clauses.append([_trained_on(report, compared)])
     clauses.append(_changed(report, compared, failing) if compared and not broken else [])
     return "; ".join([clause for part in clauses for clause in part if clause][:_MOST])
 
@@ -390,15 +390,18 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
 
 
-def _trained_on(report: Report) -> str:
+def _trained_on(report: Report, compared: Comparison | None) -> str:
+    """Judged sentences that were trained on; of a change those alone that it brought."""
     nlu = report.nlu
-    if nlu is None or not nlu.on_training_sentences:
+    before = compared.base_overlap.on_training_sentences if compared and compared.base_overlap else 0
+    if nlu is None or nlu.on_training_sentences <= before:
         return ""
     copies, folded = nlu.on_training_sentences, nlu.mode == "cross-validation"
     of = f"{copies:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
+    more = f", {copies - before:,} more than on the base" if before else ""
     if folded:
-        return f"{of} {'has a copy' if copies == 1 else 'have copies'} in other folds"
-    return f"{of} also {'appears' if copies == 1 else 'appear'} in the training data"
+        return f"{of} {'has a copy' if copies == 1 else 'have copies'} in other folds{more}"
+    return f"{of} also {'appears' if copies == 1 else 'appear'} in the training data{more}"
 
 
 # --- what changed ----------------------------------------------------------------------------------------------------

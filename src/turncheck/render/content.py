@@ -43,12 +43,14 @@ if TYPE_CHECKING:
         ChangedCases,
         Comparison,
         FindingChange,
+        GateResult,
         MisunderstoodSentence,
         Verdict,
     )
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.render.causes import Test
+    from turncheck.render.overlap_text import OverlapRemark
     from turncheck.render.sections import NeutralSection
     from turncheck.render.spans import Line
     from turncheck.report.model import Report
@@ -95,7 +97,7 @@ def all_sections(
         batch_table(report),
         intent_table(report, compared),
         confusion_table(report),
-        *made.run(report, compared, verdict),
+        *made.run(report, compared, verdict, no_base=comparison.baseline.reason if comparison else ""),
     ]
     return tuple(section for section in sections if section.total)
 
@@ -103,7 +105,7 @@ def all_sections(
 def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     """What a reader must know before believing the figures."""
     cautions = [line(Prose(warning, names_paths=True)) for warning in (compared.warnings if compared else ())]
-    cautions += [line(remark) for remark in (overlap_remarks(report.nlu) if report.nlu else ())]
+    cautions += [line(remark.told) for remark in _overlaps(report, compared) if remark.new]
     cautions += [line(remark) for remark in (batch_remarks(report.batch) if report.batch else ())]
     if unjudged := unjudged_remark(report.nlu) if report.nlu else None:
         cautions.append(line(Prose(unjudged, 1000, names_paths=True)))
@@ -125,10 +127,15 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     return remarks
 
 
-def _method(report: Report) -> list[Entry]:
+def _overlaps(report: Report, compared: Comparison | None) -> list[OverlapRemark]:
+    return list(overlap_remarks(report.nlu, compared.base_overlap if compared else None)) if report.nlu else []
+
+
+def _method(report: Report, compared: Comparison | None) -> list[Entry]:
     """How the figures were made, for who wants to know."""
     parts = [part for part in (report.nlu, report.core, report.e2e) if part]
-    return [Entry(line(Prose(remark, 1000))) for part in parts for remark in part.remarks]
+    known = [remark.told for remark in _overlaps(report, compared) if not remark.new]
+    return [Entry(line(Prose(remark, 1000))) for remark in (*known, *(one for part in parts for one in part.remarks))]
 
 
 def _tests(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
@@ -304,15 +311,20 @@ class _Sections:
         )
         yield replace(section, total=len(known), weights=tuple(map(len, groups)))
 
-    def run(self, report: Report, compared: Comparison | None, verdict: Verdict) -> Iterable[NeutralSection]:
-        """How the run went: gates, what was left out, what was replaced."""
+    def run(
+        self, report: Report, compared: Comparison | None, verdict: Verdict, *, no_base: str
+    ) -> Iterable[NeutralSection]:
+        """How the run went: gates, what was left out, what was replaced.
+
+        ``no_base``: why there is no baseline, which the document says once, above the gates.
+        """
         own = [gate for gate in verdict.gates if not gate.follows]
         gates = sorted(own, key=lambda gate: (not gate.fails, _OUTCOMES.index(gate.outcome)))
         shown = self._in_plain_sight(report, compared)
         told = {id(gate) for gate in gates[: self.unfolded]}  # many gates must not take the place of what changed sides
         lines: list[Entry] = []
         for gate in gates[:BUILT]:
-            lines.append(entries.gate(gate, shown, causes=id(gate) in told))
+            lines.append(entries.gate(_without(no_base, gate), shown, causes=id(gate) in told))
             if follow := consequences_of(gate, verdict.gates):
                 lines.append(entries.consequences(follow))
         listed = self.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
@@ -323,7 +335,7 @@ class _Sections:
         replaced = report.engine.substitutions if report.engine else ()
         title = f"What the engine replaces ({len(replaced)})"
         yield self.listed("substituted", title, replaced, entries.substitution, unfolded=0)
-        yield self.listed("method", "How it was measured", _method(report), lambda remark: remark, unfolded=0)
+        yield self.listed("method", "How it was measured", _method(report, compared), lambda remark: remark, unfolded=0)
 
     def _in_plain_sight(self, report: Report, compared: Comparison | None) -> frozenset[Location | str | None]:
         """What the lists above show without a click: tests by name, other things by place."""
@@ -348,6 +360,13 @@ class _Sections:
 def _findings(because: Mapping[Location, Sequence[Test]], advised: tuple[_Found, bool]) -> Entry:
     found, advises = advised
     return entries.findings(found, advises=advises, because=because.get(found[0].location, ()))
+
+
+def _without(told: str, gate: GateResult) -> GateResult:
+    """The gate without a reason that the document has told already."""
+    if not told:
+        return gate
+    return msgspec.structs.replace(gate, reason=gate.reason.replace(f": {told}", "").replace(f" ({told})", ""))
 
 
 def _what_it_does(report: Report) -> Line:

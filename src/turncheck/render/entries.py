@@ -301,7 +301,7 @@ def setting(change: SettingChange) -> Entry:
 
 def _behind(gate: GateResult, shown: AbstractSet[Location | str | None]) -> list[FailedBy]:
     """What failed a gate and is not shown yet; behind a figure the worst come first, and the others add nothing."""
-    new = [cause for cause in gate.failed_by if cause.location not in shown and cause.what not in shown]
+    new = [cause for cause in gate.unnamed if cause.location not in shown and cause.what not in shown]
     return [] if gate.metric and len(new) < len(gate.failed_by) else new
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.wording import count
@@ -9,23 +10,36 @@ from turncheck.comparison.wording import count
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from turncheck.comparison.model import Overlap
     from turncheck.report.model import Nlu
 
 
-def overlap_remarks(nlu: Nlu) -> Iterator[str]:
-    """Yield a sentence for each kind of overlap that there is."""
+@dataclass(frozen=True, slots=True)
+class OverlapRemark:
+    """A sentence on one kind of overlap, and whether the change brought any of it."""
+
+    told: str
+    new: bool
+
+
+def overlap_remarks(nlu: Nlu, base: Overlap | None = None) -> Iterator[OverlapRemark]:
+    """Yield a sentence for each kind of overlap that there is; without a ``base`` all of it is new."""
     copies, contradicted = nlu.on_training_sentences, nlu.under_other_intents
+    more_copies = base is None or copies > base.on_training_sentences
+    more_contradicted = base is None or contradicted > base.under_other_intents
     folded = nlu.mode == "cross-validation"
     if copies:
         of = f"{copies:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
         if folded:
             has = "has a copy" if copies == 1 else "have copies"
-            yield f"{of} {has} in other folds (same words, same intent): the figures are optimistic."
+            told = f"{of} {has} in other folds (same words, same intent): the figures are optimistic."
         else:
             verb = "appears" if copies == 1 else "appear"
-            yield f"{of} also {verb} in the training data: the figures are optimistic."
+            told = f"{of} also {verb} in the training data: the figures are optimistic."
+        yield OverlapRemark(told, more_copies)
     if contradicted:
         of = f"{contradicted:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
         verb = "appears" if contradicted == 1 else "appear"
         where = "in the data" if folded else "in the training data"
-        yield f"{of} also {verb} {where} under another intent: no model can get all of these right."
+        told = f"{of} also {verb} {where} under another intent: no model can get all of these right."
+        yield OverlapRemark(told, more_contradicted)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.comparison.misunderstood import expected_and_predicted
+from turncheck.comparison.misunderstood import ELSE, expected_and_predicted
 from turncheck.render.spans import Code, Place, Prose, Said, line
+from turncheck.report.end_to_end import FALLBACK
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import CaseChange
@@ -37,7 +38,13 @@ def understood_as(sentence: str, expected: str, got: str, *, case: bool) -> Line
 def expected_understood(expected: str, got: str, *, case: bool, near: str = "") -> Line:
     """The same without the sentence; ``near``: the training sentence that it was like on the base."""
     wanted, found = ("on the base ", ", now ") if case else ("expected ", ", got ")
-    return line(wanted, Code(expected), line(", like ", Said(near)) if near else (), found, Code(got))
+    return line(wanted, understood(expected), line(", like ", Said(near)) if near else (), found, understood(got))
+
+
+def understood(told: str) -> Line:
+    """What a message was understood as; of a fallback also the intent that was not sure enough, each by itself."""
+    fallback, separator, intent = told.partition(ELSE)
+    return line(Code(fallback), ELSE, Code(intent)) if separator and fallback == FALLBACK else line(Code(told))
 
 
 def also_misunderstood(sentence: Misunderstanding, *, case: bool) -> Line:
@@ -54,13 +61,13 @@ def heard(case: CaseChange) -> Line:
     return understood_now_and_then(case.said, case.understood, case.base_understood)
 
 
-def understood_now_and_then(said: str, understood: str, on_base: str = "") -> Line:
+def understood_now_and_then(said: str, now: str, on_base: str = "") -> Line:
     """What a message is understood as, and what it was on the base, where that is known."""
-    if on_base == understood:
+    if on_base == now:
         base = line(", as on the base")
     else:
-        base = line("; on the base as ", Code(on_base)) if on_base else ()
-    return line(Said(said), " is understood as ", Code(understood), base)
+        base = line("; on the base as ", understood(on_base)) if on_base else ()
+    return line(Said(said), " is understood as ", understood(now), base)
 
 
 def nearest(text: str, intent: str, location: Location, how: str = "near") -> Line:

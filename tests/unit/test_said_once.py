@@ -1,0 +1,106 @@
+"""A gate, a headline, an entry says each thing once, and where it belongs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from pull_request import LINKS
+from report_builder import BASE_COMMIT, example, report, story
+
+from turncheck.comparison.baseline import Missing, Present, Unreachable
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.messages.location import Location
+from turncheck.render.console import render_console
+from turncheck.render.markdown import render_comment
+from turncheck.render.phrases import understood
+from turncheck.render.spans import Code, line
+from turncheck.report.model import (
+    ExpectedParse,
+    GateSettings,
+    Misunderstanding,
+    Nlu,
+    Report,
+    Skipped,
+    StoryParse,
+)
+
+RULES = GateSettings(fail_on=("errors", "new-failures", "gone-tests"), max_regression=("nlu.intents.f1: 0.01",))
+SENTENCES = [example(f"{word} you", "greet", line=number) for number, word in enumerate(("hello", "good day"), start=1)]
+STORY = story("hi", "utter_hi")
+
+
+def drawn(head: Report, baseline: Report | Unreachable | Missing) -> tuple[str, str]:
+    found = baseline if not isinstance(baseline, Report) else Present(baseline, "git")
+    comparison = compare(head, found)
+    verdict = judge(head, comparison, RULES)
+    comment, console = (str(r(head, comparison, verdict, LINKS).content) for r in (render_comment, render_console))
+    return comment, console
+
+
+def with_nlu(made: Report, **changes: Any) -> Report:
+    assert isinstance(made.nlu, Nlu)
+    return msgspec.structs.replace(made, nlu=msgspec.structs.replace(made.nlu, **changes))
+
+
+def test_a_gate_names_what_is_lost_once_and_counts_only_what_it_does_not_name() -> None:
+    base = report(examples=SENTENCES, stories=[STORY, story("bye", "utter_bye")], commit=BASE_COMMIT)
+    why = Skipped(evaluation="nlu", reason="not asked for (evaluations: core)")
+    _, console = drawn(report(stories=[STORY], skipped=[why]), base)
+
+    (gate,) = (told for told in console.splitlines() if told.startswith("failed  gone-tests"))
+    assert gate.count("language understanding is no longer judged") == 1
+    assert "more" not in gate.replace("no more", "")
+    assert "story bye is gone" in gate
+
+
+def test_all_held_out_sentences_are_gone_once() -> None:
+    base = report(examples=SENTENCES, commit=BASE_COMMIT)
+    comment, console = drawn(with_nlu(report(examples=SENTENCES), mode="cross-validation", folds=5), base)
+
+    told = "all 2 held-out sentences of the base are gone"
+    assert sum(told in one for one in console.splitlines()) == 2  # the gate, the last line
+    assert all(one.count(told) <= 1 for one in (*console.splitlines(), *comment.splitlines()))
+
+
+def test_why_the_base_cannot_be_reached_is_printed_once() -> None:
+    why = "the list of runs cannot be read: 503 Service Unavailable, and this clone has one commit"
+    for document in drawn(report(examples=SENTENCES, stories=[STORY]), Unreachable(why)):
+        assert document.count(why) == 1
+        assert "the baseline could not be reached" in document
+
+
+def test_an_overlap_that_the_base_has_too_is_not_in_the_headline() -> None:
+    old = with_nlu(report(examples=SENTENCES, commit=BASE_COMMIT), on_training_sentences=1)
+    same = with_nlu(report(examples=SENTENCES, stories=[STORY]), on_training_sentences=1)
+    more = with_nlu(report(examples=SENTENCES, stories=[STORY]), on_training_sentences=2)
+    told = "also appear"
+
+    comment, console = drawn(same, old)
+    first, _, method = comment.partition("How it was measured")
+    assert told not in first
+    assert "1 of 2 test sentences also appears in the training data: the figures are optimistic." in method
+    assert told not in console
+
+    comment, _ = drawn(more, old)
+    headline = comment.partition("| base")[0]
+    assert "2 of 2 test sentences also appear in the training data, 1 more than on the base" in headline
+    comment, _ = drawn(same, Missing("none yet"))
+    assert "1 of 2 test sentences also appears in the training data" in comment.partition("| | ")[0]
+
+
+def test_a_fallback_and_the_intent_behind_it_are_two_names() -> None:
+    assert understood("nlu_fallback, else hours") == line(Code("nlu_fallback"), ", else ", Code("hours"))
+    assert understood("hours") == line(Code("hours"))
+
+    wrong = Misunderstanding(
+        text="are you open",
+        location=Location("tests/test_stories.yml", 3, 5),
+        expected=ExpectedParse(intent="hours"),
+        predicted=StoryParse(intent="greet", fallback=True, confidence=0.2),
+    )
+    spoilt = msgspec.structs.replace(STORY, passed=False, as_written=True, misunderstood=(wrong,))
+    comment, _ = drawn(report(stories=[spoilt]), report(stories=[STORY], commit=BASE_COMMIT))
+
+    assert "expected `hours`, got `nlu_fallback`, else `greet` (0.20)" in comment
