@@ -73,3 +73,8 @@ def test_the_files_that_the_recipes_name_are_written(tmp_path: Path, monkeypatch
     run_command_line(["run", "--evaluations", "validate", "--output-format", "sarif,codequality,metrics,annotations"])
 
     assert named <= {path.name for path in (tmp_path / "results").iterdir()}
+
+    again = ["report", "render", "results", "--out", "again", "--output-format", "sarif", "codequality", "metrics"]
+    assert run_command_line(again) == 0
+    for name in ("findings.sarif", "gl-code-quality-report.json", "metrics.txt"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "results" / name).read_bytes(), name

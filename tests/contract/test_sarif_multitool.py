@@ -9,13 +9,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hostile import HOSTILE as TEXTS
 from node_tools import npm_package
+from pull_request import pull_request
+from report_builder import finding, with_changes
 
 from turncheck import __version__
 from turncheck.commands.validate import Request, run_data_validate
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
-from turncheck.render.sarif import findings_sarif
+from turncheck.render.sarif import findings_sarif, run_sarif
 from turncheck.validation.rule_texts import rule_texts
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "validate"
@@ -88,4 +91,18 @@ def test_a_log_that_says_what_was_left_out_is_accepted(tmp_path: Path) -> None:
     path.write_bytes(findings_sarif(found, rule_texts(), "bots/bank", __version__).encoded)
 
     assert "invocations" in json.loads(path.read_bytes())["runs"][0]
+    assert complaints(path) == []
+
+
+@pytest.mark.slow
+def test_the_log_of_a_run_is_accepted_with_tests_and_texts_of_any_kind(tmp_path: Path) -> None:
+    given, comparison, _ = pull_request()
+    assert given.validation is not None
+    more = tuple(finding("unused-intent", f"x{text}", line=number) for number, text in enumerate(TEXTS, 1))
+    findings = (*given.validation.findings, *more)
+    given = with_changes(given, validation=with_changes(given.validation, findings=findings))  # type: ignore[arg-type]
+    path = tmp_path / "findings.sarif"
+    path.write_bytes(run_sarif(given, comparison, rule_texts(), __version__).encoded)
+
+    assert "failed-story" in {one["ruleId"] for one in json.loads(path.read_bytes())["runs"][0]["results"]}
     assert complaints(path) == []

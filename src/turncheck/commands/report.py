@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Screen
     from turncheck.process.secret import Secret
     from turncheck.report.model import Report
-    from turncheck.settings.options import JunitFlavour, Settings
+    from turncheck.settings.options import Settings
 
 COMPARISON_FILES = ("comparison.json", "verdict.json", "report.html", "comment.md", "summary.md")
 
@@ -80,14 +80,21 @@ def compare_reports(
     return outcome.exit_code
 
 
-def render_report(path: Path, baseline: str | None, out: Path, screen: Screen, flavour: JunitFlavour = "common") -> int:
-    """Render a report again: every file that a run writes.
+def render_report(path: Path, baseline: str | None, out: Path, screen: Screen, settings: Settings) -> int:
+    """Render a report again: every file that a run writes, in the formats of ``settings``.
 
     Raises:
         UserError: a report that cannot be read.
     """
     found = read_baseline(baseline, Network.of(os.environ)) if baseline else Missing("none was given")
-    outcome = _outcome(read_report(path), found, flavour)
+    formats = settings.output_format or find_host(os.environ).formats
+    outcome = conclude(
+        read_report(path),
+        found,
+        links_of(find_host(os.environ)),
+        flavour=settings.junit_flavour,
+        formats=formats,
+    )
     screen.note(written_line(out, write_all(out, outcome.renderings)))
     return EXIT_OK
 
@@ -254,8 +261,8 @@ def _baseline_beside(path: Path) -> Baseline:
     return Present(read_report(beside), used.way or "file", used.commit, used.run_id, used.passed_over)
 
 
-def _outcome(report: Report, baseline: Baseline, flavour: JunitFlavour = "common") -> Outcome:
-    return conclude(report, baseline, links_of(find_host(os.environ)), flavour=flavour)
+def _outcome(report: Report, baseline: Baseline) -> Outcome:
+    return conclude(report, baseline, links_of(find_host(os.environ)))
 
 
 def _with_gates(report: Report, gates: Mapping[str, Any]) -> Report:

@@ -64,6 +64,7 @@ def _add_render(kinds: argparse._SubParsersAction[Any]) -> None:
         "--out", type=Path, metavar="PATH", help="folder (default: results); with --html a file (default: report.html)"
     )
     add_setting(parser, "junit-flavour", options()["junit-flavour"])
+    add_setting(parser, "output-format", options()["output-format"])
     add_verbosity(parser)
     parser.set_defaults(handler=_render)
 
@@ -187,8 +188,9 @@ def _render(namespace: argparse.Namespace) -> int:
         return render_pages(namespace.reports, namespace.baseline, namespace.out or Path("report.html"), screen)
     if len(namespace.reports) > 1:
         raise UserError("several reports make one page", remedy="Add --html, or give one report.")
-    flavour = combine(from_flags({"junit-flavour": namespace.junit_flavour})).junit_flavour
-    return render_report(namespace.reports[0], namespace.baseline, namespace.out or Path("results"), screen, flavour)
+    given = {"junit-flavour": namespace.junit_flavour, "output-format": namespace.output_format}
+    out = namespace.out or Path("results")
+    return render_report(namespace.reports[0], namespace.baseline, out, screen, combine(from_flags(given)))
 
 
 def _publish(namespace: argparse.Namespace) -> int:
