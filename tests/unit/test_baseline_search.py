@@ -190,7 +190,7 @@ def test_paths_of_the_settings_are_those_of_the_base(repository: Path, tmp_path:
     assert settings.nlu == f"{tree}/tests/nlu.yml"
     assert settings.data == (f"{tree}/bot/data", str(outside))
     assert (settings.stories, settings.e2e) == ((), ())
-    assert settings.evaluations == ("validate", "nlu"), "tests that the base does not have are not run there"
+    assert settings.evaluations == ("validate", "nlu", "batch"), "tests that the base does not have are not run there"
 
 
 def test_the_gates_are_those_of_the_base(repository: Path) -> None:
