@@ -14,8 +14,6 @@ from turncheck.engines.choice import chosen_engines
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
 from turncheck.process.secret import redact
-from turncheck.project.batch.known import known_names
-from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.project.config import smallest_max_history
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import NOWHERE, Config, UserStep
@@ -30,6 +28,7 @@ from turncheck.run.cases_again import EngineJudgesAgain, held_against_base
 from turncheck.run.cut_short import as_far_as_it_goes, with_one_model
 from turncheck.run.reading import file_of_all, read_given, read_tests
 from turncheck.run.report_of import project_info, report_of
+from turncheck.run.suites import SuitesOfRun
 from turncheck.run.trainable import ensure_assistant_here
 from turncheck.settings.bounds import capped_workers
 from turncheck.settings.gates import gate_settings
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.process.screen import Screen
-    from turncheck.project.batch.known import KnownNames
-    from turncheck.project.batch.model import Suites
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project, Story
     from turncheck.project.project_file import Role
@@ -328,27 +325,21 @@ class _Run:
 
     def batch(self) -> Batch | None:
         """The batch suites, an utterance at a time or each as a whole, as the engine knows them."""
-        from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
-
         why_not = self._not_now("batch")
         if why_not is None and not self.tests.batch:
             why_not = Skipped(evaluation="batch", reason="the project has no batch suites", no_tests=True)
         if why_not is not None:
             self._skip(why_not)
             return None
-        read = self.suites
-        cases = sum(len(suite.cases) for suite in read.suites)
+        suites = self.suites
         by_sentence = not self.engines.capabilities.answers_suites
-        why_not = _refused_suites(read) or self._not_possible("batch")
-        why_not = why_not or (self._not_understood("batch", cases > 0) if by_sentence else None)
+        why_not = suites.refused() or self._not_possible("batch")
+        why_not = why_not or (self._not_understood("batch", True) if by_sentence else None)
         if why_not is not None:
-            self._skip(_with_tests(why_not, [case.text for suite in read.suites for case in suite.cases]))
+            self._skip(_with_tests(why_not, None if suites.read.errors else suites.texts))
             return None
-        engines = self.engines
-        training = {example.text for example in self.project.nlu.examples}
-        how = SuiteRun(self.known_names, training, self.settings.notes, by_stand_in=engines.capabilities.stands_in)
-        with self.screen.step("batch", f"Running {count(cases, 'batch case')}"):
-            return self._evaluated("batch", lambda: evaluate_suites(engines, read.suites, how, self.screen))
+        with self.screen.step("batch", f"Running {count(len(suites.texts), 'batch case')}"):
+            return self._evaluated("batch", lambda: suites.evaluate(self.screen))
 
     def _not_understood(self, evaluation: Evaluation, has_sentences: bool) -> Skipped | None:
         """Return why tests cannot be run whose sentences nothing understands: each would fail by itself."""
@@ -369,23 +360,9 @@ class _Run:
         return read_cases(self.project.root, self.tests.e2e)
 
     @cached_property
-    def suites(self) -> Suites:
+    def suites(self) -> SuitesOfRun:
         """The batch suites, read once."""
-        how = HowToRead(strict=self.settings.strict, upload=self.engines.capabilities.uploads_suites)
-        return read_suites(self.project.root, self.tests.batch, how)
-
-    @cached_property
-    def known_names(self) -> KnownNames:
-        """What the project calls what suites expect."""
-        return known_names(self.project)
-
-    def suite_findings(self) -> tuple[Finding, ...]:
-        """What is wrong with the batch suites, where they were to run."""
-        from turncheck.validation.suite_names import unknown_names
-
-        if not self.tests.batch or not self._is_asked("batch"):
-            return ()
-        return (*self.suites.findings, *unknown_names(self.suites, self.known_names))
+        return SuitesOfRun(self.project, self.tests.batch, self.settings, self.engines)
 
     def validation(self) -> Validation | None:
         """The data: what Rasa checks, and what it passes silently."""
@@ -402,7 +379,8 @@ class _Run:
             tests = ProjectTests(self.tests.stories, examples, self.cases.cases)
             history = smallest_max_history(self.project.config)
             checked = validate(self.project, max_history=history, strict=strict, tests=tests)
-            of_tests = (*self.tests.findings, *(self.case_findings or ()), *self.suite_findings())
+            suites = self.suites.findings() if self.tests.batch and self._is_asked("batch") else ()
+            of_tests = (*self.tests.findings, *(self.case_findings or ()), *suites)
             checked = checked.with_tests(of_tests, eased=False)
             known = {finding.location for finding in checked.findings if finding.severity == "error"}
             checked = checked.without((), (one for place, one in self.refusals.items() if place not in known))
@@ -531,17 +509,6 @@ def _faulty(faults: Sequence[Finding]) -> Skipped:
     first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     reason = f"the end-to-end cases are faulty: {first.location}: {first.message}{more}"
     return Skipped(evaluation="e2e", reason=reason, fault=True, location=first.location)
-
-
-def _refused_suites(read: Suites) -> Skipped | None:
-    """Suites with an error are not run; the first one is told here too, as of end-to-end cases."""
-    if errors := read.errors:
-        first, more = errors[0], f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        reason = f"the batch suites are faulty: {first.location}: {first.message}{more}"
-        return Skipped(evaluation="batch", reason=reason, fault=True, location=first.location)
-    if not any(suite.cases for suite in read.suites):
-        return Skipped(evaluation="batch", reason="there are no suites in what was named", no_tests=True)
-    return None
 
 
 def _has_text(story: Story) -> bool:

@@ -1,0 +1,71 @@
+"""The batch suites of a run: read once, refused where they are faulty, judged by the run's engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from turncheck.project.batch.known import known_names
+from turncheck.project.batch.reader import HowToRead, read_suites
+from turncheck.report.model import Skipped
+
+if TYPE_CHECKING:
+    from turncheck.engines.base import Engines
+    from turncheck.messages.finding import Finding
+    from turncheck.process.screen import Screen
+    from turncheck.project.batch.known import KnownNames
+    from turncheck.project.batch.model import Suites
+    from turncheck.project.model import Project
+    from turncheck.report.model import Batch
+    from turncheck.settings.options import Settings
+
+
+@dataclass(eq=False)
+class SuitesOfRun:
+    """The suites at ``paths``, which the settings name or which lie in the project."""
+
+    project: Project
+    paths: tuple[str, ...]
+    settings: Settings
+    engines: Engines
+
+    @cached_property
+    def read(self) -> Suites:
+        """The suites, and what is wrong with their files."""
+        how = HowToRead(strict=self.settings.strict, upload=self.engines.capabilities.uploads_suites)
+        return read_suites(self.project.root, self.paths, how)
+
+    @cached_property
+    def _known(self) -> KnownNames:
+        return known_names(self.project)
+
+    @property
+    def texts(self) -> list[str]:
+        """The utterances of all cases."""
+        return [case.text for suite in self.read.suites for case in suite.cases]
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what is wrong with the files, and the names that the project lacks."""
+        from turncheck.validation.suite_names import unknown_names  # few projects have suites
+
+        return (*self.read.findings, *unknown_names(self.read, self._known))
+
+    def refused(self) -> Skipped | None:
+        """Return why suites are not run: one has an error, which is told here too, or there are no cases."""
+        if errors := self.read.errors:
+            first, more = errors[0], f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+            reason = f"the batch suites are faulty: {first.location}: {first.message}{more}"
+            return Skipped(evaluation="batch", reason=reason, fault=True, location=first.location)
+        if not self.texts:
+            return Skipped(evaluation="batch", reason="there are no suites in what was named", no_tests=True)
+        return None
+
+    def evaluate(self, screen: Screen) -> Batch:
+        """Judge them; see :func:`turncheck.evaluation.batch.suites.evaluate_suites`."""
+        from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites  # as above
+
+        training = {example.text for example in self.project.nlu.examples}
+        stands_in = self.engines.capabilities.stands_in
+        how = SuiteRun(self._known, training, self.settings.notes, by_stand_in=stands_in)
+        return evaluate_suites(self.engines, self.read.suites, how, screen)
