@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -407,3 +408,39 @@ def test_the_pace_is_kept_by_the_clock(kore: FakeKore, platform: Platform, clock
         platform.find_intent("x")
     assert clock.time == 120
     assert fake_kore.claims_of(kore.calls[-1].headers["auth"])
+
+
+def test_an_answer_that_is_huge_or_never_ends_fails_this_call_alone(
+    kore: FakeKore, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turncheck.engines.kore.client.MAX_ANSWER", 10_000)
+    kore.fault = lambda _call: Raw(b"x" * 20_000)
+    with pytest.raises(KoreFaultError, match="is larger than"):
+        platform.find_intent("hello")
+    assert len(kore.calls) == 1
+    monkeypatch.setattr("turncheck.engines.kore.platform._FIND_SECONDS", 0.3)
+
+    def slow(_call: Call) -> Raw:
+        time.sleep(0.6)
+        return Raw(b"{}")
+
+    kore.fault = slow
+    with pytest.raises(KoreFaultError, match=r"did not answer within 0\.3 seconds"):
+        platform.find_intent("hello")
+
+
+@pytest.mark.parametrize(
+    "link", ["file:///etc/passwd", "ftp://x.y/z", "nonsense", "http://127.0.0.1:9/x?sig=NEVER-SHOW"]
+)
+def test_a_link_that_leads_nowhere_is_an_error_without_it(platform: Platform, link: str) -> None:
+    with pytest.raises(KoreError) as refused:
+        platform.client.download(link, "the suite")
+    assert link not in str(refused.value)
+    assert "NEVER-SHOW" not in str(refused.value)
+
+
+def test_redirects_of_the_api_are_not_followed(kore: FakeKore, platform: Platform) -> None:
+    kore.fault = lambda _call: Raw(b"", 302, (("Location", "https://login.example/x?sig=NEVER-SHOW"),))
+    with pytest.raises(KoreError, match=r"a redirect to login\.example"):
+        platform.suites()
+    assert len(kore.calls) == 1

@@ -27,6 +27,8 @@ NOT_AN_INTENT: Final = frozenset({"", "none", "default fallback intent"})
 """What the platform's intents are called, as names are compared, where there is none."""
 _MOST: Final = 10**9
 """No figure of a run is larger."""
+_LONGEST: Final = 3000
+"""Characters of a name or a link."""
 _LONE_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 _IN_LISTS: Final = ("name", "trait", "traitName")
 
@@ -393,6 +395,8 @@ def _string(value: Mapping[str, Json], key: str) -> str:
     found = value.get(key)
     if not isinstance(found, str) or not found.strip():
         raise UnreadableError(f"`{key}` is not a string" if key in value else f"it has no `{key}`")
+    if len(found) > _LONGEST:
+        raise UnreadableError(f"`{key}` has more than {_LONGEST:,} characters")
     return found.strip()
 
 

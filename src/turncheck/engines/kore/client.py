@@ -5,11 +5,13 @@ Addresses and answers: the platform's documentation of its batch testing and Fin
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 import requests
 from urllib3.exceptions import HTTPError
@@ -20,10 +22,11 @@ from turncheck.engines.kore.pace import Clock, Pace
 from turncheck.engines.kore.token import Tokens
 from turncheck.process.screen import duration
 from turncheck.process.secret import redact_all
+from turncheck.web import timed
 from turncheck.web.addresses import is_http, without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, RedirectRefusedError, anywhere, exchange, read_body
 from turncheck.web.network import Network
-from turncheck.web.timed import session, was_refused
+from turncheck.web.timed import was_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,6 +49,7 @@ MAX_DOWNLOAD: Final = 256 << 20
 SHOWN: Final = 500
 """Characters of an answer that a message about it shows."""
 _RATE_LIMIT: Final = "rate limit"
+_LINK: Final = re.compile(r"""https?:[\\/]+[^\s"'<>]*""", re.IGNORECASE)
 _OUTDATED: Final = "invalid jwt token"
 """What the platform says of a token that has ended."""
 
@@ -87,7 +91,7 @@ class Question:
     """A call. ``what``: what is asked, in words that end "… cannot be reached when it was asked to".
 
     ``is_repeatable``: whether it may be sent again where nobody knows if it arrived. ``pace``: the name of the limit
-    that it counts for, where it has one of its own.
+    that it counts for, where it has one of its own. ``seconds``: in which an answer has to be there.
     """
 
     method: str
@@ -99,6 +103,7 @@ class Question:
     headers: Mapping[str, str] = field(default_factory=dict)
     is_repeatable: bool = True
     pace: str = ""
+    seconds: float = TIMEOUT
 
     @property
     def body(self) -> tuple[str, bytes] | None:
@@ -221,12 +226,12 @@ class KoreClient:
             told = read_json(body)
         except UnreadableError as error:
             unreadable = error
-        shown = self._reason(told, body)
-        if _is_limited(status, told, shown):
+        reason = self._reason(told, body)
+        if _is_limited(status, told, reason):
             raise _LimitError(_seconds(headers.get("Retry-After", ""), time.time()))
         has_answer = isinstance(told, dict) and "response" in told and "/findIntent" in question.path
         if status >= 300 and not (status == 400 and has_answer):
-            raise self._refused(question, status, shown, headers.get("Location", ""))
+            raise self._refused(question, status, reason, headers.get("Location", ""))
         try:
             if unreadable is not None:
                 raise unreadable
@@ -235,7 +240,7 @@ class KoreClient:
             what = (
                 f"the platform at {self.name} gave an unexpected answer when it was asked to {question.what}: {error}"
             )
-            raise _MayPassError(KoreFaultError(f"{what}. It begins: {shown}" if shown else what)) from None
+            raise _MayPassError(KoreFaultError(f"{what}. It begins: {reason}" if reason else what)) from None
 
     def _sent(self, question: Question) -> tuple[int, bytes, Mapping[str, str]]:
         """Send it once, and return status, body and headers."""
@@ -252,7 +257,7 @@ class KoreClient:
             body=content,
         )
         try:
-            with exchange(self._http, call, TIMEOUT) as response:
+            with exchange(self._http, call, question.seconds) as response:
                 return response.status_code, read_body(response, MAX_ANSWER), response.headers
         except AnswerTooLargeError as error:
             raise KoreFaultError(f"the platform's answer when it was asked to {question.what} {error}") from None
@@ -265,7 +270,7 @@ class KoreClient:
             raise self._unreachable("it does not answer") from None
         except requests.Timeout:
             failure = KoreFaultError(
-                f"the platform at {self.name} did not answer within {TIMEOUT:g} seconds"
+                f"the platform at {self.name} did not answer within {question.seconds:g} seconds"
                 f" when it was asked to {question.what}"
             )
             raise _MayPassError(failure) from None
@@ -287,26 +292,26 @@ class KoreClient:
         )
         return _MayPassError(error, may_have_arrived=False) if self._was_there else error
 
-    def _refused(self, question: Question, status: int, shown: str, leads_to: str) -> Exception:
+    def _refused(self, question: Question, status: int, reason: str, leads_to: str) -> Exception:
         """Return what an answer without success means."""
         what = f"the platform at {self.name} answers {status} when it was asked to {question.what}"
-        if status == 401 and _OUTDATED in shown.lower():
+        if status == 401 and _OUTDATED in reason.lower():
             return _OutdatedError()
         if status in {401, 403}:
-            return self._locked_out(shown, status)
+            return self._locked_out(reason, status)
         if status < 400:
-            target = self._clean(without_login(leads_to), 200)
+            target = shown(urlsplit(leads_to).hostname or "", 200)
             return KoreError(
                 f"{what}: a redirect{target and f' to {target}'}", remedy="Give the address that it leads to."
             )
         if status >= 500:
-            return _MayPassError(KoreFaultError(f"{what}: {shown or 'no reason given'}"))
+            return _MayPassError(KoreFaultError(f"{what}: {reason or 'no reason given'}"))
         remedy = "Is --kore-host the address of the platform?" if status == 404 else None
-        return KoreRefusedError(f"{what}: {shown or 'no reason given'}", status=status, remedy=remedy)
+        return KoreRefusedError(f"{what}: {reason or 'no reason given'}", status=status, remedy=remedy)
 
-    def _locked_out(self, shown: str, status: int) -> KoreError:
+    def _locked_out(self, reason: str, status: int) -> KoreError:
         return KoreError(
-            f"the platform at {self.name} refuses the credentials ({status}: {shown or 'no reason given'})",
+            f"the platform at {self.name} refuses the credentials ({status}: {reason or 'no reason given'})",
             remedy="Check three things: the client id and its secret; the bot id; whether the app's scopes are"
             " published (they take effect only after the bot is published). This machine's clock must be right, too.",
         )
@@ -332,19 +337,20 @@ class KoreClient:
     @property
     def _http(self) -> requests.Session:
         if self._session is None:
-            self._session = session(self.access.network)
+            self._session = timed.session(self.access.network)
         return self._session
 
-    def _reason(self, told: Any, body: bytes) -> str:
-        """Return what the platform says of an error, else the beginning of its answer."""
-        return self._clean(message_of(told) or body[: 4 * SHOWN].decode("utf-8", "replace"), SHOWN)
-
     @staticmethod
-    def _clean(text: str, limit: int) -> str:
-        """Return the beginning of what somebody else wrote on one line, without secrets."""
-        line = " ".join(redact_all(text).split())
-        printable = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
-        return printable if len(printable) <= limit else f"{printable[:limit]}…"
+    def _reason(told: Any, body: bytes) -> str:
+        """Return what the platform says of an error, else the beginning of its answer."""
+        return shown(message_of(told) or body[: 4 * SHOWN].decode("utf-8", "replace"))
+
+
+def shown(text: str, limit: int = SHOWN) -> str:
+    """Return the beginning of what the platform wrote on one line, without secrets and without its signed links."""
+    line = " ".join(redact_all(_LINK.sub("(a link)", text)).split())
+    printable = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
+    return printable if len(printable) <= limit else f"{printable[:limit]}…"
 
 
 def message_of(told: Any) -> str:
@@ -358,12 +364,12 @@ def message_of(told: Any) -> str:
     return "; ".join(words)
 
 
-def _is_limited(status: int, told: Any, shown: str) -> bool:
+def _is_limited(status: int, told: Any, reason: str) -> bool:
     """Whether the rate limit is reached: by the status, or by the words of an error with whichever status.
 
     What an answer repeats of the call (an utterance, a suite's name) may hold the same words, and is not looked at.
     """
-    words = message_of(told) if told is not None or status < 300 else shown
+    words = message_of(told) if told is not None or status < 300 else reason
     return status == 429 or _RATE_LIMIT in words.lower()
 
 

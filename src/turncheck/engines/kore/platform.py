@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from turncheck.engines.kore import answers
-from turncheck.engines.kore.client import KoreClient, KoreError, KoreRefusedError, Question
+from turncheck.engines.kore.client import KoreClient, KoreError, KoreRefusedError, Question, shown
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import duration
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 VERSIONS: Final = {"in-development": "inDevelopment", "published": "published"}
 """The versions of an assistant: as settings have them, and as the platform's batch API has them."""
+_FIND_SECONDS: Final = 30.0
+"""For one utterance: the platform answers in a fraction of a second."""
 _PAGE: Final = 50
 _MOST_PAGES: Final = 1000
 _LEAST_PAUSE, _MOST_PAUSE = 1.0, 10.0
@@ -73,7 +75,7 @@ class Platform:
             body["parentIntent"] = "||".join(parent)
         path = f"/api/v1.1/rest/bot/{_in_path(self.client.access.bot_id, 'bot id')}/findIntent"
         query = {"fetchConfiguredTasks": "true" if is_in_development else "false", "sync": "true"}
-        question = Question("POST", path, "understand an utterance", body, query)
+        question = Question("POST", path, "understand an utterance", body, query, seconds=_FIND_SECONDS)
         return self.client.ask(question, answers.read_understood)
 
     # --- suites -------------------------------------------------------------------------------------------------------
@@ -142,8 +144,8 @@ class Platform:
             KoreError: it did not come to its end.
         """
         if not state.is_completed or state.figures is None:
-            why = f"the platform's run '{run}' of the suite '{suite}' ended as '{state.status[:100]}'"
-            raise KoreError(f"{why}: {state.message[:300]}" if state.message else why)
+            why = f"the platform's run '{run}' of the suite '{suite}' ended as '{shown(state.status, 100)}'"
+            raise KoreError(f"{why}: {shown(state.message)}" if state.message else why)
         return CompletedRun(suite, run, state.figures, state.report, state.is_partial)
 
     def ended(self, suite: str, run: str, tell: Callable[[str], None]) -> RunState:
@@ -217,7 +219,7 @@ class Platform:
 
     def _exported(self, state: ExportState) -> bytes:
         if state.status.lower() != "success" or state.link is None:
-            raise KoreError(f"the platform could not export the assistant: it answers '{state.status[:100]}'")
+            raise KoreError(f"the platform could not export the assistant: it answers '{shown(state.status, 100)}'")
         return self.client.download(state.link, "the export")
 
     # --- pieces -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,191 @@
+"""What Kore.ai's platform answers, spoiled: a value or words, never a traceback; and the clock that paces the calls."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
+from turncheck.engines.kore import answers
+from turncheck.engines.kore.answers import UnreadableError
+from turncheck.engines.kore.client import shown
+from turncheck.engines.kore.pace import WINDOWS, Clock, Pace
+from turncheck.engines.kore.run_report import ReportError, answers_to, read_report
+from turncheck.engines.kore.token import LIFETIME, Tokens
+from turncheck.evaluation.batch.suites import SuiteRun, batch_of, judged_suite
+from turncheck.process.secret import Secret
+from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
+from turncheck.report.codec import encode
+from turncheck.report.model import ProjectInfo
+from turncheck.run.report_of import report_of
+
+API = Path(__file__).parents[1] / "oracle" / "kore" / "api"
+BODIES = [json.loads(path.read_text("utf-8"))["response"]["body"] for path in sorted(API.glob("*.json"))]
+READERS = [
+    *(answers.read_understood, answers.read_suites, answers.read_file_id, answers.read_imported, answers.read_accepted),
+    *(answers.read_state, answers.read_link, answers.read_message, answers.read_export),
+]
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+JSON = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+)
+SUITE = Suite(
+    "s",
+    "s.json",
+    (
+        SuiteCase("two bags to Oslo", ("Order Tea",), entities=(ExpectedEntity("City", ("Oslo",)),)),
+        SuiteCase("so urgent", ("Urgent",), is_trait=True),
+        SuiteCase("hm", ()),
+    ),
+)
+
+
+@st.composite
+def spoiled(draw: st.DrawFn) -> Any:
+    """A documented answer with one value replaced, or left out."""
+    body = json.loads(json.dumps(draw(st.sampled_from(BODIES))))
+    holder = body
+    while isinstance(holder, dict | list) and holder:
+        key: Any = draw(st.sampled_from(sorted(holder) if isinstance(holder, dict) else list(range(len(holder)))))
+        inner = holder[key]
+        if not isinstance(inner, dict | list) or not inner or draw(st.integers(0, 3)) == 0:
+            if draw(st.booleans()):
+                holder[key] = draw(JSON)
+            else:
+                del holder[key]
+            break
+        holder = inner
+    return body
+
+
+def is_judged(given_answers: tuple[UtteranceAnswer, ...]) -> None:
+    """Judge the suite by these answers, and write the report."""
+    suite = judged_suite(SUITE, SuiteAnswers(given_answers), SuiteRun())
+    encode(report_of(ProjectInfo(name="x"), 0, batch=batch_of([suite], SuiteRun())))
+
+
+@given(spoiled() | JSON)
+@settings(max_examples=400, deadline=None)
+def test_any_answer_is_a_value_or_unreadable(document: Any) -> None:
+    told = answers.read_json(json.dumps(document).encode())
+    for read in READERS:
+        try:
+            found = read(told)
+        except UnreadableError:
+            continue
+        if isinstance(found, answers.Understood):
+            answer = UtteranceAnswer(found.intents, found.traits, found.entities, scores=found.scores)
+            is_judged((answer, answer, answer))
+
+
+@given(st.binary(max_size=200))
+@settings(deadline=None)
+def test_any_bytes_are_json_or_unreadable(content: bytes) -> None:
+    with suppress(UnreadableError):
+        answers.read_json(content)
+
+
+def test_what_json_can_hold_and_a_report_cannot_is_met() -> None:
+    winner = b'{"response": {"finalResolver": {"winningIntent": [{"intent": "a\\ud800b", "score": '
+    for score in (b"1e999", b"NaN", b"-Infinity", b"1" * 400):
+        found = answers.read_understood(answers.read_json(winner + score + b"}]}}}"))
+        assert found.intents == ("a\N{REPLACEMENT CHARACTER}b",)
+        assert found.scores == {}
+    for deep in (b"[" * 100_000, b'{"a":' * 100_000):
+        with pytest.raises(UnreadableError):
+            answers.read_json(deep)
+    with pytest.raises(UnreadableError, match="more than 3,000 characters"):
+        answers.read_accepted({"requestId": "x" * 4000})
+
+
+USUAL = ("two bags to Oslo", "so urgent", "hm", "Order Tea", "trait: Urgent||Angry", "None", "City", "Oslo", "TRUE")
+CELLS = st.sampled_from((*USUAL, "True Positive")) | st.text(max_size=6)
+
+
+@given(st.lists(st.lists(CELLS, max_size=11), max_size=8), st.integers(0, 5))
+@settings(max_examples=300, deadline=None)
+def test_any_table_is_answers_or_words(rows: list[list[str]], place: int) -> None:
+    header = (API / "report.csv").read_text("utf-8").splitlines()[-5]
+    lines = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows]
+    lines.insert(min(place, len(lines)), header)
+    try:
+        reported = read_report("\n".join(lines).encode("utf-8", "surrogatepass"))
+    except ReportError:
+        return
+    found = answers_to(SUITE.cases, reported)
+    assert len(found) == len(SUITE.cases)
+    is_judged(found)
+
+
+@given(st.binary(max_size=300))
+@settings(deadline=None)
+def test_any_file_is_a_table_or_words(content: bytes) -> None:
+    for table in (b'"Utterance","Result Type"\n' + content, content):
+        with suppress(ReportError):
+            read_report(table)
+
+
+def test_equal_utterances_are_told_apart_by_what_is_expected() -> None:
+    rows = ("hi,A,B,False Positive", "hi,B,B,True Positive", "hi,A,,FalseNegative")
+    table = "\n".join(("Utterance,ExpectedIntent,MatchedIntent,ResultType", *rows)).encode()
+    cases = tuple(SuiteCase("hi", (name,)) for name in ("B", "A", "A", "A"))
+    found = answers_to(cases, read_report(table))
+    assert [answer.result for answer in found] == ["tp", "fp", "fn", None]
+    assert found[3].error == "the platform's report has no row for it"
+
+
+@given(st.lists(st.floats(0, 30), min_size=1, max_size=400))
+@settings(max_examples=60, deadline=None)
+def test_no_window_has_more_calls_than_it_may(breaks: list[float]) -> None:
+    now = [0.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    pace, made = Pace(Clock(lambda: now[0], sleep)), []
+    for pause in breaks:
+        pace.wait()
+        made.append(now[0])
+        now[0] += pause
+    for most, seconds in WINDOWS:
+        for first, beyond in zip(made, made[most:], strict=False):
+            assert beyond - first >= seconds - 1e-6
+
+
+def test_how_long_calls_take_is_estimated_before() -> None:
+    pace = Pace(Clock(lambda: 0.0, lambda _seconds: None))
+    assert pace.seconds_for(10) == 10
+    assert round(pace.seconds_for(1000) / 60) == 17
+    assert pace.seconds_for(2000) == 3600 + 200
+
+
+def test_a_token_is_signed_short_and_replaced_before_it_ends() -> None:
+    now = [1000.0]
+    tokens = Tokens("cs-1", Secret("the-secret"), lambda: now[0])
+    first = tokens.current()
+    head, claims, signature = first.split(".")
+    expected = hmac.new(b"the-secret", f"{head}.{claims}".encode(), hashlib.sha256).digest()
+    assert base64.urlsafe_b64decode(signature + "==") == expected
+    told = json.loads(base64.urlsafe_b64decode(claims + "=="))
+    assert (told["appId"], told["exp"]) == ("cs-1", 1000 + LIFETIME)
+    assert told["sub"]
+    now[0] += LIFETIME - 100
+    assert tokens.current() == first
+    now[0] += 50
+    assert tokens.current() != first
+
+
+def test_neither_links_nor_tokens_are_shown() -> None:
+    told = shown(
+        '{"fileUrl":"https:\\/\\/files.example\\/r.csv?Policy=abc","x":"http://a.b/c?sig=1"}\x1b[31m\n::error::x'
+    )
+    assert told == '{"fileUrl":"(a link)","x":"(a link)"}\N{REPLACEMENT CHARACTER}[31m ::error::x'
