@@ -114,11 +114,17 @@ function hasContent(assistant: Assistant, view: View): boolean {
 }
 
 async function start(): Promise<void> {
-  document.documentElement.classList.add("js");
-  const page = new Page(await unpack(byId("data") as HTMLTemplateElement));
-  addEventListener("hashchange", () => page.show());
-  page.show();
-  document.documentElement.dataset["ready"] = "";
+  try {
+    const page = new Page(await unpack(byId("data") as HTMLTemplateElement));
+    document.documentElement.classList.add("js");
+    addEventListener("hashchange", () => page.show());
+    page.show();
+    document.documentElement.dataset["ready"] = "";
+  } catch (error) {
+    // The first screen stays as it is without a script.
+    document.documentElement.classList.remove("js");
+    byId("main")!.prepend(h("p", { class: "callout", role: "status" }, `The tables could not be drawn: ${String(error)}`));
+  }
 }
 
 // The first screen is there already; let the browser paint it before the data are unpacked.

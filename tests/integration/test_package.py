@@ -93,7 +93,17 @@ def test_the_sdist_has_what_builds_the_package_and_no_readme_of_another_folder(b
     assert [name for name in names if name.endswith("README.md")] == ["README.md"]
     top = {name.partition("/")[0] for name in names}
     assert top <= {
-        *("src", "templates", "docs", "README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "hatch_build.py"),
+        *(
+            "src",
+            "templates",
+            "page",
+            "docs",
+            "README.md",
+            "CHANGELOG.md",
+            "LICENSE",
+            "pyproject.toml",
+            "hatch_build.py",
+        ),
         *("PKG-INFO", ".gitignore"),
     }
 

@@ -248,6 +248,17 @@ def test_several_reports_have_an_overview_the_worst_first() -> None:
     assert page == str(render_page(runs[::-1], MANUAL).content)
 
 
+def test_assistants_of_one_name_are_told_apart_by_their_folders() -> None:
+    runs = []
+    for root in ("shops/north", "shops/south"):
+        one = report(examples=[example("hello", "greet")], name="shop", root=root)
+        comparison = compare(one, Missing("first run"))
+        runs.append(Run(one, comparison, judge(one, comparison, one.settings), LINKS))
+
+    rows = re.findall(r'<th scope="row"><a href="#([^"]*)">([^<]*)</a>', str(render_page(runs, MANUAL).content))
+    assert rows == [("at-shop-shops-north", "shop (shops/north)"), ("at-shop-shops-south", "shop (shops/south)")]
+
+
 # --- links to it -----------------------------------------------------------------------------------------------------
 
 

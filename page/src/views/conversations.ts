@@ -9,7 +9,7 @@ import { choice, field, nothing, outcome } from "../widgets.ts";
 
 const KINDS: Record<Conversation["kind"], string> = { story: "story", case: "end-to-end case", batch: "batch case" };
 const AT_FIRST = 200;
-const OPEN_IF = 3; // so few are read one after the other anyway
+const OPEN_IF = 5; // so few are read one after the other anyway
 
 export function conversationsView(context: Context): HTMLElement {
   const { assistant, route } = context;

@@ -71,15 +71,16 @@ def render_page(runs: Sequence[Run], manual: Mapping[str, str], *, limit: int = 
         limit: the largest page in bytes.
     """
     runs = sorted(runs, key=_worst_first)
-    slugs = _slugs([_name(run.report) for run in runs])
+    names = _distinct([run.report for run in runs])
+    slugs = _slugs(names)
     several = len(runs) > 1
     assistants = [
         assistant_data(run.report, run.comparison, run.links, slug=slug, manual=manual)
         for run, slug in zip(runs, slugs, strict=True)
     ]
     parts = [
-        _part(run, one, several=several, limit=_FIRST_SCREEN_LIMIT // len(runs))
-        for run, one in zip(runs, assistants, strict=True)
+        _part(run, one, name=name, several=several, limit=_FIRST_SCREEN_LIMIT // len(runs))
+        for run, one, name in zip(runs, assistants, names, strict=True)
     ]
     draw = partial(_draw, runs=runs, parts=parts)
     frame = len(draw(assistants=assistants, packed="").encode())
@@ -170,7 +171,7 @@ class _Part:
     first_screen: Html
 
 
-def _part(run: Run, one: Assistant, *, several: bool, limit: int) -> _Part:
+def _part(run: Run, one: Assistant, *, name: str, several: bool, limit: int) -> _Part:
     compared = run.comparison if run.comparison.judged else None
     document = build_document(run.report, run.comparison, run.verdict, run.links, unfolded=_UNFOLDED)
     writer = HtmlWriter(
@@ -183,7 +184,7 @@ def _part(run: Run, one: Assistant, *, several: bool, limit: int) -> _Part:
     )
     return _Part(
         slug=words(one.slug),
-        name=words(_name(run.report)),
+        name=words(name),
         title=writer.entry(document.title),
         sign=document.title.sign,
         first_screen=_first_screen(document, writer, limit),
@@ -236,6 +237,15 @@ def _worst_first(run: Run) -> tuple[bool, bool, int, str, str]:
 
 def _name(report: Report) -> str:
     return report.project.name or report.project.root or "assistant"
+
+
+def _distinct(reports: Sequence[Report]) -> list[str]:
+    """The names of assistants; those that share one with another have their folder behind it."""
+    names = [_name(report) for report in reports]
+    return [
+        f"{name} ({report.project.root})" if names.count(name) > 1 and report.project.root else name
+        for name, report in zip(names, reports, strict=True)
+    ]
 
 
 def _slugs(names: Sequence[str]) -> list[str]:
