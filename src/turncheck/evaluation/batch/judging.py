@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from turncheck.evaluation.batch.classes import classify, is_intent
-from turncheck.evaluation.batch.values import flatten, how_it_fits
+from turncheck.evaluation.batch.values import flatten, how_it_fits, is_of_unknown_type
 from turncheck.project.batch.model import comparable
 from turncheck.report.batch import BATCH_KINDS, BatchCase, BatchEntity, BatchKindName, BatchOrder
 
@@ -52,7 +52,11 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         order=_order(case, answer),
         scores=dict(answer.scores),
         tags=(*answer.tags, *(("generated",) if case.generated else ())),
-        reason=answer.error or answer.remark or _reason(case, matched, result, names) or left_out,
+        reason=answer.error
+        or answer.remark
+        or _reason(case, matched, result, names)
+        or left_out
+        or _guessed(judged, answer),
     )
 
 
@@ -65,6 +69,20 @@ def _evaluated(
     others = dict.fromkeys(entity.name for entity in expected if comparable(entity.name) in reasons)
     told = [f"{name} is not evaluated: {reasons[comparable(name)]}" for name in others]
     return judged, "; ".join(told) or None
+
+
+def _value(expected: ExpectedEntity, answer: UtteranceAnswer) -> Any:
+    """What the engine gives for an entity, ``None`` where it gives nothing."""
+    key = comparable(expected.name)
+    return next((value for name, value in answer.entities.items() if comparable(name) == key), None)
+
+
+def _guessed(expected: Sequence[ExpectedEntity], answer: UtteranceAnswer) -> str | None:
+    """Say which values are objects of a type that the manual does not list."""
+    names = [one.name for one in expected if is_of_unknown_type(_value(one, answer))]
+    if not names:
+        return None
+    return f"the value of {', '.join(names)} is of an unknown type: its keys are joined in the order received"
 
 
 def _kind(case: SuiteCase, matched: tuple[str, ...], names: KnownNames) -> BatchKindName:
@@ -86,7 +104,7 @@ def _reason(case: SuiteCase, matched: tuple[str, ...], result: BatchResult, name
 
 def _entity(expected: ExpectedEntity, answer: UtteranceAnswer, *, is_right: bool) -> BatchEntity:
     key = comparable(expected.name)
-    found = flatten(next((value for name, value in answer.entities.items() if comparable(name) == key), None))
+    found = flatten(_value(expected, answer))
     way = next((way for value in expected.values if (way := how_it_fits(value, found))), None)
     fits = next((fits for name, fits in answer.fits.items() if comparable(name) == key), way is not None)
     return BatchEntity(

@@ -62,6 +62,13 @@ def _flatten(value: Any, depth: int) -> str | None:
     return str(value).strip() or None
 
 
+def is_of_unknown_type(value: Any) -> bool:
+    """Whether a value is an object whose keys are those of no type: the order in which they are joined is a guess."""
+    if isinstance(value, list | tuple):
+        return any(map(is_of_unknown_type, value))
+    return isinstance(value, dict) and bool(value) and not any(value.keys() <= set(keys) for keys in _KEYS)
+
+
 def _order(value: Mapping[str, Any]) -> list[str]:
     fitting = [keys for keys in _KEYS if value.keys() <= set(keys)]
     return [key for key in min(fitting, key=len, default=tuple(value)) if key in value]
