@@ -35,7 +35,7 @@ from turncheck.project.kore.faults import NOT_AN_EXPORT
 from turncheck.project.merging import merged_domain, merged_flows, merged_nlu
 from turncheck.project.model import Config, Domain, NluData, Project, Response, Story
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile
-from turncheck.project.rasa_version import NEWEST
+from turncheck.project.rasa_version import NEWEST, OLDEST
 from turncheck.project.version_signs import recognise
 from turncheck.project.versions import version_too_high
 from turncheck.yaml_tree.unquoted import unreadable_values
@@ -51,6 +51,8 @@ DEFAULT_DOMAIN: Final = "domain.yml"
 DEFAULT_DOMAIN_FOLDER: Final = "domain"
 DEFAULT_CONFIG: Final = "config.yml"
 DEFAULT_DATA: Final = "data"
+OLDEST_POLICIES: Final = "policies.yml"
+"""Where Rasa Core 0.x had its policies."""
 DEFAULT_ENDPOINTS: Final = "endpoints.yml"
 
 
@@ -119,6 +121,9 @@ def _read_project(
     major = NEWEST if rasa is None else rasa.major
     domain_read, domain_findings = domain_from_files(domain_files, location, major=major)
     config_read, config_findings = config_from_file(config_file, major=major) if config_file else (Config(), ())
+    if major == OLDEST and config_read.policies is None and (folder.root / OLDEST_POLICIES).is_file():
+        apart, _ = config_from_file(parse_file(folder, folder.root / OLDEST_POLICIES, "config"), major=major)
+        config_read = replace(config_read, policies=apart.policies)
     parts = [one.parts for one in data_read]
     files = [*domain_files, *(one.file for one in data_read), *(file for file in (config_file, endpoints_file) if file)]
     absent = _absent(data_read, has_domain=domain_path is not None, has_config=config_file is not None)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from turncheck.commands.flags.convert import add_older
 from turncheck.commands.flags.shared import add_paths, add_project, add_verbosity, at_least_one, screen_of
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def add_convert(kinds: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="a folder; for one FILE also a file")
     add_verbosity(parser)
     parser.set_defaults(handler=_convert)
+    add_older(what)
 
 
 def _add_out(parser: argparse.ArgumentParser) -> None:

@@ -52,6 +52,11 @@ def write_responses_yaml(responses: Iterable[Response]) -> str:
     return _document("responses:", list(_block(content, "  ")))
 
 
+def yaml_lines(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a YAML file with these top-level keys."""
+    return _block(content, "")
+
+
 def annotated(example: Example) -> str:
     """Return the text with its entities marked, ``[Rome](city)`` where that says it all.
 

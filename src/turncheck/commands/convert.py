@@ -1,0 +1,169 @@
+"""``turncheck data convert nlu|core|domain|config``: files of an older Rasa written anew for Rasa 3."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.process.temporary import temporary_folder
+from turncheck.project.conversion.check import nlu_differences, project_differences, story_differences
+from turncheck.project.conversion.config import convert_config
+from turncheck.project.conversion.core import convert_core
+from turncheck.project.conversion.domain import convert_domain
+from turncheck.project.conversion.nlu import convert_nlu
+from turncheck.project.conversion.result import Converted
+from turncheck.project.files import read_data
+from turncheck.project.folder import ProjectFolder
+from turncheck.project.project_file import DATA_KEYS
+from turncheck.project.reader import read_nlu, read_nlu_responses, read_project, read_stories
+from turncheck.publishing.files import write_file
+from turncheck.render.sinks.terminal import place, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from turncheck.process.screen import Screen
+    from turncheck.project.files import DataFile
+    from turncheck.project.model import Project
+
+Kind = Literal["nlu", "core", "domain", "config"]
+KINDS: tuple[Kind, ...] = ("nlu", "core", "domain", "config")
+_YAML = frozenset({".yml", ".yaml"})
+_DEFAULTS: dict[Kind, str] = {"nlu": "data", "core": "data", "domain": "domain.yml", "config": "config.yml"}
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What is converted, and where to. ``files``: none for where a project keeps them."""
+
+    kind: Kind
+    files: Sequence[Path] = field(default_factory=tuple)
+    project: Path = Path()
+    out: Path = Path("converted")
+    check: bool = False
+    dry_run: bool = False
+
+
+def run_data_convert(conversion: Conversion, screen: Screen) -> int:
+    """Convert files, say what could not be carried over, and, if asked, hold the result against what it was made from.
+
+    Raises:
+        UserError: a file is missing, or there is nothing of an older Rasa to convert.
+    """
+    paths = list(conversion.files) or [conversion.project / _DEFAULTS[conversion.kind]]
+    for path in paths:
+        if not path.exists():
+            raise UserError(f"there is no '{path}'", remedy="Name the files to convert.")
+    converted, originals = _converted(conversion, paths)
+    if not converted.files:
+        raise UserError(
+            f"there is nothing to convert: no {conversion.kind} of an older Rasa in {', '.join(map(str, paths))}",
+            remedy="Name files in Markdown or JSON, or a domain or configuration of Rasa 0.x, 1.x or 2.x.",
+        )
+    if conversion.dry_run:
+        for name, content in converted.files.items():
+            sys.stdout.writelines(_diff(conversion, name, content))
+    else:
+        for name, content in converted.files.items():
+            write_file(conversion.out / name, content.encode())
+    _tell(conversion, converted)
+    if not conversion.check:
+        return EXIT_OK
+    differences = _differences(conversion, converted, originals)
+    for difference in differences:
+        sys.stdout.write(f"Differs: {text(difference, 400)}\n")
+    if not differences:
+        sys.stdout.write("Checked: what is read from the converted files is what was read before.\n")
+    screen.detail(f"{len(converted.files)} files converted")
+    return EXIT_FAILED if differences else EXIT_OK
+
+
+@dataclass(frozen=True, slots=True)
+class _Originals:
+    """What was read from the files that are converted."""
+
+    data: Sequence[DataFile] = ()
+    project: Project | None = None
+
+
+def _converted(conversion: Conversion, paths: Sequence[Path]) -> tuple[Converted, _Originals]:
+    converted = Converted()
+    if conversion.kind in {"nlu", "core"}:
+        return converted, _data(conversion, paths, converted)
+    given = paths[0]
+    domain, config = (given, None) if conversion.kind == "domain" else (None, given)
+    project = read_project(conversion.project, domain=domain, config=config)
+    if project.older is None:
+        raise UserError(
+            f"'{given}' is not of an older Rasa", remedy="Nothing needs to be converted: Rasa 3 reads it as it is."
+        )
+    if conversion.kind == "domain":
+        file = next(file for file in project.files if file.role == "domain")
+        convert_domain(file, project.domain, converted)
+    else:
+        convert_config(project.config, converted, major=project.older.major, assistant=project.name)
+    return converted, _Originals(project=project)
+
+
+def _data(conversion: Conversion, paths: Sequence[Path], converted: Converted) -> _Originals:
+    folder = ProjectFolder(conversion.project)
+    read = [one for one in read_data(folder, paths, DATA_KEYS) if Path(one.file.path).suffix not in _YAML]
+    wanted = {"nlu", "responses"} if conversion.kind == "nlu" else {"stories"}
+    chosen = [one for one in read if not one.file.kinds.isdisjoint(wanted)]
+    for one in chosen:
+        if conversion.kind == "nlu":
+            convert_nlu(one, converted)
+        else:
+            convert_core(one, converted)
+        for finding in one.parts.findings:
+            if finding.severity == "error":
+                converted.note(finding.message, finding.location, finding.hint)
+    return _Originals(data=chosen)
+
+
+def _diff(conversion: Conversion, name: str, content: str) -> Iterator[str]:
+    """Yield the difference to the file that is there under the name, or to none."""
+    path = conversion.out / name
+    before = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    old, new = before.splitlines(keepends=True), content.splitlines(keepends=True)
+    source = str(path) if before else "/dev/null"
+    for line in unified_diff(old, new, source, str(path)):
+        yield f"{text(line.rstrip(), 2000)}\n" if not line.startswith((" ", "+", "-")) else _shown(line)
+
+
+def _shown(line: str) -> str:
+    return line[0] + "".join(one if one.isprintable() else "�" for one in line[1:].rstrip("\n")) + "\n"
+
+
+def _tell(conversion: Conversion, converted: Converted) -> None:
+    verb = "Would write" if conversion.dry_run else "Written"
+    names = ", ".join(str(conversion.out / name) for name in converted.files)
+    sys.stdout.write(f"{verb}: {text(names, 2000)}\n")
+    if converted.left:
+        sys.stdout.write(f"Not carried over ({len(converted.left)}):\n")
+    for left in converted.left:
+        where = place(left.location, str(conversion.project))
+        sys.stdout.write(f"  {where}: {text(left.what, 400)} {text(left.remedy, 400)}\n")
+
+
+# --- is it the same? -------------------------------------------------------------------------------------------------
+
+
+def _differences(conversion: Conversion, converted: Converted, originals: _Originals) -> list[str]:
+    """Read the converted files, and say what is read otherwise than before."""
+    with temporary_folder("converted") as name:
+        folder = Path(name)
+        for file, content in converted.files.items():
+            (folder / file).write_text(content, encoding="utf-8")
+        if conversion.kind == "nlu":
+            after, _ = read_nlu([folder], folder)
+            return nlu_differences(originals.data, after, read_nlu_responses([folder], folder), converted)
+        if conversion.kind == "core":
+            return story_differences(originals.data, read_stories([folder], folder)[0])
+        if originals.project is None:
+            return []
+        return project_differences(conversion.kind, originals.project, read_project(folder, data=[folder]))

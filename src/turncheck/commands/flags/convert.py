@@ -1,0 +1,48 @@
+"""``turncheck data convert nlu|core|domain|config``: its flags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.commands.flags.shared import add_project, add_verbosity, screen_of
+
+if TYPE_CHECKING:
+    import argparse
+
+_KINDS: Final = {
+    "nlu": "NLU data and responses in Markdown or JSON",
+    "core": "stories in Markdown",
+    "domain": "a domain of Rasa 0.x, 1.x or 2.x",
+    "config": "a configuration of Rasa 0.x, 1.x or 2.x",
+}
+
+
+def add_older(kinds: argparse._SubParsersAction[Any]) -> None:
+    """Add the kinds of files of an older Rasa below ``convert``."""
+    for kind, what in _KINDS.items():
+        parser = kinds.add_parser(
+            kind,
+            help=f"{what}, to the YAML of Rasa 3",
+            description=f"Write {what} anew for Rasa 3, and say what could not be carried over.",
+        )
+        parser.add_argument(
+            "files", nargs="*", type=Path, metavar="FILE", help="files or folders (default: the project's)"
+        )
+        add_project(parser)
+        parser.add_argument("--out", type=Path, default=Path("converted"), metavar="DIR", help="default: converted")
+        parser.add_argument("--check", action="store_true", help="read both, and end with 1 where they differ")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="write nothing, show the difference to what is there"
+        )
+        add_verbosity(parser)
+        parser.set_defaults(handler=_convert, kind=kind)
+
+
+def _convert(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.convert import Conversion, run_data_convert  # not for --help
+
+    conversion = Conversion(
+        namespace.kind, namespace.files, namespace.project, namespace.out, namespace.check, namespace.dry_run
+    )
+    return run_data_convert(conversion, screen_of(namespace))

@@ -1,0 +1,108 @@
+"""Whether what is read from converted files is what was read from those that they were made from."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from turncheck.project.conversion.core import new_action, told_steps
+from turncheck.project.conversion.result import Converted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from turncheck.project.files import DataFile
+    from turncheck.project.model import Domain, Example, NluData, Project, Response, Story
+
+
+def nlu_differences(
+    before: Sequence[DataFile], after: NluData, responses: Mapping[str, Response], converted: Converted
+) -> list[str]:
+    """Return what differs of sentences, synonyms, patterns, lookup tables and responses; not what is known as left."""
+    left = {note.location for note in converted.left}
+    data = [one.parts.nlu for one in before]
+    examples = [one for nlu in data for one in nlu.examples if one.location not in left]
+    told = {name: one for file in before if file.parts.domain for name, one in file.parts.domain.responses.items()}
+    pairs: list[tuple[str, set[Any], set[Any]]] = [
+        ("sentence", set(map(_example, examples)), set(map(_example, after.examples))),
+        ("synonym", _synonyms(data, examples), _synonyms([after], after.examples)),
+        ("pattern", _patterns(data), _patterns([after])),
+        ("lookup entry", _entries(data), _entries([after])),
+        ("response", _texts(told), _texts(responses)),
+    ]
+    return [f"the {what} {one!r}" for what, old, new in pairs for one in sorted(old ^ new, key=repr)]
+
+
+def _example(example: Example) -> tuple[Any, ...]:
+    marked = tuple((one.entity, str(one.value), one.role, one.group) for one in example.entities)
+    return example.text.strip(), example.intent, marked
+
+
+def _synonyms(data: Sequence[NluData], examples: Iterable[Example]) -> set[tuple[str, str]]:
+    """What each text stands for after training: what annotations say comes last."""
+    last = {one.synonym: one.value for nlu in data for one in nlu.synonyms}
+    for example in examples:
+        for entity in example.entities:
+            text = example.text[entity.start : entity.end]
+            if text != str(entity.value):
+                last[text] = str(entity.value)
+    return set(last.items())
+
+
+def _patterns(data: Iterable[NluData]) -> set[tuple[str, str]]:
+    return {(one.name, one.pattern) for nlu in data for one in nlu.regexes}
+
+
+def _entries(data: Iterable[NluData]) -> set[tuple[str, str]]:
+    return {(table.name, one) for nlu in data for table in nlu.lookups for one in table.elements}
+
+
+def _texts(responses: Mapping[str, Response]) -> set[tuple[str, str]]:
+    return {
+        (name, json.dumps(one.content, sort_keys=True, default=str))
+        for name, response in responses.items()
+        for one in response.variations
+    }
+
+
+def story_differences(before: Sequence[DataFile], after: Sequence[Story]) -> list[str]:
+    """Return the stories that are read otherwise."""
+    old = [_story(story) for one in before for story in one.parts.stories]
+    new = [_story(story) for story in after]
+    return [f"the story {name!r}" for name, _ in [*(o for o in old if o not in new), *(n for n in new if n not in old)]]
+
+
+def _story(story: Story) -> tuple[str, str]:
+    return story.name, json.dumps(told_steps(story.steps, Converted()), sort_keys=True, default=str)
+
+
+def project_differences(kind: str, before: Project, after: Project) -> list[str]:
+    """Return what differs of a domain or a configuration."""
+    if kind == "domain":
+        old, new = _domain(before.domain), _domain(after.domain)
+        rules = {(rule.name, str(told_steps(rule.steps, Converted()))) for rule in after.rules}
+        triggers = {one.name for one in before.domain.intents.values() if one.triggers}
+        missing = triggers - {name.partition(" triggers ")[0] for name, _ in rules}
+        return [f"the {what} {one!r}" for what, one in sorted(old ^ new)] + [
+            f"the trigger of {one!r}" for one in missing
+        ]
+    pipelines = [[(one.name, one.parameters) for one in project.config.pipeline or ()] for project in (before, after)]
+    kept = pipelines[1][: len(pipelines[0])]
+    return [] if pipelines[0] == kept else ["the pipeline"]
+
+
+def _domain(domain: Domain) -> set[tuple[str, str]]:
+    """What a dialogue sees of a domain, each part under its name."""
+    told = {("intent", f"{one.name} {one.use_entities} {one.ignore_entities}") for one in domain.intents.values()}
+    told |= {("entity", name) for name in domain.entities}
+    told |= {("response", f"{name} {text}") for name, text in _texts(domain.responses)}
+    told |= {("action", new_action(name)) for name in domain.actions if name not in domain.forms}
+    told |= {("form", f"{one.name} {one.required_slots} {one.ignored_intents}") for one in domain.forms.values()}
+    for slot in domain.slots.values():
+        sees = slot.type != "any" and slot.influence_conversation is not False
+        fills = {one.entity for one in slot.mappings if one.type == "from_entity" and one.entity in domain.entities}
+        told.add(
+            ("slot", f"{slot.name} {slot.type} {sees} {slot.values} {slot.initial_value} {sorted(map(str, fills))}")
+        )
+    told.add(("session", f"{float(domain.session.session_expiration_time)}"))
+    return told

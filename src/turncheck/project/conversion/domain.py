@@ -1,0 +1,124 @@
+"""Domains of Rasa 0.x, 1.x and 2.x → that of Rasa 3, with the rules for intents that trigger actions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.project.conversion.core import new_action
+from turncheck.project.conversion.result import document
+
+if TYPE_CHECKING:
+    from turncheck.project.conversion.result import Converted
+    from turncheck.project.model import Domain, Form, Intent, Slot, SlotMapping
+    from turncheck.project.project_file import ProjectFile
+
+RULES_OF_INTENTS: Final = "rules_for_intents.yml"
+_OWN_CLASS: Final = "."
+
+
+def convert_domain(file: ProjectFile, domain: Domain, converted: Converted) -> None:
+    """Convert a domain as it was read by the rules of its version."""
+    content: dict[str, Any] = {"version": "3.1"}
+    content["session_config"] = {
+        "session_expiration_time": domain.session.session_expiration_time,
+        "carry_over_slots_to_new_session": domain.session.carry_over_slots_to_new_session,
+    }
+    sections: dict[str, Any] = {
+        "intents": [_intent(one) for one in domain.intents.values()],
+        "entities": [_entity(name, domain) for name in domain.entities],
+        "slots": {slot.name: _slot(slot, domain, converted) for slot in domain.slots.values()},
+        "forms": {form.name: _form(form, converted) for form in domain.forms.values()},
+        "responses": {
+            name: [dict(one.content) for one in response.variations] for name, response in domain.responses.items()
+        },
+        "actions": [new_action(name) for name in domain.actions if name not in domain.forms],
+    }
+    content |= {key: section for key, section in sections.items() if section}
+    converted.files["domain.yml"] = document(content, _comments(file))
+    rules = [
+        {"rule": f"{intent.name} triggers {intent.triggers}", "steps": _mapped(intent)}
+        for intent in domain.intents.values()
+        if intent.triggers
+    ]
+    if rules:
+        converted.files[RULES_OF_INTENTS] = document({"version": "3.1", "rules": rules})
+
+
+def _mapped(intent: Intent) -> list[dict[str, Any]]:
+    return [{"intent": intent.name}, {"action": new_action(intent.triggers or "")}]
+
+
+def _comments(file: ProjectFile) -> str:
+    """Return the comments before the first key; the others have lost what they stood at."""
+    text = file.source.file_text if file.source is not None else ""
+    lines = []
+    for line in text.splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            break
+        lines += [line.strip()] if line.strip() else []
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _intent(intent: Intent) -> Any:
+    options: dict[str, Any] = {}
+    if intent.use_entities is not True:
+        options["use_entities"] = list(intent.use_entities) if intent.use_entities else []
+    if intent.ignore_entities:
+        options["ignore_entities"] = list(intent.ignore_entities)
+    return {intent.name: options} if options else intent.name
+
+
+def _entity(name: str, domain: Domain) -> Any:
+    entity = domain.entities[name]
+    options = {"roles": list(entity.roles), "groups": list(entity.groups)}
+    filled = {key: value for key, value in options.items() if value}
+    return {name: filled} if filled else name
+
+
+def _slot(slot: Slot, domain: Domain, converted: Converted) -> dict[str, Any]:
+    told: dict[str, Any] = {"type": slot.type}
+    if _OWN_CLASS in slot.type:
+        what = f"The slot '{slot.name}' is of the class '{slot.type}', which must be ported to Rasa 3."
+        converted.note(what, slot.location, "Port its class: features are given as a list since Rasa 2.")
+    told["influence_conversation"] = slot.type != "any" and slot.influence_conversation is not False
+    optional = {
+        "initial_value": slot.initial_value,
+        "values": None if slot.values is None else list(slot.values),
+        "min_value": slot.min_value,
+        "max_value": slot.max_value,
+    }
+    told |= {key: value for key, value in optional.items() if value is not None}
+    mappings = [one for one in slot.mappings if one.entity is None or one.entity in domain.entities]
+    told["mappings"] = [_mapping(one) for one in mappings] or [{"type": "custom"}]
+    return told
+
+
+def _mapping(mapping: SlotMapping) -> dict[str, Any]:
+    told: dict[str, Any] = {"type": mapping.type}
+    optional = {"entity": mapping.entity, "role": mapping.role, "group": mapping.group, "value": mapping.value}
+    told |= {key: value for key, value in optional.items() if value is not None}
+    told |= {
+        key: list(names) for key, names in (("intent", mapping.intents), ("not_intent", mapping.not_intents)) if names
+    }
+    conditions = [
+        {
+            key: value
+            for key, value in (("active_loop", one.active_loop), ("requested_slot", one.requested_slot))
+            if value
+        }
+        for one in mapping.conditions
+    ]
+    return {**told, **({"conditions": conditions} if conditions else {})}
+
+
+def _form(form: Form, converted: Converted) -> dict[str, Any]:
+    if not form.required_slots:
+        what = (
+            f"What the form '{form.name}' asks for is not in the files: it is code of the action server (FormAction)."
+        )
+        remedy = "List its slots below `required_slots`, and move its checks to a `validate_` action of the SDK 3."
+        converted.note(what, form.location, remedy)
+    told: dict[str, Any] = {"required_slots": list(form.required_slots)}
+    if form.ignored_intents:
+        told["ignored_intents"] = list(form.ignored_intents)
+    return told

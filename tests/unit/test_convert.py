@@ -1,0 +1,136 @@
+"""``turncheck data convert nlu|core|domain|config``: what it writes, shows and says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from turncheck.cli import run_command_line
+from turncheck.project.reader import read_project, read_stories
+
+CONFIG = """\
+language: en
+pipeline: supervised_embeddings
+policies:
+- name: MemoizationPolicy
+- name: TwoStageFallbackPolicy
+  nlu_threshold: 0.4
+- name: MappingPolicy
+"""
+DOMAIN = """\
+# our bot
+
+intents:
+- greet
+- bye: {triggers: utter_bye, use_entities: false}
+- out_of_scope
+entities: [name]
+slots:
+  name: {type: text}
+  note: {type: unfeaturized}
+  kept: {type: text, auto_fill: false}
+templates:
+  utter_hi:
+  - hi {name}
+  utter_bye:
+  - text: bye
+actions: [utter_hi, utter_bye]
+forms: [a_form]
+"""
+NLU = """\
+<!-- how people greet -->
+## intent:greet
+- hello [Tom](name:Thomas)
+- hi
+## synonym:Thomas
+- Tommy
+"""
+STORIES = """\
+## s
+* greet{"name": "Tom"}
+  - utter_hi
+  - reset_slots
+  - followup{"name": "utter_bye"}
+  - action_deactivate_form
+"""
+FILES = {
+    "config.yml": CONFIG,
+    "domain.yml": DOMAIN,
+    "data/nlu.md": NLU,
+    "data/more/nlu.md": "## intent:bye\n- bye\n- so long\n",
+    "data/stories.md": STORIES,
+    "tests/conversation_tests.md": "## t\n* greet: hello [Tom](name)\n  - utter_hi\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in FILES.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(content, encoding="utf-8")
+
+
+def test_nlu_data_keep_their_comments_and_files_of_one_name_stay_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["data", "convert", "nlu", "--out", "new", "--check"]) == 0
+    assert "Checked: what is read" in capsys.readouterr().out
+    written = {path.name: path.read_text() for path in Path("new").iterdir()}
+    assert sorted(written) == ["data_nlu.yml", "nlu.yml"]
+    assert any(text.startswith("# how people greet\n") for text in written.values())
+
+
+def test_stories_keep_their_events_and_what_has_no_words_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["data", "convert", "core", "data", "tests", "--out", "new"]) == 0
+    out = capsys.readouterr().out
+    assert "data/stories.md:5:3: The event 'followup' is left out" in out
+    assert "- action: reset_slots" in Path("new/stories.yml").read_text()
+    assert "action_deactivate_loop" in Path("new/stories.yml").read_text()
+    (test,), _ = read_stories([Path("new/test_conversation_tests.yml")], Path())
+    assert test.name == "t"
+
+
+def test_a_domain_becomes_one_of_rasa_3_with_rules_for_what_was_mapped(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["data", "convert", "domain", "--out", "new", "--check"]) == 0
+    assert "What the form 'a_form' asks for is not in the files" in capsys.readouterr().out
+    domain = Path("new/domain.yml").read_text()
+    assert domain.startswith("# our bot\n")
+    assert "triggers" not in domain
+    project = read_project(Path("new"), data=[Path("new")])
+    assert project.rasa is not None
+    assert project.rasa.name == "3.x"
+    fills = {slot.name: [one.type for one in slot.mappings] for slot in project.domain.slots.values()}
+    assert fills == {"name": ["from_entity"], "note": ["custom"], "kept": ["custom"]}
+    assert project.domain.responses["utter_hi"].variations[0].text == "hi {name}"
+    assert project.domain.session.session_expiration_time == 0
+    (rule,) = project.rules
+    assert rule.name == "bye triggers utter_bye"
+
+
+def test_a_configuration_gets_rules_for_what_is_not_understood() -> None:
+    assert run_command_line(["data", "convert", "config", "--out", "new", "--check"]) == 0
+    config = read_project(Path("new"), data=[Path("new")]).config
+    names = [one.name for one in config.pipeline or ()]
+    assert names[0] == "WhitespaceTokenizer"
+    assert names[-2:] == ["DIETClassifier", "FallbackClassifier"]
+    assert [(one.name, one.parameters.get("max_history")) for one in config.policies or ()] == [
+        ("MemoizationPolicy", 5),
+        ("RulePolicy", None),
+    ]
+    assert "action_two_stage_fallback" in Path("new/rules_for_fallback.yml").read_text()
+
+
+def test_a_dry_run_shows_the_difference_and_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["data", "convert", "core", "data", "--out", "new", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "+- story: s" in out.replace("+  - story", "+- story")
+    assert "Would write: new/stories.yml" in out
+    assert not Path("new").exists()
+
+
+def test_what_is_of_rasa_3_needs_no_conversion(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("domain.yml").write_text('version: "3.1"\nintents: [greet]\n', encoding="utf-8")
+    assert run_command_line(["data", "convert", "domain"]) == 2
+    assert "is not of an older Rasa" in capsys.readouterr().err
+    assert run_command_line(["data", "convert", "nlu", "gone.md"]) == 2
+    assert "there is no 'gone.md'" in capsys.readouterr().err
