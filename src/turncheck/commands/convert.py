@@ -105,7 +105,8 @@ def _converted(conversion: Conversion, paths: Sequence[Path]) -> tuple[Converted
         file = next(file for file in project.files if file.role == "domain")
         convert_domain(file, project.domain, converted)
     else:
-        convert_config(project.config, converted, major=project.older.major, assistant=project.name)
+        file = next(file for file in project.files if file.role == "config")
+        convert_config(file, project.config, converted, major=project.older.major, assistant=project.name)
     return converted, _Originals(project=project)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.project.conversion.result import document
+from turncheck.project.conversion.result import comments_at_top, document
 
 if TYPE_CHECKING:
     from turncheck.project.conversion.result import Converted
     from turncheck.project.model import Component, Config
+    from turncheck.project.project_file import ProjectFile
 
 RULES_OF_FALLBACK: Final = "rules_for_fallback.yml"
 _MEMOIZATIONS: Final = frozenset({"MemoizationPolicy", "AugmentedMemoizationPolicy"})
@@ -21,7 +22,7 @@ _DEFAULT_ACTION: Final = "action_default_fallback"
 _HISTORY_OF_RASA_1: Final = 5
 
 
-def convert_config(config: Config, converted: Converted, *, major: int, assistant: str) -> None:
+def convert_config(file: ProjectFile, config: Config, converted: Converted, *, major: int, assistant: str) -> None:
     """Convert a configuration as it was read by the rules of its version."""
     content: dict[str, Any] = {"recipe": "default.v1", "assistant_id": config.assistant_id or assistant}
     if config.language:
@@ -45,13 +46,15 @@ def convert_config(config: Config, converted: Converted, *, major: int, assistan
             policies.append({"name": policy.name, **parameters})
             converted.note(f"The policy '{policy.name}' is one of your own.", policy.location, "Port it to Rasa 3.")
     if any(one.name.rpartition(".")[2] in _RULED for one in config.policies or ()):
-        policies.append({"name": "RulePolicy", **rule_policy, **_core_fallback(fallback)})
+        had_rules = bool(rule_policy) or any(one.name.endswith("RulePolicy") for one in config.policies or ())
+        fallbacks = {} if had_rules and fallback is None else _core_fallback(fallback)
+        policies.append({"name": "RulePolicy", **rule_policy, **fallbacks})
     if fallback is not None:
         pipeline.append(_fallback_classifier(fallback))
         rules = [_fallback_rule(fallback, converted)]
         converted.files[RULES_OF_FALLBACK] = document({"version": "3.1", "rules": rules})
     content |= {key: value for key, value in (("pipeline", pipeline), ("policies", policies)) if value}
-    converted.files["config.yml"] = document(content)
+    converted.files["config.yml"] = document(content, comments_at_top(file))
 
 
 def _component(component: Component, converted: Converted) -> dict[str, Any]:
@@ -71,7 +74,7 @@ def _learned(policy: Component, name: str, parameters: dict[str, Any], converted
 
 def _core_fallback(fallback: Component | None) -> dict[str, Any]:
     if fallback is None:
-        return {}
+        return {"enable_fallback_prediction": False}  # nothing fell back, so nothing is to
     key = "fallback_core_action_name" if fallback.name.endswith(_TWO_STAGE) else "fallback_action_name"
     return {
         "core_fallback_threshold": fallback.parameters.get("core_threshold", 0.3),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.conversion.core import new_action
-from turncheck.project.conversion.result import document
+from turncheck.project.conversion.result import comments_at_top, document
 
 if TYPE_CHECKING:
     from turncheck.project.conversion.result import Converted
@@ -34,7 +34,7 @@ def convert_domain(file: ProjectFile, domain: Domain, converted: Converted) -> N
         "actions": [new_action(name) for name in domain.actions if name not in domain.forms],
     }
     content |= {key: section for key, section in sections.items() if section}
-    converted.files["domain.yml"] = document(content, _comments(file))
+    converted.files["domain.yml"] = document(content, comments_at_top(file))
     rules = [
         {"rule": f"{intent.name} triggers {intent.triggers}", "steps": _mapped(intent)}
         for intent in domain.intents.values()
@@ -46,17 +46,6 @@ def convert_domain(file: ProjectFile, domain: Domain, converted: Converted) -> N
 
 def _mapped(intent: Intent) -> list[dict[str, Any]]:
     return [{"intent": intent.name}, {"action": new_action(intent.triggers or "")}]
-
-
-def _comments(file: ProjectFile) -> str:
-    """Return the comments before the first key; the others have lost what they stood at."""
-    text = file.source.file_text if file.source is not None else ""
-    lines = []
-    for line in text.splitlines():
-        if line.strip() and not line.lstrip().startswith("#"):
-            break
-        lines += [line.strip()] if line.strip() else []
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _intent(intent: Intent) -> Any:

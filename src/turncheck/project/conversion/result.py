@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.messages.location import Location
+    from turncheck.project.project_file import ProjectFile
 
 _COMMENT: Final = re.compile(r"<!--(.*?)-->", re.DOTALL)
 
@@ -62,3 +63,14 @@ def comments_of(markdown: str) -> str:
     """Return the comments of a Markdown file as those of YAML, a line each."""
     lines = (line.strip() for found in _COMMENT.finditer(markdown) for line in found[1].splitlines())
     return "".join(f"# {line}\n" for line in lines if line)
+
+
+def comments_at_top(file: ProjectFile) -> str:
+    """Return the comments before the first key; the others have lost what they stood at."""
+    text = file.source.file_text if file.source is not None else ""
+    lines = []
+    for line in text.splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            break
+        lines += [line.strip()] if line.strip() else []
+    return "".join(f"{line}\n" for line in lines)
