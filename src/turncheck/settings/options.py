@@ -339,7 +339,11 @@ class Settings:
     )
     out: str = _setting("results", _text, "folder for everything that is written", file_key=False, metavar="DIR")
     token: Secret | None = _setting(
-        None, _secret, "the CI host's token, for the comment, the check run and the baseline", file_key=False, metavar="TOKEN"
+        None,
+        _secret,
+        "the CI host's token, for the comment, the check run and the baseline",
+        file_key=False,
+        metavar="TOKEN",
     )
     rasa_url: str | None = _setting(
         None, _text, "a running Rasa server (engine 'rasa')", file_key=False, metavar="URL", engine="rasa"
