@@ -270,3 +270,26 @@ def test_a_run_judges_the_suites_of_an_export_and_fails_by_them(kore: FakeKore, 
         kore.intents["hm"] = ()
         assert run(kore, *arguments, "--kore-way", way, command=("run",), name="") == 0
     assert run(kore, "--notes", "x" * 1025, command=("run",), name="") == 2
+
+
+def test_a_suite_whose_run_fails_leaves_the_others_judged(
+    kore: FakeKore, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "elsewhere").mkdir()
+    (folder / "second.json").write_text((folder / "smoke.json").read_text("utf-8"), "utf-8")
+    failed = answer(200, {"status": "failed", "message": "System error"})
+    kore.fault = lambda call: failed if "/smoke/" in call.path and call.path.endswith("/status") else None
+    files = ("smoke.json", "second.json", "--project", "elsewhere", "--json", "r.json")
+    assert run(kore, *files, "--kore-way", "batch") == 2
+    first, second = batch_of(folder).suites
+    assert (first.outcome, second.outcome) == ("failed", "success")
+    assert "'smoke': the platform's run" in capsys.readouterr().err
+
+
+def test_a_run_in_which_nothing_could_be_evaluated_could_not_be_done(kore: FakeKore, folder: Path) -> None:
+    shutil.copy(EXPORT, folder)
+    (folder / "tests").mkdir()
+    (folder / "smoke.json").rename(folder / "tests" / "smoke.json")
+    kore.fault = lambda _call: refusal(400, "Bad Request")
+    assert run(kore, "--json", "r.json", "--baseline", "none", command=("run",)) == 2
+    assert batch_of(folder).suites[0].outcome == "failed"

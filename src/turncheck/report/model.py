@@ -201,7 +201,7 @@ class EngineInfo(Part, frozen=True, kw_only=True):
     """The engine that understood and answered."""
 
     name: str
-    """``embedded`` or ``rasa``."""
+    """``embedded``, ``rasa`` or ``kore``."""
     version: str
     """Its version."""
     substitutions: tuple[Substitution, ...] = ()

@@ -58,6 +58,10 @@ class KoreError(EngineError):
     """The platform cannot be reached, or lets nobody in: nothing more can be asked."""
 
 
+class KoreRunError(KoreError):
+    """What the platform was to do did not come to its end, or the result cannot be had; other things may be asked."""
+
+
 class KoreRefusedError(EngineError):
     """The platform refuses this one call; ``status``: as it answers it."""
 
@@ -191,10 +195,10 @@ class KoreClient:
         """Return what lies at a signed link. It gets no token, and is never shown.
 
         Raises:
-            KoreError: it cannot be had.
+            KoreRunError: it cannot be had.
         """
         if not is_http(link):
-            raise KoreError(f"the platform's link to {what} is not an http address")
+            raise KoreRunError(f"the platform's link to {what} is not an http address")
         why = ""
         for attempt in range(ATTEMPTS):
             if attempt:
@@ -203,9 +207,9 @@ class KoreClient:
                 with exchange(self._http, Call("GET", link), DOWNLOAD_SECONDS, follow=anywhere) as response:
                     status, body = response.status_code, read_body(response, MAX_DOWNLOAD)
             except RedirectRefusedError as error:
-                raise KoreError(f"the platform's link to {what} redirects to {error}") from None
+                raise KoreRunError(f"the platform's link to {what} redirects to {error}") from None
             except AnswerTooLargeError as error:
-                raise KoreError(f"{what}, as the platform's link has it, {error}") from None
+                raise KoreRunError(f"{what}, as the platform's link has it, {error}") from None
             except (requests.RequestException, HTTPError, OSError) as error:
                 why = f"cannot be fetched ({type(error).__name__})"
                 continue
@@ -214,7 +218,7 @@ class KoreClient:
             why = f"cannot be fetched (status {status})"
             if status < 500 and status != 429:
                 break
-        raise KoreError(f"{what} {why} by the link that the platform gives")
+        raise KoreRunError(f"{what} {why} by the link that the platform gives")
 
     # --- one attempt --------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.base import Capabilities, CutShortError, EngineError, Engines, SuiteAnswers, UtteranceAnswer
-from turncheck.engines.kore.client import Access, KoreClient, KoreFaultError, KoreRefusedError
+from turncheck.engines.kore.client import Access, KoreClient, KoreFaultError, KoreRefusedError, KoreRunError
 from turncheck.engines.kore.nlu import KoreNlu
 from turncheck.engines.kore.pace import Clock
 from turncheck.engines.kore.platform import Platform
@@ -117,23 +117,32 @@ class KoreEngines(Engines):
     # --- as a whole, on the platform ----------------------------------------------------------------------------------
 
     def _on_platform(self, suite: Suite) -> SuiteAnswers:
-        platform, path = self.platform, self.project.root / suite.path
+        """Have the platform run the suite. What fails about this one suite leaves its cases without an answer."""
         try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise UserError(f"'{suite.path}' cannot be read: {error.strerror or error}") from None
-        try:
-            platform.store(suite.name, suite.description, path.name, content, delimiter_of(path.name, content))
-            run = platform.run(suite.name)
-            self.screen.note(f"The platform runs the suite as '{run}'.")
-            done = platform.completed(suite.name, run, self.screen.progress)
-            answers = answers_to(suite.cases, read_report(platform.report_of(done)))
-        except ReportError as error:
-            raise CutShortError(EngineError(str(error))) from None
+            answers = self._run_there(suite)
+        except (KoreRunError, KoreRefusedError, KoreFaultError) as error:
+            self.screen.alarm(f"'{suite.name}': {error}")
+            answers = (UtteranceAnswer(error=error.what),) * len(suite.cases)
         except (EngineError, KeyboardInterrupt) as error:
             raise CutShortError(error) from error
+        return SuiteAnswers(answers, self.platform.version)
+
+    def _run_there(self, suite: Suite) -> tuple[UtteranceAnswer, ...]:
+        platform, file = self.platform, suite.file or self.project.root / suite.path
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise UserError(f"'{suite.path}' cannot be read: {error.strerror or error}") from None
+        platform.store(suite.name, suite.description, file.name, content, delimiter_of(file.name, content))
+        run = platform.run(suite.name)
+        self.screen.note(f"The platform runs the suite as '{run}'.")
+        done = platform.completed(suite.name, run, self.screen.progress)
+        try:
+            answers = answers_to(suite.cases, read_report(platform.report_of(done)))
+        except ReportError as error:
+            raise KoreRunError(str(error)) from None
         self._compare(done.figures, answers)
-        return SuiteAnswers(answers, platform.version)
+        return answers
 
     def _compare(self, figures: Figures, answers: tuple[UtteranceAnswer, ...]) -> None:
         """Say so where the platform counts otherwise than its own CSV."""

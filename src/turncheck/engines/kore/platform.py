@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from turncheck.engines.kore import answers
-from turncheck.engines.kore.client import KoreClient, KoreError, KoreRefusedError, Question, shown
+from turncheck.engines.kore.client import KoreClient, KoreRefusedError, KoreRunError, Question, shown
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import duration
 
@@ -132,7 +132,7 @@ class Platform:
         """Wait until a run has ended, and return what came of it.
 
         Raises:
-            KoreError: it did not come to its end, or takes longer than it may.
+            KoreRunError: it did not come to its end, or takes longer than it may.
         """
         return self.completed_by(self.ended(suite, run, tell), suite, run)
 
@@ -141,18 +141,18 @@ class Platform:
         """Return what came of a run that has ended so.
 
         Raises:
-            KoreError: it did not come to its end.
+            KoreRunError: it did not come to its end.
         """
         if not state.is_completed or state.figures is None:
             why = f"the platform's run '{run}' of the suite '{suite}' ended as '{shown(state.status, 100)}'"
-            raise KoreError(f"{why}: {shown(state.message)}" if state.message else why)
+            raise KoreRunError(f"{why}: {shown(state.message)}" if state.message else why)
         return CompletedRun(suite, run, state.figures, state.report, state.is_partial)
 
     def ended(self, suite: str, run: str, tell: Callable[[str], None]) -> RunState:
         """Wait until a run has ended, and return how; ``tell`` hears how far it is.
 
         Raises:
-            KoreError: it takes longer than it may.
+            KoreRunError: it takes longer than it may.
         """
         told: object = None
         pause = self._pauses(f"the run '{run}' of the suite '{suite}'")
@@ -167,11 +167,11 @@ class Platform:
         """Return the CSV of a run.
 
         Raises:
-            KoreError: it cannot be had.
+            KoreRunError: it cannot be had.
         """
         what = f"the CSV of the run '{run.id}'"
         if run.report is None:
-            raise KoreError(f"the platform gives no link to {what}")
+            raise KoreRunError(f"the platform gives no link to {what}")
         return self.client.download(run.report, what)
 
     def export(self, suite: str) -> bytes:
@@ -201,7 +201,7 @@ class Platform:
         """Have the assistant exported, and return the zip.
 
         Raises:
-            KoreError: it fails, or takes longer than it may.
+            KoreRunError: it fails, or takes longer than it may.
         """
         body = {
             "exportType": "published" if self.version == "published" else "latest",
@@ -219,7 +219,7 @@ class Platform:
 
     def _exported(self, state: ExportState) -> bytes:
         if state.status.lower() != "success" or state.link is None:
-            raise KoreError(f"the platform could not export the assistant: it answers '{shown(state.status, 100)}'")
+            raise KoreRunError(f"the platform could not export the assistant: it answers '{shown(state.status, 100)}'")
         return self.client.download(state.link, "the export")
 
     # --- pieces -------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ class Platform:
         """Wait a little at every step, the longer the more of them.
 
         Raises:
-            KoreError: when the time is over.
+            KoreRunError: when the time is over.
         """
         clock = self.client.clock
         begin = clock.now()
@@ -236,7 +236,7 @@ class Platform:
             elapsed = clock.now() - begin
             pause = min(max(_LEAST_PAUSE, elapsed / 30), _MOST_PAUSE)
             if elapsed + pause > self.timeout:
-                raise KoreError(
+                raise KoreRunError(
                     f"{what} has not ended within {duration(self.timeout)}",
                     remedy="It goes on there. Give it more time with --kore-timeout.",
                 )

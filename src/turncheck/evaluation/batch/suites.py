@@ -56,6 +56,8 @@ def evaluate_suites(engines: Engines, suites: Sequence[Suite], run: SuiteRun, sc
     if stopped is not None:
         answered = any(case.result != "not-evaluated" for case in batch.cases)
         raise CutShortError(_cause(stopped), batch if answered else None)
+    if engines.capabilities.answers_suites and batch.not_evaluated == len(batch.cases) > 0:
+        raise CutShortError(EngineError(f"no utterance could be evaluated: {batch.cases[0].reason}"), batch)
     return batch
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.location import Location
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from turncheck.messages.finding import Finding
 
 SUITES: Final = "batch"
@@ -55,12 +57,16 @@ class SuiteCase:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The cases of one file. ``name``: that of the file, without its ending, unless another one is given."""
+    """The cases of one file. ``name``: that of the file, without its ending, unless another one is given.
+
+    ``path``: as reports have it; ``file``: where it is read.
+    """
 
     name: str
     path: str
     cases: tuple[SuiteCase, ...] = ()
     description: str = ""
+    file: Path | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,8 @@ def _read_file(
         return (), findings
     parts = file_format.read(Opened(source, folder, frozenset({SUITES}), strict=how.strict, upload=how.upload))
     refused = any(finding.severity == "error" for finding in parts.findings)
-    return parts.suites, parts.findings if refused else (*findings, *parts.findings)
+    suites = tuple(replace(suite, file=path) for suite in parts.suites)
+    return suites, parts.findings if refused else (*findings, *parts.findings)
 
 
 def decode(name: str, content: bytes) -> tuple[Source | None, tuple[Finding, ...]]:
