@@ -41,7 +41,7 @@ def find_test_stories(root: Path) -> list[Path]:
 
 def _holds_stories(root: Path, path: Path) -> bool:
     """Whether a Markdown file is meant as stories, and not for people to read."""
-    from turncheck.project.formats.rasa_markdown import is_training_data  # few projects have any
+    from turncheck.project.formats.markdown_files import is_training_data  # few projects have any
 
     source = ProjectFolder(root).read(path)
     return source is not None and is_training_data(source.file_text)
