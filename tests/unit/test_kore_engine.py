@@ -108,6 +108,19 @@ def test_a_pattern_that_is_not_pythons_finds_nothing(tmp_path: Path) -> None:
         understood(read_project(write(tmp_path, data)), "my card 123456 was stolen")
 
 
+def test_a_pattern_that_never_ends_is_cut_short_and_one_that_cannot_be_read_is_not_evaluated(tmp_path: Path) -> None:
+    data = definition("city_library")
+    card = next(one for one in data["dialogComponents"] if one.get("regexPattern"))
+    card["regexPattern"] = "/(a|aa)+$/"
+    begin = time.process_time()
+    (parse,) = understood(read_project(write(tmp_path, data)), "a" * 60 + "!")
+    assert parse.entities == ()
+    assert time.process_time() - begin < 8
+    card["regexPattern"] = "/(/"
+    unknown = EmbeddedEngines(read_project(write(tmp_path, data)), seed=0).capabilities.unknown_entities
+    assert "CardNo" in unknown
+
+
 def test_a_bot_may_have_one_dialog_or_none(tmp_path: Path) -> None:
     data = definition("city_library")
     data["sentences"] = data["sentences"][:6]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from turncheck.engines.base import PredictedEntity
+from turncheck.engines.embedded.kore.patterns import compiled, matches
 from turncheck.engines.embedded.kore.unknown import unknown_entities
 from turncheck.engines.embedded.nlu.crf_extractor import as_predicted
 from turncheck.engines.embedded.nlu.entity_model import EntityModel
@@ -23,9 +24,6 @@ EXTRACTOR: Final = "NER"
 
 BY_LIST: Final = {"found_by": "list"}
 BY_PATTERN: Final = {"found_by": "regular expression"}
-_LONGEST: Final = 3_000
-"""In longer texts no regular expression of an export is looked for, since it may take endless time; the platform takes
-no longer ones."""
 _MOST_WORDS: Final = 50_000
 _WORD: Final = re.compile(r"\w+|[^\w\s]")
 
@@ -72,7 +70,7 @@ class EntityFinder:
     """Finds the entities that can be known here."""
 
     words: _Words
-    patterns: tuple[tuple[str, re.Pattern[str]], ...]
+    patterns: tuple[tuple[str, Any], ...]
     learnt: EntityModel | None
 
     @property
@@ -99,7 +97,7 @@ class EntityFinder:
         patterns = tuple(
             (entity.name, pattern)
             for entity in bot.entities
-            if entity.pattern is not None and (pattern := _compiled(entity.pattern)) is not None
+            if entity.pattern is not None and (pattern := compiled(entity.pattern)) is not None
         )
         words = _Words.of(bot.entities)
         return cls(words, patterns, learnt)
@@ -107,13 +105,11 @@ class EntityFinder:
     def find(self, text: str, tokens: Tokens, intent: str | None) -> tuple[PredictedEntity, ...]:
         """Find the entities of a sentence, in their order in it."""
         found = list(self.words.find(text))
-        if len(text) <= _LONGEST:
-            for name, pattern in self.patterns:
-                found += (
-                    PredictedEntity(*match.span(), name, match[0], EXTRACTOR, extra=BY_PATTERN)
-                    for match in pattern.finditer(text)
-                    if match[0]
-                )
+        for name, pattern in self.patterns:
+            found += (
+                PredictedEntity(start, end, name, text[start:end], EXTRACTOR, extra=BY_PATTERN)
+                for start, end in matches(pattern, text)
+            )
         if self.learnt is not None and text:
             taken = [(entity.start, entity.end) for entity in found]
             learnt = (
@@ -126,11 +122,3 @@ class EntityFinder:
 def _without(example: Example, names: frozenset[str] | set[str]) -> Example:
     kept = tuple(entity for entity in example.entities if entity.entity not in names)
     return example if len(kept) == len(example.entities) else replace(example, entities=kept)
-
-
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    """JavaScript's expressions are nearly Python's; one that is not finds nothing."""
-    try:
-        return re.compile(pattern)
-    except (re.error, OverflowError, RecursionError):
-        return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.engines.embedded.kore.patterns import compiled
 from turncheck.project.batch.model import comparable
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def unknown_entities(bot: KoreBot) -> dict[str, str]:
 
 
 def _why_not_found(entity: KoreEntity, *, is_annotated: bool) -> str | None:
+    if entity.pattern is not None and compiled(entity.pattern) is None:
+        return "its regular expression is not one that can be looked for here"
     if entity.values or entity.pattern is not None:
         return None
     if entity.type in _LISTS:
