@@ -207,7 +207,7 @@ def test_a_project_that_cannot_be_read_in_part_is_checked_all_the_same(tmp_path:
         for finding in report["validation"]["findings"]
     }
     assert report["nlu"] is not None
-    assert {entry["evaluation"] for entry in report["skipped"]} == {"core", "e2e"}
+    assert {entry["evaluation"] for entry in report["skipped"]} == {"core", "e2e", "batch"}
 
 
 BROKEN = 'version: "3.1"\nnlu:\n- intent: greet\n\texamples: |\n    - hiya\n'
