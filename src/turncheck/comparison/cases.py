@@ -62,6 +62,9 @@ class Case:
     """What the user said last before an end-to-end case failed."""
     rests_on: Mapping[Hashable, tuple[str, ...]] = field(default_factory=dict)
     """By step the names of the project that it rests on, the nearest first: action, response, slot, intent, entity."""
+    skeleton: Hashable = None
+    """Its steps without the texts of a story, which are ``texts``; ``None`` where there are none."""
+    texts: tuple[str, ...] = ()
     wrong_steps: tuple[Hashable, ...] = ()
     """The steps that are wrong, as ``rests_on`` knows them, the telling one first."""
     heard: Mapping[str, str] = field(default_factory=dict)
@@ -198,6 +201,8 @@ def _story_case(story: StoryResult, copies: int) -> Case:
         misunderstood=story.outcome == "misunderstood",
         sentences=story.misunderstood,
         rests_on=names_by_story_step(story),
+        skeleton=tuple((step.kind, step.expected) for step in story.steps if step.kind != "entities") or None,
+        texts=tuple(step.text for step in story.steps if step.text and step.kind == "intent"),
         wrong_steps=tuple(
             step_key(step.kind, step.expected)
             for step in (*([wrong] if wrong else []), *(one for one in story.steps if not one.passed))

@@ -88,8 +88,9 @@ _SENTENCE_KEYS: Final = _NAMED_KEYS[:4]
 
 
 def match_named(base: Iterable[Case], head: Iterable[Case]) -> Matched:
-    """Match stories or end-to-end cases."""
-    return _match(base, head, _NAMED_KEYS)
+    """Match stories or end-to-end cases; what is left of the same steps is matched by the likeness of its texts."""
+    matched = _match(base, head, _NAMED_KEYS)
+    return _with_pairs(matched, _edited_and_renamed(matched.removed, matched.added))
 
 
 def match_tests(base: Iterable[Case], head: Iterable[Case]) -> Matched:
@@ -108,13 +109,22 @@ def match_tests(base: Iterable[Case], head: Iterable[Case]) -> Matched:
 def match_sentences(base: Iterable[Case], head: Iterable[Case]) -> Matched:
     """Match test sentences; what is left in one file with one expectation is matched by likeness, as an edit."""
     matched = _match(base, head, _SENTENCE_KEYS)
-    edits = _edited_texts(matched.removed, matched.added)
-    old, new = {id(pair.base) for pair in edits}, {id(pair.head) for pair in edits}
+    return _with_pairs(matched, _edited_texts(matched.removed, matched.added))
+
+
+def _with_pairs(matched: Matched, pairs: Sequence[Pair]) -> Matched:
+    """Move pairs that were found among what was left over to the others."""
+    old, new = {id(pair.base) for pair in pairs}, {id(pair.head) for pair in pairs}
     return Matched(
-        (*matched.pairs, *edits),
+        (*matched.pairs, *pairs),
         tuple(case for case in matched.added if id(case) not in new),
         tuple(case for case in matched.removed if id(case) not in old),
     )
+
+
+def apart(base: Iterable[Case], head: Iterable[Case]) -> Matched:
+    """Match nothing: of cases that were measured otherwise, those of the same words are not the same."""
+    return Matched((), tuple(head), tuple(base))
 
 
 def _equal_results_first(keys: Sequence[_Key]) -> Sequence[_Key]:
@@ -170,6 +180,33 @@ def _edited_texts(removed: Sequence[Case], added: Sequence[Case]) -> list[Pair]:
         if best and likeness[best.name] >= _SIMILAR:
             candidates.remove(best)
             pairs.append(Pair(best, case, ("edited",)))
+    return pairs
+
+
+def _edited_and_renamed(removed: Sequence[Case], added: Sequence[Case]) -> list[Pair]:
+    """Pair tests that have another name and of whose sentences some are worded differently, the likest first."""
+    if max(len(removed), len(added)) > _MOST_EDITS:
+        return []
+    waiting: dict[Hashable, list[Case]] = defaultdict(list)
+    for case in removed:
+        waiting[case.skeleton].append(case)
+    likest = sorted(
+        (
+            (likeness, place, case, old)
+            for place, case in enumerate(added)
+            if case.skeleton is not None
+            for old in waiting.get(case.skeleton, ())[:_MOST_COMPARED]
+            if (likeness := _likeness(" / ".join(case.texts), " / ".join(old.texts))) >= _SIMILAR
+        ),
+        key=lambda found: (-found[0], found[1]),
+    )
+    taken: set[int] = set()
+    pairs = []
+    for _, _, case, old in likest:
+        if not {id(case), id(old)} & taken:
+            taken |= {id(case), id(old)}
+            moved: tuple[Edit, ...] = ("moved",) if case.location.path != old.location.path else ()
+            pairs.append(Pair(old, case, ("edited", "renamed", *moved)))
     return pairs
 
 

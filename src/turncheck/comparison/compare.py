@@ -19,6 +19,7 @@ from turncheck.comparison.cases import (
     story_cases,
 )
 from turncheck.comparison.changed_cases import (
+    apart,
     changed_cases,
     changed_findings,
     changed_names,
@@ -28,7 +29,7 @@ from turncheck.comparison.changed_cases import (
     match_tests,
 )
 from turncheck.comparison.explanations import Explainer, changed_items, collisions, training_difference
-from turncheck.comparison.metric_deltas import has_unlisted, metric_deltas
+from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import (
@@ -121,7 +122,9 @@ def _alone(report: Report, used: BaselineUsed) -> Comparison:
 
 
 def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
-    intents = match_sentences(intent_cases(base), intent_cases(head))
+    other_mode = measured_otherwise(base, head)
+    matched = apart if other_mode else match_sentences
+    intents = matched(intent_cases(base), intent_cases(head))
     renamed = renamed_names(base, head)
     items = changed_items(base, head, renamed)
     end_to_end = match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
@@ -133,7 +136,9 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     }
     difference = training_difference(base, head)
     explainer = Explainer(difference, head.nlu)
-    examples = _explained(changed_cases(intents), explainer)
+    examples = _explained(_changed_sentences(intents, other_mode=other_mode), explainer)
+    entities = matched(entity_cases(base), entity_cases(head))
+    responses = matched(response_cases(base), response_cases(head))
     told, cases = changed_tests(tests["core"]), changed_tests(tests["e2e"])
     new_findings, gone_findings = changed_findings(base, head)
     return Comparison(
@@ -142,14 +147,15 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         settings_changed=_settings_changed(base, head),
         metrics=metric_deltas(base, head, intents, tests, items),
         examples=examples,
-        entities=changed_cases(match_sentences(entity_cases(base), entity_cases(head))),
-        responses=changed_cases(match_sentences(response_cases(base), response_cases(head))),
+        entities=_changed_sentences(entities, other_mode=other_mode),
+        responses=_changed_sentences(responses, other_mode=other_mode),
         stories=told,
         e2e=cases,
         batch=changed_tests(tests["batch"]),
         base_lacks=base_lacks(base, head, tests),
         lost=lost(base, head),
         unlisted=has_unlisted(base, head),
+        other_mode=other_mode,
         new_findings=with_new_names(new_findings, renamed),
         gone_findings=gone_findings,
         intents=changed_names(base, head, "intents"),
@@ -172,6 +178,12 @@ def _overlap(base: Report, head: Report) -> Overlap | None:
     return Overlap(
         on_training_sentences=base.nlu.on_training_sentences, under_other_intents=base.nlu.under_other_intents
     )
+
+
+def _changed_sentences(matched: Matched, *, other_mode: bool) -> ChangedCases:
+    """What became of sentences; of those that were measured otherwise nobody knows how they would have fared before."""
+    changed = changed_cases(matched)
+    return msgspec.structs.replace(changed, added_failing=()) if other_mode else changed
 
 
 def _matched_stories(base: Report, head: Report) -> Matched:

@@ -9,11 +9,12 @@ from turncheck.comparison.gates_on_tests import tests_of
 from turncheck.comparison.model import FailedBy, GateResult, and_copies, number_of
 from turncheck.comparison.tally import NAMES
 from turncheck.comparison.wording import count, why_no_baseline
+from turncheck.messages.finding import NOT_LOOKED_FOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.comparison.model import CaseChange, Comparison, OneSided
+    from turncheck.comparison.model import CaseChange, Comparison, FindingChange, OneSided
     from turncheck.report.model import Evaluation, Report
 
 GONE_TESTS: Final = "gone-tests"
@@ -69,11 +70,17 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
         else:
             causes += [FailedBy(what=_not_run(evaluation, case), location=case.location) for case in left_out]
     if told or kept_from:
-        reason = f"{'; '.join(told or kept_from)} (`accept-gone` names what may go)"
+        unseen = "".join(f"; {one.message.rstrip('.')}" for one in out_of_sight(comparison) if told)
+        reason = f"{'; '.join(told or kept_from)} (`accept-gone` names what may go){unseen}"
         return GateResult(name=GONE_TESTS, outcome="failed", reason=reason, failed_by=tuple(causes))
     lost = bool(comparison.lost) or any(cases.gone or cases.not_run for _, cases in tests_of(comparison))
     reason = "what is gone was accepted by `accept-gone`" if lost else "all tests of the base are there"
     return GateResult(name=GONE_TESTS, outcome="passed", reason=reason)
+
+
+def out_of_sight(comparison: Comparison) -> list[FindingChange]:
+    """Return the files that this change gave a name by which nobody looks for their tests."""
+    return [finding for finding in comparison.new_findings if finding.code == NOT_LOOKED_FOR]
 
 
 def _lost(one: OneSided, *, faulty: bool) -> str:

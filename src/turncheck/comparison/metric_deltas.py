@@ -57,7 +57,7 @@ def metric_deltas(
         share = sum(item.covered for item in items) / len(items)
         after[COVERAGE_OF_CHANGES] = Metric(COVERAGE_OF_CHANGES, share, "higher", "score")
     # Of lists with holes, what both sides have is not a sample of what they judged.
-    known = not has_unlisted(base, head)
+    known = not has_unlisted(base, head) and not measured_otherwise(base, head)
     same = [pair for pair in intents.pairs if known and not {"edited", "renamed"} & set(pair.edits)]
     pairs = _paired_predictions(base, head) if known else []
     tested = _tested(base, head, same, pairs) | tested_batch(base, head)
@@ -92,6 +92,11 @@ def _unless_hidden(delta: MetricDelta) -> MetricDelta:
 def has_unlisted(base: Report, head: Report) -> bool:
     """Whether a side judged sentences that it does not list."""
     return any(report.nlu is not None and report.nlu.unlisted > 0 for report in (base, head))
+
+
+def measured_otherwise(base: Report, head: Report) -> bool:
+    """Whether one side judged held-out sentences and the other its training data: no figure is one of both."""
+    return base.nlu is not None and head.nlu is not None and base.nlu.mode != head.nlu.mode
 
 
 _NOTHING: Final = Judged(None, None, None)

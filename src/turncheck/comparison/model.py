@@ -259,6 +259,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     """What the base judged and this side did not: an evaluation that did not run, held-out sentences that are gone."""
     unlisted: bool = False
     """One side does not list all sentences that it judged: figures are compared as they stand."""
+    other_mode: bool = False
+    """One side judged held-out sentences, the other its training data: no sentence is the same on both."""
     intents: ChangedNames = ChangedNames()
     """Intents that are new or gone."""
     entity_types: ChangedNames = ChangedNames()

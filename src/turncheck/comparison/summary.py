@@ -8,7 +8,7 @@ from turncheck.comparison.because import newly_failing_tests, tests_because_of
 from turncheck.comparison.broken_intents import dropped_intents, told_broken_intents
 from turncheck.comparison.faults import cause_first, faults_of
 from turncheck.comparison.gates_on_tests import failing_of, newly_misunderstood, tests_of
-from turncheck.comparison.gone_tests import GONE_TESTS, LOST
+from turncheck.comparison.gone_tests import GONE_TESTS, LOST, out_of_sight
 from turncheck.comparison.model import number_of
 from turncheck.comparison.tally import NAMES, tallies
 from turncheck.comparison.wording import count
@@ -169,7 +169,9 @@ def _gone(report: Report, comparison: Comparison) -> str:
             told.append(f"{count(number_of(cases.gone), *NAMES[evaluation])} gone")
         if cases.not_run and evaluation not in whole:
             told.append(f"{count(number_of(cases.not_run), *NAMES[evaluation])} of the base not run")
-    return ", ".join(told)
+    hidden = [f"'{one.location.path}'" for one in out_of_sight(comparison)]
+    where = f" ({_join(hidden[:2])} {'is' if len(hidden) == 1 else 'are'} not looked for)" if told and hidden else ""
+    return f"{', '.join(told)}{where}"
 
 
 def _accepted(report: Report, compared: Comparison | None, gates: Sequence[GateResult]) -> str:

@@ -77,6 +77,24 @@ def find_files_without_tests(root: Path) -> list[str]:
     return sorted(shown_path(path.relative_to(root)) for path in named if path not in known)
 
 
+def find_files_not_looked_for(root: Path, keys: tuple[str, ...], read: Iterable[Path]) -> list[str]:
+    """Return files below ``tests/`` that hold one of these kinds under a name by which nobody looks for them.
+
+    Their paths relative to the project, sorted.
+
+    Args:
+        root: the project's folder.
+        keys: the kinds.
+        read: the files that are read.
+    """
+    folder = root / TESTS_FOLDER
+    if not folder.is_dir():
+        return []
+    known = {absolute_name(path) for path in read}
+    others = (path for path in _files(root, folder) if absolute_name(path) not in known and path.suffix != MARKDOWN)
+    return sorted(shown_path(path.relative_to(root)) for path in _with_keys(root, others, keys))
+
+
 def find_e2e_cases(root: Path) -> list[Path]:
     """Return ``tests/e2e_test_cases.yml``, the default of ``rasa test e2e``, if it is there."""
     path = root / E2E_CASES_FILE

@@ -13,7 +13,7 @@ import msgspec
 from turncheck.comparison.because import newly_failing_tests, tests_because_of
 from turncheck.comparison.cases import findings_worst_first
 from turncheck.comparison.consequences import consequences_of
-from turncheck.comparison.gone_tests import gone_from
+from turncheck.comparison.gone_tests import gone_from, out_of_sight
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import and_copies
 from turncheck.comparison.tally import how_to_run
@@ -79,6 +79,7 @@ _STILL_MISUNDERSTOOD: Final = ("still_misunderstood", "still_misunderstood_cases
 _Item = TypeVar("_Item")
 _IN_THE_DATA: Final = (("errors", "error", "errors"), ("findings", "warning", "warnings"), ("notes", "info", "notes"))
 """Sections of findings: their names, severities, and what they are called."""
+_MOST_HIDDEN: Final = 3
 _MOST_RELABELLED: Final = 3
 """In plain sight; the others unfold."""
 _OUTCOMES: Final = ("failed", "not judged", "passed")
@@ -256,7 +257,7 @@ class _Sections:
         gone = _gone(compared)
         title = f"Tests that are gone ({number_of_tests(gone)})"
         section = self.listed("gone_tests", title, gone, lambda test: entries.gone(*test), unfolded=self.unfolded // 2)
-        yield _weighted(section, gone)
+        yield replace(_weighted(section, gone), note=_how_to_delete(compared))
         yield from self._improvements(compared)
         yield from self._constants(report, compared)
 
@@ -299,7 +300,8 @@ class _Sections:
         yield from self._misunderstood(_STILL_MISUNDERSTOOD, told, in_stories, in_cases, report, unfolded=0)
         newly = {(case.name, case.location) for case in compared.examples.newly_failing}
         wrong = [case for case in wrong_sentences(report) if (case.name, case.location) not in newly]
-        title = f"Sentences misclassified on the base too ({len(wrong)})"
+        title = "Misclassified sentences" if compared.other_mode else "Sentences misclassified on the base too"
+        title = f"{title} ({len(wrong)})"
         yield self.listed("still_wrong", title, wrong, entries.sentence, unfolded=0)
         found_now = {(one.code, one.message, one.location) for one in compared.new_findings}
         known_or_new = findings_worst_first(report)
@@ -360,6 +362,13 @@ class _Sections:
 def _findings(because: Mapping[Location, Sequence[Test]], advised: tuple[_Found, bool]) -> Entry:
     found, advises = advised
     return entries.findings(found, advises=advises, because=because.get(found[0].location, ()))
+
+
+def _how_to_delete(compared: Comparison) -> Line:
+    """What to do where tests are gone on purpose, and where they may be if not."""
+    hidden = [line(Prose(one.message), " ", Prose(one.hint), " ") for one in out_of_sight(compared)]
+    accept = line("To delete a test on purpose, name it, its file or folder in the setting ", Code("accept-gone"), ".")
+    return line(*hidden[:_MOST_HIDDEN], accept)
 
 
 def _without(told: str, gate: GateResult) -> GateResult:

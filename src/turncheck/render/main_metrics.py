@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.broken_intents import dropped_intents, intent_of
 from turncheck.comparison.faults import faults_of
+from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
 from turncheck.comparison.model import number_of
 from turncheck.comparison.wording import change, figure
@@ -87,7 +88,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
                 subject=subject,
                 base=base,
                 now=now,
-                change=change_of(delta) if delta else "",
+                change=change_of(delta) if delta and not _of_others(delta, comparison) else "",
                 mark=mark(delta) if delta else "",
                 name=name,
                 note=_note(delta, comparison) if delta and comparison else "",
@@ -107,6 +108,11 @@ def _tests_ran(report: Report) -> bool:
     ran = report.nlu is not None or report.core is not None or report.e2e is not None
     ran = ran or report.batch is not None
     return ran and not faults_of(report)
+
+
+def _of_others(delta: MetricDelta, comparison: Comparison | None) -> bool:
+    """Whether the two figures are measured on different sentences in different ways: their difference is none."""
+    return comparison is not None and comparison.other_mode and not is_counted(delta.name)
 
 
 def change_of(delta: MetricDelta) -> str:

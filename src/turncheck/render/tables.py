@@ -42,7 +42,7 @@ def _main_metric(metric: MainMetric, *, compared: bool) -> Row:
 
 def intent_table(report: Report, compared: Comparison | None) -> NeutralSection:
     """F1 of each intent: those that changed if there is a base, else all; the worst first."""
-    if compared is None:
+    if compared is None or compared.other_mode:
         return _all_intents(report)
     changed = [
         m for m in compared.metrics if is_f1_of_an_intent(m.name) and m.delta is not None and change_of(m) != "±0"

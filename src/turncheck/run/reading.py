@@ -8,14 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.finding import Finding
+from turncheck.messages.finding import NOT_LOOKED_FOR, Finding
 from turncheck.messages.location import Location
 from turncheck.project.batch.reader import find_suites
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
 from turncheck.project.formats.rasa_yaml import unseen_key
-from turncheck.project.project_file import NLU_KEYS
+from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 from turncheck.project.reader import export_of, read_nlu_files, read_project, read_story_files
-from turncheck.project.testfiles import find_e2e_cases, find_files_without_tests, find_test_nlu, find_test_stories
+from turncheck.project.testfiles import (
+    find_e2e_cases,
+    find_files_not_looked_for,
+    find_files_without_tests,
+    find_test_nlu,
+    find_test_stories,
+)
 from turncheck.settings.engines import ENGINES
 from turncheck.validation.losses import losses_of_tests
 
@@ -104,7 +110,10 @@ def read_tests(settings: Settings) -> Tests:
         batch=tuple(settings.batch) or find_suites(root),
         nlu_findings=(*nlu_findings, *(finding for key, finding in unseen if key in NLU_KEYS)),
         story_findings=(*story_findings, *(finding for key, finding in unseen if key not in NLU_KEYS)),
-        other_findings=tuple(_without_tests(path) for path, found in without.items() if found is None),
+        other_findings=(
+            *(_without_tests(path) for path, found in without.items() if found is None),
+            *_not_looked_for(settings, root, (*nlu_paths, *story_paths)),
+        ),
     )
 
 
@@ -149,6 +158,23 @@ def _without_tests(path: str) -> Finding:
         Location(path),
         "Its top level needs the key `nlu:` or `stories:`.",
     )
+
+
+def _not_looked_for(settings: Settings, root: Path, read: Sequence[Path]) -> Iterable[Finding]:
+    """Tests under a name by which nobody looks for them; not where the settings say which files are meant."""
+    kinds = (
+        ("nlu", "sentences", ("nlu",), settings.nlu, "has `nlu` in it"),
+        ("stories", "stories", STORY_KEYS, settings.stories, "begins with `test_`"),
+    )
+    for setting, what, keys, given, rule in kinds:
+        for path in [] if given else find_files_not_looked_for(root, keys, read):
+            yield Finding(
+                NOT_LOOKED_FOR,
+                "info",
+                f"'{path}' holds {what}, and is not looked for: nothing is tested with it.",
+                Location(path),
+                f"Give it a name that {rule}, or name it in the setting `{setting}`.",
+            )
 
 
 def ensure_there(name: str, paths: Iterable[Path | str]) -> None:

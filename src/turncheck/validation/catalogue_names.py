@@ -331,6 +331,15 @@ UNUSED = (
         "nlu:\n- intent: greet",
     ),
     _check(
+        "test-file-not-looked-for",
+        "info",
+        "A file below tests/ holds tests, and has a name by which nobody looks for it",
+        "Test stories are looked for in files whose names begin with `test_`, test sentences in those that have `nlu` in"
+        " their names. Rename the file, or name it in the setting `stories` or `nlu`.",
+        "tests/stories.yml",
+        "tests/test_stories.yml",
+    ),
+    _check(
         "data-key-unseen",
         "error",
         "Rasa does not see the key of a data file",

@@ -1,0 +1,107 @@
+"""Tests that were moved out of sight, renamed or reworded; sentences that are measured otherwise than on the base."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from pull_request import LINKS
+from report_builder import BASE_COMMIT, example, finding, report, story
+
+from turncheck.comparison.baseline import Present
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.messages.location import Location
+from turncheck.project.testfiles import find_files_not_looked_for
+from turncheck.render.markdown import render_comment
+from turncheck.report.model import GateSettings, Report, StoryResult, StoryStep
+from turncheck.run.reading import read_tests
+from turncheck.settings.options import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULES = GateSettings(fail_on=("errors", "new-failures", "gone-tests"))
+STORIES = 'version: "3.1"\nstories:\n- story: hi\n  steps:\n  - intent: greet\n  - action: utter_greet\n'
+SENTENCES = 'version: "3.1"\nnlu:\n- intent: greet\n  examples: |\n    - hello\n'
+
+
+def drawn(head: Report, base: Report) -> str:
+    comparison = compare(head, Present(base, "git"))
+    return str(render_comment(head, comparison, judge(head, comparison, RULES), LINKS).content)
+
+
+def test_tests_under_a_name_that_nobody_looks_for_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "stories.yml").write_text(STORIES, encoding="utf-8")
+    (tmp_path / "tests" / "sentences.yml").write_text(SENTENCES, encoding="utf-8")
+    (tmp_path / "tests" / "test_more.yml").write_text(STORIES, encoding="utf-8")
+    (tmp_path / "tests" / "notes.yml").write_text("a: b\n", encoding="utf-8")
+
+    assert find_files_not_looked_for(tmp_path, ("stories",), [tmp_path / "tests" / "test_more.yml"]) == [
+        "tests/stories.yml"
+    ]
+    found = read_tests(Settings(project=str(tmp_path))).other_findings
+    assert [(one.code, one.location.path) for one in found] == [
+        ("test-file-not-looked-for", "tests/sentences.yml"),
+        ("test-file-not-looked-for", "tests/stories.yml"),
+    ]
+    named = Settings(project=str(tmp_path), stories=(str(tmp_path / "tests" / "test_more.yml"),))
+    assert [one.location.path for one in read_tests(named).other_findings] == ["tests/sentences.yml"]
+
+
+def test_where_tests_are_gone_the_file_is_named_that_has_them_out_of_sight() -> None:
+    told = "'tests/stories.yml' holds stories, and is not looked for: nothing is tested with it."
+    note = finding("test-file-not-looked-for", told, "info", path="tests/stories.yml")
+    kept, gone = story("kept", "utter_a"), story("gone", "utter_b", line=9)
+
+    head = report(stories=[kept], findings=[note], root="")
+    comment = drawn(head, report(stories=[kept, gone], root="", commit=BASE_COMMIT))
+
+    assert "**1 story gone (`tests/stories.yml` is not looked for)**" in comment
+    section = comment.partition("#### Tests that are gone (1)")[2].partition("<details>")[0]
+    assert "`tests/stories.yml` holds stories, and is not looked for" in section
+    assert "name it, its file or folder in the setting `accept-gone`" in section
+
+
+def test_sentences_that_are_measured_otherwise_are_no_change() -> None:
+    held_out = [example("good evening", "greet"), example("see you", "bye", line=2)]
+    folded = [example("hello", "greet", "bye"), example("good evening", "greet", "bye", line=2), *held_out[1:]]
+    head = report(examples=folded)
+    assert head.nlu is not None
+    head = msgspec.structs.replace(head, nlu=msgspec.structs.replace(head.nlu, mode="cross-validation", folds=5))
+
+    comment = drawn(head, report(examples=held_out, commit=BASE_COMMIT))
+
+    assert "Newly misclassified" not in comment
+    assert "misclassified on the base too" not in comment
+    assert "Misclassified sentences (2)" in comment
+    (row,) = (line for line in comment.splitlines() if line.startswith("| Intents, F1"))
+    assert row.endswith("|  |")
+    assert "F1 changed" not in comment
+
+
+def said(name: str, text: str, *, path: str = "tests/test_stories.yml", action: str = "utter_address") -> StoryResult:
+    place = Location(path, 4, 5)
+    steps = (
+        StoryStep(kind="intent", expected="address", predicted="address", passed=True, text=text, location=place),
+        StoryStep(kind="action", expected=action, predicted=action, passed=True, location=place),
+    )
+    return msgspec.structs.replace(story(name, path=path), steps=steps)
+
+
+def test_a_story_renamed_reworded_and_moved_is_the_same_story() -> None:
+    base = report(stories=[said("address", "where is the shop")], commit=BASE_COMMIT)
+    head = report(stories=[said("find us", "where is the shop please", path="tests/test_moved.yml")])
+
+    compared = compare(head, Present(base, "git")).stories
+
+    assert (compared.added, compared.removed, compared.gone) == (0, 0, ())
+    assert [case.edits for case in compared.edited] == [("edited", "renamed", "moved")]
+
+
+def test_a_story_with_other_steps_or_quite_other_words_is_another_one() -> None:
+    base = report(stories=[said("address", "where is the shop")], commit=BASE_COMMIT)
+    for other in (said("x", "I am hungry, bring pizza"), said("x", "where is the shop please", action="utter_hours")):
+        compared = compare(report(stories=[other]), Present(base, "git")).stories
+        assert (compared.added, compared.removed) == (1, 1)
