@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.misunderstood import told_understanding
@@ -12,7 +12,7 @@ from turncheck.comparison.names_of_steps import names_by_case_step, names_by_sto
 from turncheck.messages.finding import SEVERITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Container, Hashable, Mapping
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
@@ -44,6 +44,8 @@ class Case:
     """How the engine came to it: the policy that was wrong, what it would have done else."""
     copies: int = 0
     """How many more there are that are the same in every step, and fared the same."""
+    copy_of: str = ""
+    """The name of the story that it is a copy of, where it is told apart from that one."""
     judged: bool = True
     """Whether it was run: one that was not is only known to be there."""
 
@@ -152,19 +154,32 @@ def _predictions(report: Report) -> tuple[NluPrediction, ...]:
     return report.nlu.predictions if report.nlu else ()
 
 
-def story_cases(report: Report, *, unnamed: bool = True) -> list[Case]:
-    """Test stories; exact copies of one are one case, which counts them. Of ``unnamed`` ones those that failed."""
+def story_cases(report: Report, *, unnamed: bool = True, apart: Container[tuple[str, Location]] = ()) -> list[Case]:
+    """Test stories; exact copies of one are one case, which counts them. Of ``unnamed`` ones those that failed.
+
+    Those ``apart``, by name and place, are cases of their own, which say what they are copies of.
+    """
     stories = report.core.stories if report.core else ()
     listed = [story for story in stories if story.named or (unnamed and not story.passed)]
     first: dict[Hashable, int] = {}
     copies: Counter[int] = Counter()
+    of_others: dict[int, str] = {}
     for place, story in enumerate(listed):
         of = first.setdefault(_content(story), place)
-        if story.duplicate and of != place:
+        if story.duplicate and of != place and _story_key(story) in apart:
+            copies[place], of_others[place] = 0, listed[of].name
+        elif story.duplicate and of != place:
             copies[of] += 1
         else:
             copies[place] = 0
-    return [_story_case(listed[place], number) for place, number in sorted(copies.items())]
+    return [
+        replace(_story_case(listed[place], number), copy_of=of_others.get(place, ""))
+        for place, number in sorted(copies.items())
+    ]
+
+
+def _story_key(story: StoryResult) -> tuple[str, Location]:
+    return story.name, _story_case(story, 0).location
 
 
 def copied_stories(report: Report) -> list[Case]:

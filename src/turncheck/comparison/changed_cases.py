@@ -298,6 +298,7 @@ def _change(pair: Pair) -> CaseChange:
         said=pair.head.said,
         understood=pair.head.heard.get(pair.head.said, ""),
         base_understood=pair.base.heard.get(pair.head.said, ""),
+        copy_of=pair.head.copy_of,
         rests_on=_rests_on(pair.head, pair.base),
     )
 

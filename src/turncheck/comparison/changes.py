@@ -88,6 +88,8 @@ class CaseChange(Part, frozen=True, kw_only=True):
     """What that was understood as: intent and entities."""
     base_understood: str = ""
     """What that was understood as on the base."""
+    copy_of: str = ""
+    """The other story that it says the same as now; empty where it is none's copy or was so before."""
     rests_on: tuple[str, ...] = ()
     """Names of the project that the steps rest on that are wrong, here and on the base, the nearest first."""
 

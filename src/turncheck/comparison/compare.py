@@ -187,8 +187,11 @@ def _changed_sentences(matched: Matched, *, other_mode: bool) -> ChangedCases:
 
 
 def _matched_stories(base: Report, head: Report) -> Matched:
-    """Stories of both sides; one that has become a copy of another is judged by that one, and is not gone."""
-    matched = match_named(story_cases(base, unnamed=False), story_cases(head))
+    """Stories of both sides; one that has become a copy of another is edited, not gone."""
+    before = story_cases(base, unnamed=False)
+    copies = match_named(match_named(before, story_cases(head)).removed, copied_stories(head)).pairs
+    apart = {(pair.head.name, pair.head.location) for pair in copies}
+    matched = match_named(before, story_cases(head, apart=apart))
     return replace(matched, removed=match_named(matched.removed, copied_stories(head)).removed)
 
 

@@ -423,7 +423,9 @@ def _changed(report: Report, compared: Comparison, failing: Sequence[GateResult]
     if not failing and (repaired := sum(number_of(cases.better) for _, cases in tests_of(compared))):
         told.append(f"{count(repaired, 'test')} newly right")
     if edited := sum(_edited(cases) for _, cases in tests_of(compared)):
-        told.append(f"{count(edited, 'test')} edited")
+        copies = sum(bool(case.copy_of) for _, cases in tests_of(compared) for case in cases.edited)
+        alike = f" ({copies:,} {'says' if copies == 1 else 'say'} the same as another one now)" if copies else ""
+        told.append(f"{count(edited, 'test')} edited{alike}")
     if told:
         return [", ".join(told[:3])]
     misunderstood = compared.misunderstood or compared.misunderstood_in_cases

@@ -182,7 +182,8 @@ def edited(kind: str, case: CaseChange) -> Entry:
     sides = f"{was} on the base, {_side(case.passed, case.misunderstood)} now"
     how = " and ".join(case.edits)
     key = key_of_sentence(case.name, case.expected) if kind == "sentence" else key_of_test(kind, case.name)
-    told = line(f"{kind} ", Code(case.name), f" ({how}){and_copies(case)}: {sides}")
+    same = line(", says the same as ", Code(case.copy_of), " now") if case.copy_of else ()
+    told = line(f"{kind} ", Code(case.name), f" ({how}){and_copies(case)}: {sides}", same)
     return Entry(told, _at(case.location), case=key)
 
 
