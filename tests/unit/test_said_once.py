@@ -104,3 +104,16 @@ def test_a_fallback_and_the_intent_behind_it_are_two_names() -> None:
     comment, _ = drawn(report(stories=[spoilt]), report(stories=[STORY], commit=BASE_COMMIT))
 
     assert "expected `hours`, got `nlu_fallback`, else `greet` (0.20)" in comment
+
+
+def test_a_figure_of_a_single_entity_says_on_how_few_it_rests() -> None:
+    def measured(found: list[tuple[int, int, str]], score: float, **more: Any) -> Report:
+        tea = example("one small tea", "order", entities=[(4, 9, "size")], found=found)
+        others = [example(f"hello {word}", "greet", line=line) for line, word in enumerate("abcdefghi", start=2)]
+        return report(examples=[tea, *others], entity_scores=score, **more)
+
+    comment, console = drawn(measured([], 0.0), measured([(4, 9, "size")], 1.0, commit=BASE_COMMIT))
+
+    (row,) = (told for told in comment.splitlines() if told.startswith("| Entities, F1"))
+    assert row.endswith("too few sentences to tell (1) |")
+    assert "too few sentences to tell (1)" in console

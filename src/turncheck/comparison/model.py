@@ -120,7 +120,7 @@ class Significance(Part, frozen=True, kw_only=True):
     changed: int | None = None
     """How many examples count differently now."""
     examples: int | None = None
-    """How many examples there are to count, for one intent those that expect it; ``None`` where that is not known."""
+    """How many examples it rests on: sentences that expect the intent, or any entity; ``None``: not known."""
 
     @property
     def too_few(self) -> bool:

@@ -66,7 +66,7 @@ class PairedScore:
     changed: int
     """How many examples count differently now for this score."""
     examples: int = 0
-    """How many examples there are that could count differently: those that expect the label."""
+    """How many examples it rests on: those that expect the label, or any."""
     exact: float | None = None
     """The exact test's p-value for the examples that became better or worse; ``None`` where no example does."""
 
@@ -117,8 +117,9 @@ def paired_scores(sentences: Iterable[Sequence[Judged]], seed: int) -> PairedSco
         )
         for row in cell:
             alone[row[0]].add([_gain(row)], changed=row[1:3] != row[3:5], times=counts[cell])
+    expecting = sum(counts[cell] for cell in cells if any(row[5] for row in cell))
     overall = {
-        name: _paired((before * share).sum(axis=0), (after * share).sum(axis=0), together, sum(counts.values()))
+        name: _paired((before * share).sum(axis=0), (after * share).sum(axis=0), together, expecting)
         for name, (before, after) in scores.items()
     }
     each = {
