@@ -231,7 +231,8 @@ def test_stories_that_are_gone_are_no_drop_but_said_and_named() -> None:
 
     assert "| Stories passed | 10/10 | 3/3 | same; 7 gone |" in text
     assert "7 stories gone" in headline_of(text)
-    assert "#### Tests that are gone (7)\n\n- story `story 4`, passed on the base" in text
+    assert "#### Tests that are gone (7)\n\nTo delete a test on purpose, name it, its file or folder in the" in text
+    assert "\n\n- story `story 4`, passed on the base" in text
 
 
 def test_a_new_failing_story_is_counted_as_new_not_as_one_that_broke() -> None:

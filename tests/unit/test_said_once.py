@@ -20,10 +20,12 @@ from turncheck.report.model import (
     ExpectedParse,
     GateSettings,
     Misunderstanding,
+    NearSentence,
     Nlu,
     Report,
     Skipped,
     StoryParse,
+    TrainingSentence,
 )
 
 RULES = GateSettings(fail_on=("errors", "new-failures", "gone-tests"), max_regression=("nlu.intents.f1: 0.01",))
@@ -117,3 +119,24 @@ def test_a_figure_of_a_single_entity_says_on_how_few_it_rests() -> None:
     (row,) = (told for told in comment.splitlines() if told.startswith("| Entities, F1"))
     assert row.endswith("too few sentences to tell (1) |")
     assert "too few sentences to tell (1)" in console
+
+
+def test_a_new_neighbour_is_new_without_an_evaluation_of_language_understanding_too() -> None:
+    place = Location("data/nlu.yml", 18, 7)
+    old = TrainingSentence(text="are you open", intent="hours", location=Location("data/nlu.yml", 9, 7))
+    new = TrainingSentence(text="is the shop open", intent="hours", location=place)
+    near = NearSentence(text=new.text, intent=new.intent, location=place, similarity=0.8)
+    wrong = Misunderstanding(
+        text="where is the shop",
+        location=Location("tests/test_stories.yml", 3, 5),
+        expected=ExpectedParse(intent="address"),
+        predicted=StoryParse(intent="hours", confidence=0.4),
+        neighbours=(near,),
+    )
+    spoilt = msgspec.structs.replace(STORY, passed=False, as_written=True, misunderstood=(wrong,))
+    head = msgspec.structs.replace(report(stories=[spoilt]), training=(old, new))
+    base = msgspec.structs.replace(report(stories=[STORY], commit=BASE_COMMIT), training=(old,))
+
+    comment, _ = drawn(head, base)
+
+    assert "new in `hours`: `is the shop open`" in comment

@@ -163,7 +163,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         base_confusions=base.nlu.intents.confusions if base.nlu and base.nlu.intents else (),
         base_overlap=_overlap(base, head),
         collisions=collisions(examples.newly_failing, examples.better, explainer),
-        relabelled=relabelled(difference, head.nlu.training if head.nlu else (), renamed),
+        relabelled=relabelled(difference, head.training_sentences, renamed),
         misunderstood=misunderstood_sentences(told.newly_misunderstood, explainer),
         misunderstood_in_cases=misunderstood_sentences(cases.newly_misunderstood, explainer),
         changed_items=items,

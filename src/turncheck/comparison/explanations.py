@@ -37,13 +37,12 @@ class TrainingDifference:
     changed: Mapping[int, TrainingChange]
     removed: tuple[TrainingChange, ...]
     known: bool = True
-    """Whether both sides list their training sentences; where language understanding was not evaluated they do not."""
+    """Whether both sides list their training sentences; imported files do not say them."""
 
 
 def training_difference(base: Report, head: Report) -> TrainingDifference:
     """Compare the training sentences of both reports; a sentence is its text and its intent."""
-    before = base.nlu.training if base.nlu else ()
-    after = head.nlu.training if head.nlu else ()
+    before, after = base.training_sentences, head.training_sentences
     if not before or not after:
         return TrainingDifference({}, (), known=False)
     lost = Counter((sentence.text, sentence.intent) for sentence in before)

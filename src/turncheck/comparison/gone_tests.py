@@ -9,7 +9,6 @@ from turncheck.comparison.gates_on_tests import tests_of
 from turncheck.comparison.model import FailedBy, GateResult, and_copies, number_of
 from turncheck.comparison.tally import NAMES
 from turncheck.comparison.wording import count, why_no_baseline
-from turncheck.messages.finding import NOT_LOOKED_FOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from turncheck.report.model import Evaluation, Report
 
 GONE_TESTS: Final = "gone-tests"
+_NOT_LOOKED_FOR: Final = "test-file-not-looked-for"
+"""The code of a file with tests that has a name by which nobody looks for it: where tests are gone, it says why."""
 LOST: Final[dict[Evaluation, str]] = {
     "validate": "the data are no longer checked",
     "nlu": "language understanding is no longer judged",
@@ -80,7 +81,7 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
 
 def out_of_sight(comparison: Comparison) -> list[FindingChange]:
     """Return the files that this change gave a name by which nobody looks for their tests."""
-    return [finding for finding in comparison.new_findings if finding.code == NOT_LOOKED_FOR]
+    return [finding for finding in comparison.new_findings if finding.code == _NOT_LOOKED_FOR]
 
 
 def _lost(one: OneSided, *, faulty: bool) -> str:

@@ -104,7 +104,7 @@ def _same(gone: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
 
 def _sentences(report: Report) -> dict[str, frozenset[str]]:
     texts: dict[str, set[str]] = defaultdict(set)
-    for sentence in report.nlu.training if report.nlu else ():
+    for sentence in report.training_sentences:
         texts[sentence.intent.partition("/")[0]].add(sentence.text)
     return {intent: frozenset(of_intent) for intent, of_intent in texts.items()}
 

@@ -10,9 +10,6 @@ Severity = Literal["error", "warning", "info"]
 LEGACY_PROJECT: Final = "legacy-project"
 """The code that explains most of the others."""
 
-NOT_LOOKED_FOR: Final = "test-file-not-looked-for"
-"""The code of a file with tests that has a name by which nobody looks for it: where tests are gone, it says why."""
-
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 """Worst first."""
 

@@ -54,7 +54,7 @@ def places(report: Report) -> Iterator[Location]:
         yield case.location
     for example in report.nlu.predictions if report.nlu else ():
         yield example.location
-    for sentence in report.nlu.training if report.nlu else ():
+    for sentence in report.training_sentences:
         yield sentence.location
     for kind in report.coverage.values():
         yield from (item.location for item in kind.items)

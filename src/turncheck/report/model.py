@@ -359,6 +359,8 @@ class Report(Part, frozen=True, kw_only=True):
     """The batch suites."""
     coverage: dict[str, KindCoverage] = {}
     """What of the project its tests reach, by kind (``intents``, ``responses`` …)."""
+    training: tuple[TrainingSentence, ...] = ()
+    """The training sentences, where tests were run without the section ``nlu``, which lists them otherwise."""
     settings: GateSettings = GateSettings()
     """The gates as they were set."""
     skipped: tuple[Skipped, ...] = ()
@@ -367,6 +369,11 @@ class Report(Part, frozen=True, kw_only=True):
     """Why the measuring ended before its end (a server that is gone): sections hold what was finished until then."""
     timings: dict[str, float] = {}
     """Seconds by step; of a story or an end-to-end case by its index in its section (``core[0]``, ``e2e[12]``)."""
+
+    @property
+    def training_sentences(self) -> tuple[TrainingSentence, ...]:
+        """The training sentences, wherever they are listed."""
+        return self.nlu.training if self.nlu is not None and self.nlu.training else self.training
 
     @property
     def told_skipped(self) -> tuple[Skipped, ...]:

@@ -22,6 +22,7 @@ from turncheck.report.model import (
     EVALUATIONS,
     FindingCounts,
     Skipped,
+    TrainingSentence,
     Validation,
 )
 from turncheck.run.cases_again import EngineJudgesAgain, held_against_base
@@ -131,11 +132,18 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: S
         e2e=e2e,
         batch=run.batch_section,
         coverage=_coverage(project, tests, run.core_section, e2e),
+        training=() if nlu or not (run.core_section or e2e) else training_sentences(project),
         settings=gate_settings(settings),
         skipped=(*(run.skipped[name] for name in EVALUATIONS if name in run.skipped), *run.parts),
         stopped=run.stopped,
         timings=dict(screen.timings),
     )
+
+
+def training_sentences(project: Project) -> Iterable[TrainingSentence]:
+    """Yield the training sentences as a report lists them: from them it is known what a change did to them."""
+    for example in project.nlu.examples:
+        yield TrainingSentence(text=example.text, intent=example.intent or "", location=example.location)
 
 
 def _by_role(project: Project) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.finding import NOT_LOOKED_FOR, Finding
+from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.project.batch.reader import find_suites
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
@@ -169,7 +169,7 @@ def _not_looked_for(settings: Settings, root: Path, read: Sequence[Path]) -> Ite
     for setting, what, keys, given, rule in kinds:
         for path in [] if given else find_files_not_looked_for(root, keys, read):
             yield Finding(
-                NOT_LOOKED_FOR,
+                "test-file-not-looked-for",
                 "info",
                 f"'{path}' holds {what}, and is not looked for: nothing is tested with it.",
                 Location(path),

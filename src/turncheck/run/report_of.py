@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         KindCoverage,
         Nlu,
         Skipped,
+        TrainingSentence,
         Validation,
     )
 
@@ -54,6 +55,7 @@ def report_of(
     e2e: EndToEnd | None = None,
     batch: Batch | None = None,
     coverage: Mapping[str, KindCoverage] | None = None,
+    training: Iterable[TrainingSentence] = (),
     settings: GateSettings | None = None,
     skipped: Iterable[Skipped] = (),
     stopped: str | None = None,
@@ -72,6 +74,7 @@ def report_of(
         e2e=e2e,
         batch=batch,
         coverage=dict(coverage or {}),
+        training=tuple(training),
         settings=settings or GateSettings(),
         skipped=tuple(skipped),
         stopped=stopped,
