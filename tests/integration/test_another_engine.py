@@ -83,7 +83,11 @@ def test_a_run_is_measured_by_it_and_says_what_it_cannot(bot: Path) -> None:
         ("order", False),
     ]
     skipped = {one.evaluation: one.reason for one in written.skipped}
-    assert skipped == {"core": "it holds no dialogues", "e2e": "it says nothing"}
+    assert skipped == {
+        "core": "it holds no dialogues",
+        "e2e": "it says nothing",
+        "batch": "the project has no batch suites",
+    }
 
 
 def test_its_sentences_are_tested_by_themselves(bot: Path) -> None:
