@@ -222,9 +222,8 @@ def test_a_comment_in_end_to_end_cases_leaves_their_leak_out(tmp_path: Path) -> 
 def test_a_comment_in_a_markdown_file_counts_for_the_file(comment: str, codes: list[str], tmp_path: Path) -> None:
     write_project(tmp_path, **{"data/old.md": f"## intent:greet\n- hello\n\n{comment}\n"})
     found = check_project(Request(project=tmp_path, strict=True)).validated
-    assert [(finding.code, finding.location.path) for finding in found.findings] == [
-        (code, "data/old.md") for code in codes
-    ]
+    others = [finding for finding in found.findings if finding.code != "rasa-versions-mixed"]
+    assert [(finding.code, finding.location.path) for finding in others] == [(code, "data/old.md") for code in codes]
 
 
 AT_RULE = "# turncheck: ignore rule-contradiction\n- rule: say goodbye"
