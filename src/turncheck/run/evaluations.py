@@ -333,9 +333,8 @@ class _Run:
 
     def batch(self) -> Batch | None:
         """The batch suites, an utterance at a time or each as a whole, as the engine knows them."""
-        why_not = self._not_now("batch")
-        if why_not is None and not self.tests.batch:
-            why_not = Skipped(evaluation="batch", reason="the project has no batch suites", no_tests=True)
+        none = Skipped(evaluation="batch", reason="the project has no batch suites", no_tests=True)
+        why_not = self._not_now("batch") if self.tests.batch else none
         if why_not is not None:
             self._skip(why_not)
             return None
