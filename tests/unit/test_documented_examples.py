@@ -277,6 +277,7 @@ def test_every_example_of_our_own_checks_is_tried() -> None:
         "data-not-found",
         "training-refused",
         "legacy-project",
+        "test-file-not-looked-for",
         "rasa-versions-mixed",
         *(check.code for check in OLDER_CHECKS),  # test_read_markdown.py tries them
     }

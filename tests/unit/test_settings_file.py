@@ -89,7 +89,7 @@ def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
 def test_a_folder_of_that_name_is_no_settings_file(tmp_path: Path) -> None:
     (tmp_path / "turncheck.yml").mkdir()
 
-    with pytest.raises(UserError, match="is no file"):
+    with pytest.raises(UserError, match="is not a file"):
         read_settings_file(tmp_path)
 
 

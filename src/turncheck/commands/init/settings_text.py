@@ -31,4 +31,6 @@ def settings_text() -> str:
 def _value(default: Any) -> str:
     if default is None:
         return "…"
+    if default == "":
+        return '""'
     return json.dumps(list(default) if isinstance(default, tuple) else default).replace('"', "")
