@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.kore.model import EXPORT_NAMES
+from turncheck.project.kore.faults import EXPORT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

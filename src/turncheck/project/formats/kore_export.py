@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.location import Location
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.formats.format import Format, Opened, Parts
-from turncheck.project.kore.faults import not_an_export
-from turncheck.project.kore.model import EXPORT_NAMES
+from turncheck.project.kore.faults import EXPORT_NAMES, not_an_export
 
 if TYPE_CHECKING:
     from collections.abc import Callable

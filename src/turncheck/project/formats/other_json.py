@@ -16,7 +16,6 @@ from turncheck.messages.location import Location
 from turncheck.project.formats.format import NEEDS_OF_RASA, Format, Opened, Parts
 from turncheck.project.formats.json_checks import not_json, out_of_range
 from turncheck.project.model import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
-from turncheck.yaml_tree.json_tree import parse_json
 from turncheck.yaml_tree.offsets import ListedTexts
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
@@ -55,6 +54,8 @@ class _Collected:
 
 
 def _read(file: Opened) -> Parts:
+    from turncheck.yaml_tree.json_tree import parse_json  # most projects have no JSON
+
     document = parse_json(file.source)
     refusal = not_json(document)
     if refusal is not None:
@@ -190,6 +191,8 @@ def _beside(collected: _Collected, root: YamlMapping, kind: str) -> Iterator[Yam
         what = f"'{root.source.path}' has no '{path.stem}_{kind}_en.json' beside it; nothing is read."
         collected.note("file-without-data", "warning", what, Location(root.source.path, 1, 1), "Export both files.")
         return
+    from turncheck.yaml_tree.json_tree import parse_json  # as above
+
     document = parse_json(decoded)
     refusal = not_json(document)
     if refusal is not None:

@@ -15,7 +15,6 @@ from turncheck.project.formats.format import NEEDS_OF_RASA, Format, Opened, Part
 from turncheck.project.formats.json_checks import not_json, out_of_range
 from turncheck.project.model import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.project.versions import version_too_high
-from turncheck.yaml_tree.json_tree import parse_json
 from turncheck.yaml_tree.offsets import ListedTexts, text_location
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
@@ -31,6 +30,8 @@ _REMEDY: Final = "`rasa data convert nlu` writes Rasa's YAML format."
 
 
 def _read(file: Opened) -> Parts:
+    from turncheck.yaml_tree.json_tree import parse_json  # most projects have no JSON
+
     document = parse_json(file.source)
     root = document.root
     refusal = not_json(document)

@@ -8,7 +8,7 @@ import zlib
 from pathlib import PurePosixPath
 from typing import Final
 
-from turncheck.project.kore.model import EXPORT_NAMES
+from turncheck.project.kore.faults import EXPORT_NAMES
 
 MAX_MEMBERS: Final = 10_000
 """A zip with more entries is not looked through; an export has three."""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
     from turncheck.project.kore.places import Place
 
+EXPORT_NAMES: Final = ("botDefinition.json", "appDefinition.json")
+"""What an export's file is called, to version 10 of the platform and from 11 on."""
 NOT_AN_EXPORT: Final = "kore-not-an-export"
 
 SEVERITIES: Final[Mapping[str, Severity]] = {

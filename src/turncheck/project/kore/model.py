@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from turncheck.project.model import Example
 
 Kind = Literal["dialog", "faq", "small_talk", "trait"]
-EXPORT_NAMES: Final = ("botDefinition.json", "appDefinition.json")
-"""What an export's file is called, to version 10 of the platform and from 11 on."""
 KINDS: Final[tuple[Kind, ...]] = ("dialog", "faq", "small_talk", "trait")
 
 
