@@ -7,12 +7,10 @@ description): a body with a field that the description does not have is refused,
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable
 from typing import Any
 
 from azure.devops.v7_1.git import models
-from fake_github import Answer, Seen, Trouble, serve
+from fake_host import Answer, FakeHost, Seen, serve
 from msrest import Deserializer
 
 TOKEN = "job-access-token"
@@ -40,22 +38,19 @@ def checked(kind: str, document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-class FakeAzure:
+class FakeAzure(FakeHost):
     """The state and its server; ``url`` is the collection's."""
 
     def __init__(self) -> None:
         self._server = serve(self.answer)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/acme"
-        self.lock = threading.RLock()
-        self.reset()
+        super().__init__()
 
     def reset(self) -> None:
         """Forget everything."""
+        super().reset()
         self.threads: dict[int, dict[str, Any]] = {}
         self.merge_bases: dict[tuple[str, str], str] = {}
-        self.troubles: list[Trouble] = []
-        self.log: list[Seen] = []
-        self.before: Callable[[Seen], None] | None = None
 
     def close(self) -> None:
         """Stop listening."""
@@ -73,22 +68,6 @@ class FakeAzure:
     def contents(self) -> list[tuple[str, str]]:
         """What every thread begins with, and its status."""
         return [(one["comments"][0]["content"], one["status"]) for one in self.threads.values() if not one["isDeleted"]]
-
-    def answer(self, seen: Seen) -> Answer:
-        """Answer one request."""
-        with self.lock:
-            self.log.append(seen)
-            if self.before is not None:
-                self.before(seen)
-            trouble = next((t for t in self.troubles if t.method == seen.method and re.search(t.path, seen.path)), None)
-            if trouble is not None:
-                trouble.times -= 1
-                if trouble.times <= 0:
-                    self.troubles.remove(trouble)
-                if trouble.after:
-                    self._work(seen)
-                return trouble.answer
-            return self._work(seen)
 
     def _work(self, seen: Seen) -> Answer:
         token = seen.headers.get("authorization", "").removeprefix("Bearer ")

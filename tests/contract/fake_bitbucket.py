@@ -7,11 +7,9 @@ the examples there), refuses fields and values beyond that, and has its limits.
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable
 from typing import Any
 
-from fake_github import Answer, Seen, Trouble, serve
+from fake_host import Answer, FakeHost, Seen, serve
 
 TOKEN = "ATCTT-person"
 BOT_TOKEN = "ATCTT-repository"
@@ -56,18 +54,18 @@ def fault(document: Any, fields: dict[str, Any], needed: set[str]) -> str:
     return ""
 
 
-class FakeBitbucket:
+class FakeBitbucket(FakeHost):
     """The state and its server; ``url`` is the API's."""
 
     def __init__(self) -> None:
         self._server = serve(self.answer)
         self.address = f"http://127.0.0.1:{self._server.server_address[1]}"
         self.url = f"{self.address}/2.0"
-        self.lock = threading.RLock()
-        self.reset()
+        super().__init__()
 
     def reset(self) -> None:
         """Forget everything."""
+        super().reset()
         self.next_id = 500
         self.most_per_page = 100
         self.comments: dict[int, dict[str, Any]] = {}
@@ -76,9 +74,6 @@ class FakeBitbucket:
         self.merge_bases: dict[str, str] = {}
         self.signs = False
         """Whether it stands in for the proxy of a step, which signs what comes without a token."""
-        self.troubles: list[Trouble] = []
-        self.log: list[Seen] = []
-        self.before: Callable[[Seen], None] | None = None
 
     def close(self) -> None:
         """Stop listening."""
@@ -105,21 +100,9 @@ class FakeBitbucket:
         return [one["content"]["raw"] for one in self.comments.values() if not one["deleted"]]
 
     def answer(self, seen: Seen) -> Answer:
-        """Answer one request."""
-        with self.lock:
-            seen.path = re.sub(r"^http://api\.bitbucket\.org(?=/)", "", seen.path)
-            self.log.append(seen)
-            if self.before is not None:
-                self.before(seen)
-            trouble = next((t for t in self.troubles if t.method == seen.method and re.search(t.path, seen.path)), None)
-            if trouble is not None:
-                trouble.times -= 1
-                if trouble.times <= 0:
-                    self.troubles.remove(trouble)
-                if trouble.after:
-                    self._work(seen)
-                return trouble.answer
-            return self._work(seen)
+        """Answer one request, also one that came through the proxy of the pipelines."""
+        seen.path = re.sub(r"^http://api\.bitbucket\.org(?=/)", "", seen.path)
+        return super().answer(seen)
 
     def _work(self, seen: Seen) -> Answer:
         token = seen.headers.get("authorization", "").removeprefix("Bearer ")

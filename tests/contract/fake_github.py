@@ -6,15 +6,11 @@ told to fail. Blobs lie on a second server, another host as it were, which refus
 
 from __future__ import annotations
 
-import json
 import re
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
+from fake_host import Answer, FakeHost, Seen, serve
 from github_shapes import REPOSITORY, artifact, check_run, comment, commit, comparison, pull, shape, user, workflow_run
 
 ACTIONS_TOKEN = "ghs_actions"
@@ -28,43 +24,6 @@ AUTHORS = {
     PERSON_TOKEN: "alice",
 }
 LONGEST_COMMENT = 65536
-
-
-@dataclass
-class Seen:
-    """One request."""
-
-    method: str
-    path: str
-    query: dict[str, str]
-    headers: dict[str, str]
-    body: Any
-    queries: dict[str, list[str]] = field(default_factory=dict)
-    """The query with every value of a name."""
-
-
-@dataclass
-class Answer:
-    """What is sent back; ``close`` drops the connection instead."""
-
-    status: int = 200
-    document: Any = None
-    headers: dict[str, str] = field(default_factory=dict)
-    content: bytes | None = None
-    close: bool = False
-    broken: bool = False
-    """Only half of it arrives."""
-
-
-@dataclass
-class Trouble:
-    """An answer given instead of the right one, once; ``after`` the work was done."""
-
-    method: str
-    path: str
-    answer: Answer
-    after: bool = False
-    times: int = 1
 
 
 Work = Callable[["FakeGitHub", Seen, re.Match[str]], Answer]
@@ -82,7 +41,7 @@ def route(method: str, pattern: str) -> Callable[[Work], Work]:
     return add
 
 
-class FakeGitHub:
+class FakeGitHub(FakeHost):
     """The state, and two servers: the API at ``url``, the blobs elsewhere. ``public`` is what links are made from."""
 
     def __init__(self) -> None:
@@ -90,11 +49,11 @@ class FakeGitHub:
         self._blobs = serve(self.blob)
         self.url = f"http://127.0.0.1:{self._api.server_address[1]}"
         self.blob_url = f"http://127.0.0.1:{self._blobs.server_address[1]}"
-        self.lock = threading.RLock()
-        self.reset()
+        super().__init__()
 
     def reset(self) -> None:
         """Forget everything."""
+        super().reset()
         self.public = self.url
         self.per_page = 100
         self.next_id = 1000
@@ -110,11 +69,7 @@ class FakeGitHub:
         """The commits of the base branch, newest first."""
         self.merge_bases: dict[tuple[str, str], str] = {}
         self.locked: set[int] = set()
-        self.troubles: list[Trouble] = []
-        self.log: list[Seen] = []
         self.blob_log: list[Seen] = []
-        self.before: Callable[[Seen], None] | None = None
-        """Called before each request is worked on: another run, acting in between."""
 
     def close(self) -> None:
         """Stop listening."""
@@ -158,22 +113,6 @@ class FakeGitHub:
         return [one["body"] for one in self.comments.values() if one["issue_url"].endswith(f"/{number}")]
 
     # --- answering ---------------------------------------------------------------------------------------------------
-
-    def answer(self, seen: Seen) -> Answer:
-        """Answer one request of the API."""
-        with self.lock:
-            self.log.append(seen)
-            if self.before is not None:
-                self.before(seen)
-            trouble = next((t for t in self.troubles if t.method == seen.method and re.search(t.path, seen.path)), None)
-            if trouble is not None:
-                trouble.times -= 1
-                if trouble.times <= 0:
-                    self.troubles.remove(trouble)
-                if trouble.after:
-                    self._work(seen)
-                return trouble.answer
-            return self._work(seen)
 
     def _work(self, seen: Seen) -> Answer:
         token = seen.headers.get("authorization", "").removeprefix("Bearer ")
@@ -364,51 +303,3 @@ def _tarball(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
 
 
 # --- the servers -----------------------------------------------------------------------------------------------------
-
-
-def serve(answer: Callable[[Seen], Answer]) -> ThreadingHTTPServer:
-    """Listen on loopback and answer by a function."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = -1  # head and body in one packet: two would wait for each other
-
-        def handle_any(self) -> None:
-            length = int(self.headers.get("content-length") or 0)
-            raw = self.rfile.read(length)
-            parts = urlsplit(self.path)
-            queries = parse_qs(parts.query)
-            query = {name: values[0] for name, values in queries.items()}
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            typed = headers.get("content-type", "").startswith("application/json")
-            body = (json.loads(raw) if typed else raw) if raw else None
-            self.send(answer(Seen(self.command, parts.path, query, headers, body, queries)))
-
-        def send(self, given: Answer) -> None:
-            if given.close:
-                self.close_connection = True
-                return
-            content = given.content
-            if content is None:
-                content = b"" if given.document is None else json.dumps(given.document).encode()
-            self.send_response(given.status)
-            for name, value in given.headers.items():
-                self.send_header(name, value)
-            if given.content is None and content:
-                self.send_header("Content-Type", "application/json; charset=utf-8")
-            if given.status != 204:
-                self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            if given.broken:
-                content, self.close_connection = content[: len(content) // 2], True
-            self.wfile.write(content)
-
-        do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = handle_any  # noqa: N815  # as http.server wants it
-
-        def log_message(self, *arguments: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    return server

@@ -7,12 +7,10 @@ reads them in ``test_gitlab.py``, and sends the requests that ours are held agai
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
 
-from fake_github import Answer, Seen, Trouble, serve
+from fake_host import Answer, FakeHost, Seen, serve
 
 PROJECT = "acme/group/bots"
 BOT_TOKEN = "glpat-bot"
@@ -24,27 +22,23 @@ LONGEST_NOTE = 1_000_000
 TIME = "2026-11-21T09:00:00.000Z"
 
 
-class FakeGitLab:
+class FakeGitLab(FakeHost):
     """The state and its server; ``url`` is the API's."""
 
     def __init__(self) -> None:
         self._server = serve(self.answer)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/api/v4"
-        self.lock = threading.RLock()
-        self.reset()
+        super().__init__()
 
     def reset(self) -> None:
         """Forget everything."""
+        super().reset()
         self.next_id = 300
         self.most_per_page = 100
         self.notes: dict[int, dict[str, Any]] = {}
         self.merge_requests: dict[int, dict[str, Any]] = {}
         self.merge_bases: dict[frozenset[str], str] = {}
         self.archives: dict[str, bytes] = {}
-        self.troubles: list[Trouble] = []
-        self.log: list[Seen] = []
-        self.before: Callable[[Seen], None] | None = None
-        """Called before each request is worked on: another run, acting in between."""
 
     def close(self) -> None:
         """Stop listening."""
@@ -92,22 +86,6 @@ class FakeGitLab:
     def bodies(self, number: int) -> list[str]:
         """All notes of a merge request, oldest first."""
         return [one["body"] for one in self.notes.values() if one["noteable_iid"] == number]
-
-    def answer(self, seen: Seen) -> Answer:
-        """Answer one request."""
-        with self.lock:
-            self.log.append(seen)
-            if self.before is not None:
-                self.before(seen)
-            trouble = next((t for t in self.troubles if t.method == seen.method and re.search(t.path, seen.path)), None)
-            if trouble is not None:
-                trouble.times -= 1
-                if trouble.times <= 0:
-                    self.troubles.remove(trouble)
-                if trouble.after:
-                    self._work(seen)
-                return trouble.answer
-            return self._work(seen)
 
     def _work(self, seen: Seen) -> Answer:
         author = AUTHORS.get(seen.headers.get("private-token", ""))

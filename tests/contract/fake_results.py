@@ -14,7 +14,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from fake_github import Answer, Seen, Trouble, serve
+from fake_host import Answer, Seen, Trouble, serve
 
 RUN, JOB = "run-7e57", "job-4b0b"
 SIGNATURE = "s3cr3t/sig+nature="

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fake_azure import READ_ONLY, TOKEN, US, FakeAzure
-from fake_github import Answer, Seen, Trouble
+from fake_host import Answer, Seen, Trouble
 from hostile import HOSTILE
 
 from turncheck.ci.azure.api import AzureClient, AzureRepository

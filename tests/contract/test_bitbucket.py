@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fake_bitbucket import BOT_TOKEN, NARROW_TOKEN, TOKEN, FakeBitbucket
-from fake_github import Answer, Seen, Trouble
+from fake_host import Answer, Seen, Trouble
 from hostile import HOSTILE
 from pull_request import LINKS, pull_request
 

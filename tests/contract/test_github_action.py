@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trouble, refuse
+from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, FakeGitHub, refuse
+from fake_host import Answer, Trouble
 from fake_results import SIGNATURE, TOKEN, FakeResults
 
 from turncheck.action import run_action

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trouble, refuse
+from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, FakeGitHub, refuse
+from fake_host import Answer, Trouble
 
 from turncheck.ci.github.checks import CheckAnnotation, CheckRun, post_check_run
 from turncheck.ci.github.client import GitHubClient

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
-from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, Answer, FakeGitHub, Trouble, refuse
+from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, FakeGitHub, refuse
+from fake_host import Answer, Trouble
 
 from turncheck.ci.github.client import GitHubClient
 from turncheck.ci.github.errors import MissingPermissionError

@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from fake_github import (
-    ACTIONS_TOKEN,
-    APP_TOKEN,
-    PERSON_TOKEN,
-    READ_ONLY_TOKEN,
-    Answer,
-    FakeGitHub,
-    Seen,
-    Trouble,
-    refuse,
-)
+from fake_github import ACTIONS_TOKEN, APP_TOKEN, PERSON_TOKEN, READ_ONLY_TOKEN, FakeGitHub, refuse
+from fake_host import Answer, Seen, Trouble
 
 from turncheck.ci.comment import StickyComment, stamped
 from turncheck.ci.github.client import GitHubClient

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from fake_github import Answer, Seen, Trouble
+from fake_host import Answer, Seen, Trouble
 from fake_results import JOB, RUN, SIGNATURE, TOKEN, FakeResults
 from node_tools import node_folder, npm_package
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import gitlab
 import pytest
-from fake_github import Answer, Seen, Trouble
 from fake_gitlab import BOT_TOKEN, NARROW_TOKEN, PERSON_TOKEN, PROJECT, FakeGitLab
+from fake_host import Answer, Seen, Trouble
 from hostile import HOSTILE
 
 from turncheck.ci.comment import StickyComment, stamped

@@ -100,8 +100,10 @@ def test_hostile_texts_stay_texts(text: str) -> None:
     given = report(findings=[finding("x", text)], name=text, root="")
     comparison = compare(given, Missing("none"))
 
-    entries(given, comparison)
-    families(render_open_metrics(given, comparison))
+    (found,) = entries(given, comparison)
+    assert found["check_name"] == "x"
+    samples = [sample for family in families(render_open_metrics(given, comparison)) for sample in family.samples]
+    assert len({sample.labels["assistant"] for sample in samples}) == 1
 
 
 def test_metrics_are_what_a_reader_of_openmetrics_takes_and_have_every_value() -> None:

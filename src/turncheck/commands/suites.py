@@ -144,7 +144,7 @@ def run_from_conversations(log: Path, out: Path, screen: Screen) -> int:
     content = folder.read_bytes(log) if log.is_file() else None
     source = None if content is None else decode(str(log), content)[0]
     if source is None:
-        why = folder.findings[0].message.rstrip(".") if folder.findings else "there is no such file, or it is not text"
+        why = folder.findings[0].message.rstrip(".") if folder.findings else "the file does not exist or is not text"
         raise UserError(why, location=Location(str(log)))
     found = successful_utterances(source)
     if not found.cases:
@@ -185,7 +185,7 @@ def run_suggest(  # noqa: PLR0917 - what a command is given
 
 
 def run_add(suite: Path, intent: str, utterances: str, screen: Screen) -> int:
-    """Add utterances of one intent to a suite, one a line; the suite is made where there is none.
+    """Add utterances of one intent to a suite, one per line; a suite that does not exist is created.
 
     Raises:
         UserError: the suite cannot be read or written, or there is no utterance.
@@ -202,7 +202,7 @@ def run_add(suite: Path, intent: str, utterances: str, screen: Screen) -> int:
     new = [case for line in lines if (case := SuiteCase(line, read.names, read.is_trait)) not in there]
     if not new:
         raise UserError(
-            "there is no utterance to add", remedy="Write one a line; those that the suite has do not count."
+            "there is no utterance to add", remedy="Write one per line; those that the suite already has do not count."
         )
     write_cases([*there, *new], target, screen)
     screen.note(f"{count(len(new), 'case')} added; {len(lines) - len(new):,} were there already.")

@@ -266,7 +266,7 @@ class Comparison(Part, frozen=True, kw_only=True):
     entity_types: ChangedNames = ChangedNames()
     """Entity types that are new or gone."""
     base_confusions: tuple[Confusion, ...] = ()
-    """Who was taken for whom on the base, and how often."""
+    """The intents that were confused on the base, and how often."""
     base_overlap: Overlap | None = None
     """How many judged sentences of the base were trained on; ``None`` where it was not judged so."""
     collisions: tuple[Collision, ...] = ()

@@ -84,7 +84,7 @@ class JsonObject:
         return None if self.items.get(key) is None else self.text(key)
 
     def in_words(self, key: str) -> str | None:
-        """Return whatever is under the key as a text: what Rasa compares with names, and with nothing else."""
+        """Return the value under the key as a string: Rasa compares it with names, and with nothing else."""
         value = self.items.get(key)
         return None if value is None else str(value)
 

@@ -34,7 +34,7 @@ class CaseStep(Part, frozen=True, kw_only=True):
     message: int | None = None
     """Which of the case's messages it follows, counted from 0; ``None`` before the first."""
     response: str | None = None
-    """Of a text that was said: the response that it came from, where the engine says so."""
+    """For a message of the bot: the response that it came from, where the engine says so."""
 
 
 class Attempt(Part, frozen=True, kw_only=True):

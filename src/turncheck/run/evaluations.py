@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
@@ -16,7 +16,7 @@ from turncheck.messages.plurals import count
 from turncheck.process.secret import redact
 from turncheck.project.config import smallest_max_history
 from turncheck.project.e2e.cases import read_cases
-from turncheck.project.model import NOWHERE, Config, UserStep
+from turncheck.project.model import Config, UserStep
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import (
     EVALUATIONS,
@@ -26,7 +26,9 @@ from turncheck.report.model import (
     Validation,
 )
 from turncheck.run.cases_again import EngineJudgesAgain, held_against_base
+from turncheck.run.covered import coverage_by_tests
 from turncheck.run.cut_short import as_far_as_it_goes, with_one_model
+from turncheck.run.not_run import faulty, refused_training, unreadable, with_tests
 from turncheck.run.reading import file_of_all, read_given, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.suites import SuitesOfRun
@@ -38,7 +40,7 @@ from turncheck.validation.learnable import learnable
 from turncheck.validation.losses import first_loss, losses, reason_of_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from turncheck.engines.base import Engines
     from turncheck.evaluation.nlu import NluMeasurement
@@ -48,21 +50,13 @@ if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project, Story
     from turncheck.project.project_file import Role
-    from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, KindCoverage, Report
+    from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, Report
     from turncheck.run.cases_again import JudgesAgain
     from turncheck.run.inputs import Inputs
     from turncheck.run.reading import Tests
 
 
 Section = TypeVar("Section")
-
-_TESTS_OF: Final[Mapping[Evaluation, str]] = {"nlu": "the test sentences", "core": "the test stories"}
-_REFUSED: Final[Mapping[Evaluation, str]] = {
-    "nlu": "the NLU pipeline cannot be trained",
-    "core": "the policies cannot be trained",
-    "e2e": "the end-to-end cases cannot be run",
-    "batch": "the batch suites cannot be run",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +125,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: S
         core=run.core_section,
         e2e=e2e,
         batch=run.batch_section,
-        coverage=_coverage(project, tests, run.core_section, e2e),
+        coverage=coverage_by_tests(project, tests, run.core_section, e2e),
         training=() if nlu or not (run.core_section or e2e) else training_sentences(project),
         settings=gate_settings(settings),
         skipped=(*(run.skipped[name] for name in EVALUATIONS if name in run.skipped), *run.parts),
@@ -214,7 +208,7 @@ class _Run:
         project, tests, folds = self.project, self.tests.nlu, self.settings.folds
         why_not = self._why_not("nlu", in_folds=tests is None)
         if why_not is None and tests is not None and not tests.examples:
-            why_not = _unreadable("nlu", self.tests.nlu_findings)
+            why_not = unreadable("nlu", self.tests.nlu_findings)
         untrainable = self.engines.capabilities.no_training if tests is None else None
         reason = untrainable or why_not_testable(project, tests, folds=folds)
         if why_not is None and reason:
@@ -256,11 +250,11 @@ class _Run:
         if why_not is None and not told:
             nothing = "the test files hold rules alone, no stories" if stories else "the project has no test stories"
             none = Skipped(evaluation="core", reason=nothing, no_tests=True)
-            why_not = _unreadable("core", self.tests.story_findings) or none
+            why_not = unreadable("core", self.tests.story_findings) or none
         why_not = why_not or self._not_possible("core") or self._not_understood("core", any(map(_has_text, told)))
         if why_not is not None:
             whole = not any(finding.severity == "error" for finding in self.tests.story_findings)
-            self._skip(_with_tests(why_not, [story.name for story in told] if whole else None))
+            self._skip(with_tests(why_not, [story.name for story in told] if whole else None))
             return None
         self._note_part("core", self.tests.story_findings)
 
@@ -296,13 +290,13 @@ class _Run:
         why_not = why_not or self._not_possible("e2e")
         if why_not is not None:
             whole = why_not.fault and not any(finding.severity == "error" for finding in self.cases.findings)
-            self._skip(_with_tests(why_not, [case.name for case in self.cases.cases] if whole else None))
+            self._skip(with_tests(why_not, [case.name for case in self.cases.cases] if whole else None))
             return None
         read = self.cases
         faults = (*read.findings, *check_cases(read, DialogueDomain.of(self.project), self.project.flows))
         self.case_findings = faults
         if errors := [fault for fault in faults if fault.severity == "error"]:
-            self._skip(_faulty(errors))
+            self._skip(faulty(errors))
             return None
         if not read.cases:
             nothing = "the files of end-to-end cases hold none"
@@ -311,7 +305,7 @@ class _Run:
         if why_not := self._not_understood(
             "e2e", any(_is_said(turn.user) for case in read.cases for turn in case.turns)
         ):
-            self._skip(_with_tests(why_not, [case.name for case in read.cases]))
+            self._skip(with_tests(why_not, [case.name for case in read.cases]))
             return None
         workers = max(self.engines.at_once, self.settings.workers)
 
@@ -343,7 +337,7 @@ class _Run:
         why_not = suites.refused() or self._not_possible("batch")
         why_not = why_not or (self._not_understood("batch", True) if by_sentence else None)
         if why_not is not None:
-            self._skip(_with_tests(why_not, None if suites.read.errors else suites.texts))
+            self._skip(with_tests(why_not, None if suites.read.errors else suites.texts))
             return None
         with self.screen.step("batch", f"Running {count(len(suites.texts), 'batch case')}"):
             return self._evaluated("batch", lambda: suites.evaluate(self.screen))
@@ -411,7 +405,7 @@ class _Run:
         except UserError as error:
             # An engine that is trained elsewhere says where by itself.
             config = self.project.config if self.engines.capabilities.trained_by_config else Config()
-            refused = _refused(error, evaluation, config)
+            refused = refused_training(error, evaluation, config)
             self._skip(refused)
             if refused.location is not None:
                 self.refusals.setdefault(
@@ -460,62 +454,11 @@ class _Run:
         for finding in findings:
             by_file.setdefault(finding.location.path, []).append(finding)
         for of_one in by_file.values():
-            if lost := _unreadable(evaluation, of_one):
+            if lost := unreadable(evaluation, of_one):
                 self.parts.append(structs.replace(lost, reason=redact(lost.reason), part=True))
 
     def _skip(self, skipped: Skipped) -> None:
         self.skipped[skipped.evaluation] = structs.replace(skipped, reason=redact(skipped.reason))
-
-
-def _coverage(project: Project, tests: Tests, core: Core | None, e2e: EndToEnd | None) -> dict[str, KindCoverage]:
-    """What of the project its tests reach: stories and sentences as written, conversations as they ran."""
-    from turncheck.evaluation.coverage import (
-        Reached,
-        coverage,
-        reached_by_conversations,
-        reached_by_examples,
-        reached_by_stories,
-    )
-    from turncheck.project.python_code import code_of_actions
-
-    reached = reached_by_stories(tests.stories, core.stories if core else ())
-    if tests.nlu:
-        reached |= reached_by_examples(tests.nlu.examples)
-    if e2e:
-        reached |= reached_by_conversations(e2e.exercised)
-    return coverage(project, reached, code_of_actions(project.root)) if reached != Reached() else {}
-
-
-def _unreadable(evaluation: Evaluation, findings: Iterable[Finding]) -> Skipped | None:
-    """Tests that are there and cannot be read are something else than no tests: nobody would miss them."""
-    fault = next((finding for finding in findings if finding.severity == "error"), None)
-    if fault is None:
-        return None
-    reason = f"{_TESTS_OF[evaluation]} cannot be read completely: {fault.location}: {fault.message.rstrip('.')}"
-    return Skipped(evaluation=evaluation, reason=reason, fault=True, location=fault.location)
-
-
-def _with_tests(skipped: Skipped, names: Iterable[str] | None) -> Skipped:
-    """Say which tests a fault elsewhere keeps from running, so that those that are gone are told apart."""
-    return structs.replace(skipped, tests=tuple(names)) if skipped.fault and names is not None else skipped
-
-
-def _refused(error: UserError, evaluation: Evaluation, config: Config) -> Skipped:
-    """What cannot be trained is a fault at its place; where none is known, at that of the pipeline or the policies."""
-    location = error.location
-    if location is None and evaluation != "e2e":
-        location = config.keys.get("pipeline" if evaluation == "nlu" else "policies", config.location)
-        location = None if location == NOWHERE else location
-    place = f" ({error.location})" if error.location else ""
-    reason = f"{_REFUSED[evaluation]}: {error.what}{place}"
-    return Skipped(evaluation=evaluation, reason=reason, fault=True, location=location)
-
-
-def _faulty(faults: Sequence[Finding]) -> Skipped:
-    """The first fault is reported here too: validation, which tells all, may not have been asked for."""
-    first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    reason = f"the end-to-end cases are faulty: {first.location}: {first.message}{more}"
-    return Skipped(evaluation="e2e", reason=reason, fault=True, location=first.location)
 
 
 def _has_text(story: Story) -> bool:
