@@ -214,10 +214,11 @@ def test_states_of_a_run_are_read() -> None:
 
 def test_the_csv_of_a_run_is_read() -> None:
     bags, stop, urgent = read_report((API / "report.csv").read_bytes())
-    assert (bags.text, bags.result, bags.matched) == ("two bags to Oslo", "tp", "Order Tea")
-    assert (bags.entities, bags.fits) == ({"Quantity": "2"}, {"Quantity": True, "City": False})
-    assert (stop.matched, stop.result) == ("Track Parcel", "fp")
-    assert urgent.matched == "trait: Urgent||Angry"
+    assert (bags.text, bags.result, bags.matched.names) == ("two bags to Oslo", "tp", ("Order Tea",))
+    found = [(one.name, one.values, one.matched, one.passed) for one in bags.entities]
+    assert found == [("Quantity", ("2",), "2", True), ("City", ("Oslo",), None, False)]
+    assert (stop.matched.names, stop.result) == (("Track Parcel",), "fp")
+    assert (urgent.matched.names, urgent.matched.is_trait) == (("Urgent", "Angry"), True)
 
 
 # --- what the client sends, and what it does with errors --------------------------------------------------------------

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -31,7 +32,7 @@ from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
 from turncheck.project.model import NluData
 from turncheck.project.reader import read_nlu
 from turncheck.render.batch_csv import render_batch_csv
-from turncheck.report.batch import BatchCase, BatchEntity, BatchSuite
+from turncheck.report.batch import BatchCase, BatchEntity, BatchOrder, BatchResult, BatchSuite
 from turncheck.report.batch_numbers import numbers_of
 from turncheck.yaml_tree.source import Source
 
@@ -258,34 +259,78 @@ def test_any_log_is_read_or_refused(text: str) -> None:
 
 # --- the platform's report --------------------------------------------------------------------------------------------
 
-JUDGED = st.builds(
-    BatchCase,
-    text=TEXT.filter(lambda text: "\r" not in text and not text.startswith("'")),
-    location=st.just(Location("a.json", 1)),
-    kind=st.just("dialog"),
-    expected=st.lists(NAME.filter(lambda name: "\r" not in name), max_size=2, unique=True).map(tuple),
-    matched=st.lists(NAME.filter(lambda name: "\r" not in name), max_size=1).map(tuple),
-    result=st.sampled_from(["tp", "tn", "fp", "fn", "not-evaluated"]),
-    passed=st.just(False),
-    entities=st.lists(st.sampled_from(["City", "Day"]), max_size=2, unique=True).map(
-        lambda names: tuple(BatchEntity(name=name, expected=("x",), matched=None, passed=False) for name in names)
-    ),
-)
+PLAIN = NAME.filter(lambda name: "\r" not in name)
+SCORE = st.floats(0, 20_000, allow_nan=False)
 
 
-@given(st.lists(JUDGED, min_size=1, max_size=4), st.booleans())
+@st.composite
+def judged(draw: st.DrawFn) -> BatchCase:
+    """A case as an engine judged it, with what the platform's report has columns for."""
+    expected = tuple(draw(st.lists(PLAIN, max_size=2, unique=True)))
+    matched = tuple(draw(st.lists(PLAIN, max_size=1)))
+    result: BatchResult = draw(st.sampled_from(["tp", "tn", "fp", "fn", "not-evaluated"]))
+    engines = draw(st.booleans())
+    told = matched * (result in {"fp", "fn"}) + expected * (result == "fp")
+    keys = [f"{name} ({engine})" for name in told for engine in ("FM", "ML")] if engines else told
+    entities = tuple(
+        BatchEntity(name=name, expected=("x", "y"), matched=draw(st.sampled_from([None, "z", "it's"])), passed=False)
+        for name in draw(st.lists(st.sampled_from(["City", "Day"]), max_size=2, unique=True))
+    )
+    order = tuple(one.name for one in entities)
+    return BatchCase(
+        text=draw(TEXT.filter(lambda text: "\r" not in text)),
+        location=Location("a.json", 1),
+        kind="dialog",
+        expected=expected,
+        matched=matched,
+        parent=tuple(draw(st.lists(st.sampled_from(["Do you like books?", "thanks"]), max_size=2))),
+        result=result,
+        passed=result in {"tp", "tn"} and not entities,
+        entities=entities,
+        order=BatchOrder(expected=order[:1], actual=order, assumed=False) if order else None,
+        scores={key: draw(SCORE) for key in keys},
+        reason=draw(st.sampled_from([None, "ambiguous with A", "FM: wordMatchOnly, ML: 0.3"])),
+    )
+
+
+@given(st.lists(judged(), min_size=1, max_size=4), st.booleans())
 def test_results_that_are_written_are_imported_again(cases: list[BatchCase], raw: bool) -> None:
     assume(all(one.text != other.text for one, other in pairwise(cases)))
-    assume(not any(name.startswith("'") for case in cases for name in (*case.expected, *case.matched)))
     suite = BatchSuite(name="smoke", notes="first\nsecond", outcome="success", **numbers_of(cases), cases=tuple(cases))
     made = report()
-    text = str(render_batch_csv(made, suite, "a.csv", raw=raw).content)
-    assume(not raw or "'=" not in text)
-    found = import_batch_csv("a.csv", text)
+    written = str(render_batch_csv(made, suite, "a.csv", raw=raw).content)
+    found = import_batch_csv("a.csv", written, raw=raw)
     assert (found.suite.name, found.suite.notes, found.bot) == ("smoke", "first\nsecond", made.project.name)
     assert found.suite.counts == suite.counts
-    told = [(case.text, case.result, len(case.entities)) for case in found.suite.cases]
-    assert told == [(case.text, case.result, len(case.entities)) for case in cases]
+    assert found.promised == len(cases)
+    for again, case in zip(found.suite.cases, cases, strict=True):
+        assert again.scores == (case.scores if raw else pytest.approx(case.scores, abs=1e-4))
+        assert msgspec.structs.replace(again, location=case.location, scores=case.scores) == case
+    assert str(render_batch_csv(made, found.suite, "a.csv", raw=raw).content) == written
+
+
+def test_scores_by_engine_and_by_intent_are_read() -> None:
+    header = "Utterances,ExpectedIntent,MatchedIntent,Parent Intent,Result Type,Matched Intent's Score,"
+    rows = [
+        '"to Oslo",A,B,Root >> Leaf,False Positive,"FM: 11643.33, ML: 0.71","ML - n/a"',
+        '"to Rome",A|C,B,Root||Leaf,False Positive,0.5,"FM: 1, ML: 0.2, FM: 3"',
+        '"to Bern",A,B,,False Positive,"1,234.5",high',
+    ]
+    found = import_batch_csv("a.csv", "\n".join([header + "Expected Intent's Score", *rows])).suite.cases
+    assert [case.scores for case in found] == [
+        {"B (FM)": 11643.33, "B (ML)": 0.71},
+        {"B": 0.5, "A (FM)": 1.0, "A (ML)": 0.2, "C (FM)": 3.0},
+        {},
+    ]
+    assert [case.parent for case in found] == [("Root", "Leaf"), ("Root", "Leaf"), ()]
+
+
+def test_a_report_that_a_spreadsheet_saved_is_read_and_equal_cases_are_counted() -> None:
+    head = "\ufeffBot Name:;Tea\r\nUtterance Count:;2\r\n;;\r\nUtterance;ExpectedIntent;MatchedIntent;Result Type;"
+    rows = "to Oslo;A;A;True Positive;City;Oslo;none;FALSE\r\n" * 2
+    columns = "Entity Name;Expected EntityValue;Matched EntityValue;Entity Result\r\n"
+    found = import_batch_csv("a.csv", head + columns + rows)
+    assert (found.bot, found.promised, len(found.suite.cases)) == ("Tea", 2, 2)
 
 
 def test_what_is_no_report_of_the_platform_is_refused() -> None:

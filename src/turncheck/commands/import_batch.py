@@ -14,6 +14,7 @@ from turncheck.project.batch.reader import decode
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_project
 from turncheck.publishing.files import write_file
+from turncheck.render.sinks.terminal import text
 from turncheck.report.codec import encode
 from turncheck.report.model import EngineInfo, ProjectInfo, Skipped
 from turncheck.run.report_of import report_of
@@ -29,7 +30,7 @@ _OTHERS: tuple[Evaluation, ...] = ("validate", "nlu", "core", "e2e")
 
 
 def run_import_batch(
-    files: Sequence[Path], project: Path, *, out: Path, source: Source, root: str, screen: Screen
+    files: Sequence[Path], project: Path, *, out: Path, source: Source, root: str, screen: Screen, raw: bool = False
 ) -> int:
     """Read CSV reports, one per suite, and write ``report.json`` into ``out``.
 
@@ -40,6 +41,7 @@ def run_import_batch(
         source: the state of the repository that was tested.
         root: the project's path in its repository.
         screen: says what was read.
+        raw: the reports were written with ``--raw-csv``.
 
     Raises:
         UserError: one of them is not there, or is no such report.
@@ -47,7 +49,13 @@ def run_import_batch(
     folder = ProjectFolder(project)
     bot = read_project(project)
     known = None if bot.kore is None else known_names(bot)
-    imported = [import_batch_csv(folder.name(path), _text(folder, path), known) for path in files]
+    imported = [import_batch_csv(folder.name(path), _text(folder, path), known, raw=raw) for path in files]
+    for one in imported:
+        if one.promised is not None and one.promised != len(one.suite.cases):
+            told = (
+                f"{one.promised:,} are said to be in '{text(one.suite.name)}', its table has {len(one.suite.cases):,}"
+            )
+            screen.note(f"Warning: the utterances differ in number: {told}.")
     suites = [one.suite for one in imported]
     reason = "imported: the platform's report says nothing about it"
     report = report_of(

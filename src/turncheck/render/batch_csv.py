@@ -1,13 +1,14 @@
 """A suite's results as the platform's CSV report: a block of keys and values, then a row per entity.
 
 An utterance is somebody else's text, and spreadsheets run cells that begin with ``=``, ``+``, ``-`` or ``@``. So these
-get an apostrophe in front, which spreadsheets hide; ``raw`` leaves them as they are.
+get an apostrophe in front, which spreadsheets hide; ``raw`` leaves them as they are, and writes scores in full.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.render.rendered import Rendered
@@ -32,7 +33,10 @@ COLUMNS: Final = (
     "Actual Entity Order",
     "Matched Intent's Score",
     "Expected Intent's Score",
+    "Elimination Info",
 )
+ENGINES: Final = ("FM", "ML", "KG", "FAQ", "CS")
+"""The platform's own, whose scores of one intent cannot be compared with each other."""
 RESULT_TYPES: Final = {
     "tp": "True Positive",
     "tn": "True Negative",
@@ -40,7 +44,8 @@ RESULT_TYPES: Final = {
     "fn": "False Negative",
     "not-evaluated": "Not Evaluated",
 }
-FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")
+"""Apostrophes of the cell's own before it are escaped too, so that one goes where a report is read again."""
 _STATES: Final = {"in-development": "Configured", "published": "Published"}
 _RUN_TYPES: Final = {"in-development": "inDevelopment", "published": "published"}
 
@@ -54,13 +59,13 @@ def render_batch_csv(report: Report, suite: BatchSuite, name: str, *, raw: bool 
     out.write("\n")
     writer.writerow(COLUMNS)
     for case in suite.cases:
-        for row in _rows(case, _STATES.get(suite.version or "", "")):
+        for row in _rows(case, _STATES.get(suite.version or "", ""), exact=raw):
             writer.writerow([_cell(cell, raw) for cell in row])
     return Rendered(name, "text/csv", out.getvalue())
 
 
 def _cell(value: str, raw: bool) -> str:
-    return value if raw or not value.startswith(FORMULA_SIGNS) else f"'{value}"
+    return f"'{value}" if not raw and _FORMULA.match(value) else value
 
 
 def _block(report: Report, suite: BatchSuite) -> Iterator[tuple[str, str]]:
@@ -84,7 +89,7 @@ def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2f}".rstrip("0").rstrip(".") if whole else "0"
 
 
-def _rows(case: BatchCase, state: str) -> Iterator[tuple[str, ...]]:
+def _rows(case: BatchCase, state: str, *, exact: bool) -> Iterator[tuple[str, ...]]:
     is_wrong = case.result in {"fp", "fn"}
     order = case.order
     head = (
@@ -98,8 +103,9 @@ def _rows(case: BatchCase, state: str) -> Iterator[tuple[str, ...]]:
     tail = (
         ">".join(order.expected) if order else "",
         ">".join(order.actual) if order else "",
-        _scores(case, case.matched) if is_wrong else "",
-        _scores(case, case.expected) if case.result == "fp" else "",
+        _scores(case, case.matched, exact=exact) if is_wrong else "",
+        _scores(case, case.expected, exact=exact) if case.result == "fp" else "",
+        case.reason or "",
     )
     entities = [
         (one.name, value, one.matched or "none", "TRUE" if one.passed else "FALSE")
@@ -117,5 +123,18 @@ def names_of_intents(names: tuple[str, ...], *, is_trait: bool) -> str:
     return "|".join(names) or "None"
 
 
-def _scores(case: BatchCase, names: tuple[str, ...]) -> str:
-    return ", ".join(f"{case.scores[name]:.4f}" for name in names if name in case.scores)
+def _scores(case: BatchCase, names: tuple[str, ...], *, exact: bool) -> str:
+    """Return a number per name, or one per engine and name where they are known apart; ``-`` where there is none."""
+
+    def written(key: str) -> str:
+        return (f"{case.scores[key]!r}" if exact else f"{case.scores[key]:.4f}") if key in case.scores else "-"
+
+    by_engine = [
+        f"{engine}: {written(f'{name} ({engine})')}"
+        for name in names
+        for engine in ENGINES
+        if f"{name} ({engine})" in case.scores
+    ]
+    if by_engine or not any(name in case.scores for name in names):
+        return ", ".join(by_engine)
+    return ", ".join(map(written, names))

@@ -103,6 +103,11 @@ def _add_import(kinds: argparse._SubParsersAction[Any]) -> None:
         metavar="FILE",
         help="instead of DIR: CSV reports of the platform's batch tests",
     )
+    parser.add_argument(
+        "--raw-csv",
+        action="store_true",
+        help="they were written with --raw-csv, or by the platform: ' before = + - @ belongs to the cell",
+    )
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
     add_verbosity(parser)
     parser.set_defaults(handler=_import)
@@ -165,7 +170,15 @@ def _import(namespace: argparse.Namespace) -> int:
         from turncheck.commands.import_batch import run_import_batch
 
         out, screen = namespace.out, screen_of(namespace)
-        return run_import_batch(namespace.kore_csv, namespace.project, out=out, source=source, root=root, screen=screen)
+        return run_import_batch(
+            namespace.kore_csv,
+            namespace.project,
+            out=out,
+            source=source,
+            root=root,
+            screen=screen,
+            raw=namespace.raw_csv,
+        )
     return run_import(
         namespace.folder,
         namespace.project,

@@ -1,125 +1,35 @@
-"""The CSV of a run on the platform → answers to a suite's cases, with the platform's own judgement of each.
-
-A block of keys and values, then a table with a row per entity; found by its header, whose words vary between versions.
-"""
+"""The CSV of a run on the platform → answers to a suite's cases, with the platform's own judgement of each."""
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.base import UtteranceAnswer
-from turncheck.project.batch.fields import read_intent
 from turncheck.project.batch.model import comparable
+from turncheck.project.batch.run_report import ReportedCase, RunReportError, read_run_report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from turncheck.project.batch.model import SuiteCase
-    from turncheck.report.batch import BatchResult
 
 NO_ROW: Final = "the platform's report has no row for it"
-_NOT_FOUND: Final = frozenset({"", "none"})
-_LARGEST_CELL: Final = 1 << 20
-_RESULTS: Final[Mapping[str, BatchResult]] = {
-    "truepositive": "tp",
-    "truenegative": "tn",
-    "falsepositive": "fp",
-    "falsenegative": "fn",
-    "tp": "tp",
-    "tn": "tn",
-    "fp": "fp",
-    "fn": "fn",
-}
 
 
 class ReportError(ValueError):
     """A file that is not the platform's report; the message says why."""
 
 
-@dataclass(slots=True)
-class ReportedCase:
-    """An utterance as the platform judged it. ``result``: its class, ``None`` where it could not be evaluated.
-
-    ``entities``: those found, by name; ``fits``: whether each expected one is as expected. ``order``: as extracted.
-    """
-
-    text: str
-    expected: str
-    matched: str
-    result: BatchResult | None
-    entities: dict[str, str] = field(default_factory=dict)
-    fits: dict[str, bool] = field(default_factory=dict)
-    order: tuple[str, ...] | None = None
-    remark: str = ""
-
-
-def read_report(content: bytes) -> list[ReportedCase]:
-    """Return the table's utterances, in its order.
+def read_report(content: bytes) -> tuple[ReportedCase, ...]:
+    """Return the table's cases, in its order.
 
     Raises:
         ReportError: there is no such table.
     """
-    text = content.decode("utf-8-sig", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
-    csv.field_size_limit(_LARGEST_CELL)
     try:
-        rows = list(csv.reader(io.StringIO(text, newline="")))
-    except csv.Error as error:
-        raise ReportError(f"the platform's report cannot be read: {error}") from None
-    begin = next(
-        (number for number, row in enumerate(rows) if row and _key(row[0]) in {"utterance", "utterances"}), None
-    )
-    if begin is None:
-        raise ReportError("the platform's report has no line that begins with `Utterance`")
-    columns = {_key(name): place for place, name in reversed(list(enumerate(rows[begin])))}
-    cases: list[ReportedCase] = []
-    for row in rows[begin + 1 :]:
-        _add(cases, {name: row[place].strip() for name, place in columns.items() if place < len(row)})
-    return cases
-
-
-def _add(cases: list[ReportedCase], row: Mapping[str, str]) -> None:
-    """Add a row: of the last case where only the entity is another one."""
-    text = row.get("utterance") or row.get("utterances") or ""
-    if not any(row.values()):
-        return
-    judged = _key(row.get("resulttype", ""))
-    case = ReportedCase(
-        text,
-        row.get("expectedintent", ""),
-        row.get("matchedintent", ""),
-        _RESULTS.get(judged),
-        remark=row.get("eliminationinfo", ""),
-    )
-    entity = row.get("entityname", "")
-    last = cases[-1] if cases else case
-    if last is case or not (entity and last.fits and (not text or _same(last, case))):
-        cases.append(case)
-        last = case
-    if entity:
-        fits = row.get("entityresult", "").casefold() == "true"
-        last.fits[entity] = fits or last.fits.get(entity, False)
-        found = row.get("matchedentityvalue", "")
-        if found.casefold() not in _NOT_FOUND:
-            last.entities[entity] = found
-    if order := row.get("actualentityorder", ""):
-        last.order = tuple(name.strip() for name in order.split(">") if name.strip())
-
-
-def _same(one: ReportedCase, other: ReportedCase) -> bool:
-    return (one.text, one.expected, one.matched, one.result) == (
-        other.text,
-        other.expected,
-        other.matched,
-        other.result,
-    )
-
-
-def _key(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name).casefold()
+        return read_run_report(content.decode("utf-8-sig", "replace"), raw=True).cases
+    except RunReportError as error:
+        raise ReportError(f"the platform's report {error}") from None
 
 
 def answers_to(cases: Sequence[SuiteCase], reported: Iterable[ReportedCase]) -> tuple[UtteranceAnswer, ...]:
@@ -145,23 +55,23 @@ def _text(text: str) -> str:
 
 
 def _expects(case: SuiteCase, row: ReportedCase) -> bool:
-    expected = {comparable(name) for name in read_intent(row.expected).names}
+    expected = {comparable(name) for name in row.expected.names}
     return expected == {comparable(name) for name in case.intents}
 
 
 def _answer(case: SuiteCase, row: ReportedCase | None) -> UtteranceAnswer:
     if row is None:
         return UtteranceAnswer(error=NO_ROW)
-    if row.result is None:
-        return UtteranceAnswer(error="the platform could not evaluate it")
-    matched = read_intent(row.matched)
-    names = () if [comparable(name) for name in matched.names] == ["none"] else matched.names
+    if row.result is None or row.result == "not-evaluated":
+        return UtteranceAnswer(error=row.remark or "the platform could not evaluate it")
+    names = row.matched.names
     return UtteranceAnswer(
         matched=() if case.is_trait else names,
         traits=names if case.is_trait else (),
-        entities=row.entities,
-        order=row.order,
+        entities={entity.name: entity.matched for entity in row.entities if entity.matched is not None},
+        order=row.actual_order or None,
+        scores=row.scores,
         result=row.result,
-        fits=row.fits,
+        fits={entity.name: entity.passed for entity in row.entities},
         remark=row.remark or None,
     )

@@ -73,7 +73,7 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
         notes=run.notes,
         version=answers.version,
         path=suite.path,
-        outcome="cancelled" if answers.cancelled else _outcome(cases),
+        outcome="cancelled" if answers.cancelled else outcome_of(cases),
         kinds=kinds_of(cases, run.known),
         intents=intents_of(cases),
         cases=cases,
@@ -171,7 +171,8 @@ def answer_of(case: SuiteCase, parse: Parse, can: Capabilities) -> UtteranceAnsw
     )
 
 
-def _outcome(cases: Sequence[BatchCase]) -> BatchOutcome:
+def outcome_of(cases: Sequence[BatchCase]) -> BatchOutcome:
+    """Return the platform's word for how a run ended that was not cancelled."""
     unanswered = sum(case.result == "not-evaluated" for case in cases)
     if unanswered and unanswered == len(cases):
         return "failed"

@@ -1,0 +1,212 @@
+"""The platform's CSV report of a run of a suite → what it says of each case.
+
+A block of keys and values, then a table whose header begins with ``Utterance``: one row per entity, the utterance
+repeated; cells may span lines. Columns are found by their names, whose writing varies between versions.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+from turncheck.project.batch.fields import IntentField, read_intent, read_order, read_parent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from turncheck.report.batch import BatchResult
+
+_RESULTS: Final[Mapping[str, BatchResult]] = {
+    "truepositive": "tp",
+    "truenegative": "tn",
+    "falsepositive": "fp",
+    "falsenegative": "fn",
+    "notevaluated": "not-evaluated",
+    "tp": "tp",
+    "tn": "tn",
+    "fp": "fp",
+    "fn": "fn",
+}
+_FIRST: Final = frozenset({"utterance", "utterances"})
+_NOTHING: Final = frozenset({"", "none"})
+_DELIMITERS: Final = ",;\t"
+"""That of the platform, and those of spreadsheets that have saved its report."""
+_LARGEST_CELL: Final = 1 << 20
+_ESCAPED: Final = re.compile(r"'(?='*[=+\-@\t\r])")
+_ENTITY: Final = ("entityname", "expectedentityvalue", "matchedentityvalue", "entityresult")
+_SCORE: Final = re.compile(
+    r"(?:(?P<engine>[A-Za-z][A-Za-z ]{0,30}?)\s*[:=]\s*)?(?P<score>\d{1,15}(?:\.\d{1,20})?(?:e-\d\d)?|-)"
+)
+
+
+class RunReportError(ValueError):
+    """A file that is not the platform's report; the message says why. ``line``: where, if anywhere."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(slots=True)
+class ReportedEntity:
+    """An expected entity. ``values``: as expected, alternatives; ``matched``: ``None`` where none was found."""
+
+    name: str
+    values: tuple[str, ...]
+    matched: str | None
+    passed: bool
+
+
+@dataclass(slots=True)
+class ReportedCase:
+    """A case as the platform judged it. ``result``: its class, ``None`` where the report gives none that is known.
+
+    ``scores``: of the matched and the expected intents by their names, and, where the report tells them apart, by name
+    and engine: ``Order Tea (ML)``. ``remark``: why the platform left the expected intent out.
+    """
+
+    text: str
+    line: int
+    expected: IntentField
+    matched: IntentField
+    parent: tuple[str, ...]
+    result: BatchResult | None
+    order: tuple[str, ...]
+    actual_order: tuple[str, ...]
+    scores: dict[str, float]
+    remark: str
+    entities: list[ReportedEntity] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """``block``: what precedes the table, by the letters of its keys (``reportname``)."""
+
+    block: Mapping[str, str]
+    cases: tuple[ReportedCase, ...]
+
+
+def read_run_report(text: str, *, raw: bool = False) -> RunReport:
+    """Read a report.
+
+    Args:
+        text: what the file holds.
+        raw: an apostrophe in front of what a spreadsheet would run belongs to the cell; else it was put there by
+            ``turncheck test batch --csv`` and goes.
+
+    Raises:
+        RunReportError: it has no table.
+    """
+    block: dict[str, str] = {}
+    header: list[str] = []
+    rows: list[tuple[int, list[str]]] = []
+    for line, record in _records(text.removeprefix("\ufeff")):
+        cells = record if raw else [cell[1:] if _ESCAPED.match(cell) else cell for cell in record]
+        if header:
+            rows.append((line, cells))
+        elif cells and _letters(cells[0]) in _FIRST:
+            header = [_letters(cell) for cell in cells]
+        elif len(cells) > 1:
+            block.setdefault(_letters(cells[0]), cells[1])
+    if not header:
+        raise RunReportError("has no table of results: no row begins with 'Utterance'")
+    return RunReport(block, tuple(_cases(header, rows)))
+
+
+def _records(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records that hold something, each with the line where it begins."""
+    before = csv.field_size_limit(_LARGEST_CELL)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    begin = 1
+    try:
+        for record in reader:
+            if any(cell.strip() for cell in record):
+                yield begin, record
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        raise RunReportError(f"is not CSV: {error}", begin) from None
+    finally:
+        csv.field_size_limit(before)
+
+
+def _delimiter(text: str) -> str:
+    """Return what is between the first two columns of the header."""
+    found = re.search(r'^"?utterances?"?[ \u00a0]*([,;\t])', text, re.IGNORECASE | re.MULTILINE)
+    return found[1] if found else _DELIMITERS[0]
+
+
+def _letters(cell: str) -> str:
+    return re.sub(r"[^a-z]", "", cell.casefold())
+
+
+def _cases(header: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> Iterator[ReportedCase]:
+    """Rows that differ in their entity alone are one case; an entity that is there already begins another one."""
+    current: ReportedCase | None = None
+    head: dict[str, str] = {}
+    seen: set[tuple[str, str]] = set()
+    for line, record in rows:
+        cells = {name: cell.strip() for name, cell in reversed(list(zip(header, record, strict=False)))}
+        cells.setdefault("utterance", cells.pop("utterances", ""))
+        name, value, matched, passed = (cells.pop(key, "") for key in _ENTITY)
+        continues = name and seen and (name, value) not in seen and (cells == head or not any(cells.values()))
+        if current is None or not continues:
+            if current is not None:
+                yield current
+            current, head, seen = _case(cells, line), cells, set()
+        if name:
+            seen.add((name, value))
+            _add(current.entities, name, value, matched, passed=passed.casefold() == "true")
+    if current is not None:
+        yield current
+
+
+def _case(cells: Mapping[str, str], line: int) -> ReportedCase:
+    expected, matched = (read_intent(cells.get(key, "")) for key in ("expectedintent", "matchedintent"))
+    scores = _scores(cells.get("matchedintentsscore", ""), matched.names)
+    scores |= _scores(cells.get("expectedintentsscore", ""), expected.names)
+    return ReportedCase(
+        cells["utterance"],
+        line,
+        expected,
+        matched,
+        read_parent(cells.get("parentintent", "")),
+        _RESULTS.get(_letters(cells.get("resulttype", ""))),
+        read_order(cells.get("expectedentityorder", "")),
+        read_order(cells.get("actualentityorder", "")),
+        scores,
+        cells.get("eliminationinfo") or cells.get("eliminationreason") or "",
+    )
+
+
+def _add(entities: list[ReportedEntity], name: str, value: str, matched: str, *, passed: bool) -> None:
+    """Add a row's entity; the same name again is an alternative value."""
+    found = None if matched.casefold() in _NOTHING and not (passed and matched) else matched
+    for entity in entities:
+        if entity.name == name:
+            entity.values = (*entity.values, value)
+            entity.matched = entity.matched or found
+            entity.passed = entity.passed or passed
+            return
+    entities.append(ReportedEntity(name, (value,), found, passed))
+
+
+def _scores(written: str, names: Sequence[str]) -> dict[str, float]:
+    """Read a number per name (``0.71, -``), or of each name one per engine (``FM: 11643.33, ML: 0.71``)."""
+    parts = list(_SCORE.finditer(written))
+    engines = [part["engine"] for part in parts]
+    if not any(engines):
+        keys = names if len(parts) == len(names) else ()
+    elif all(engines):  # the next intent begins where the first engine comes again
+        intents = accumulate(engine == engines[0] for engine in engines)
+        keys = [
+            f"{names[number - 1]} ({engine})"
+            for number, engine in zip(intents, engines, strict=True)
+            if number <= len(names)
+        ]
+    else:
+        keys = ()
+    return {key: float(part["score"]) for key, part in zip(keys, parts, strict=False) if part["score"] != "-"}
