@@ -184,3 +184,36 @@ def test_names_that_lead_elsewhere_are_refused(kore: FakeKore, folder: Path) -> 
     for name in ("..", ".", " "):
         assert run(kore, "delete", name) == 2
     assert not kore.calls
+
+
+def parse(kore: FakeKore, *arguments: str) -> int:
+    opens = ("--engine", "kore", "--kore-host", kore.url, "--kore-bot-id", BOT, "--kore-client-id", CLIENT)
+    return run_command_line(["parse", *opens, "--kore-bot-name", "Tea Shop", *arguments])
+
+
+def test_sentences_are_parsed_by_the_platform(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kore.intents["either"] = ("Cancel Order", "Track Parcel")
+    kore.traits["either"] = ("Urgent",)
+    kore.entities["two bags to Oslo"] = {"City": ["Oslo"]}
+    assert parse(kore, "two bags to Oslo", "either", "hm") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == ["two bags to Oslo", "  Order Tea 11643.3", "  City: Oslo"]
+    assert [line.strip().partition(" 1")[0] for line in lines[3:]] == [
+        *("either", "Cancel Order", "Track Parcel", "ambiguous: the platform asks which of these is meant"),
+        *("trait: Urgent", "hm", "no intent"),
+    ]
+    assert parse(kore, "--format", "jsonl", "two bags to Oslo", "either") == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["intent"]["name"], first["entities"]) == ("Order Tea", [{"entity": "City", "value": "Oslo"}])
+    assert (second["intent"]["name"], second["matched"]) == (None, ["Cancel Order", "Track Parcel"])
+
+
+def test_what_was_parsed_before_the_platform_gave_up_is_printed(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.fault = lambda _call: refusal(401, "Invalid SDK credentials", 4002) if len(kore.calls) > 1 else None
+    assert parse(kore, "two bags to Oslo", "stop it") == 2
+    told = capsys.readouterr()
+    assert told.out.startswith("two bags to Oslo\n  Order Tea")
+    assert "stop it\n  not evaluated" in told.out
+    assert "refuses the credentials" in told.err

@@ -216,6 +216,20 @@ def test_sentences_that_repeat_are_found_in_every_language(tmp_path: Path) -> No
     assert [one.code for one in found] == ["kore-duplicate-sentence"]
 
 
+def test_questions_of_every_language_are_checked(tmp_path: Path) -> None:
+    data = definition("city_library")
+    questions: list[dict[str, Any]] = [{"question": "Was kostet es?", "alternateQuestions": [{"question": "Preis"}]}]
+    questions += [{"question": "Was ist teuer?", "alternateQuestions": [{"question": "preis "}]}]
+    questions += [{"question": "Alt?", "faqStatus": False}]
+    data["knowledgeTasks"].append({"language": "xx", "faqs": {"faqs": questions}})
+    found = validate(read_project(write(tmp_path, data))).findings
+    new = [(one.code, one.message) for one in found if "reis" in one.message or "Alt?" in one.message]
+    assert sorted(new) == [
+        ("kore-faq-disabled", "The FAQ 'Alt?' is disabled; it is left out."),
+        ("kore-phrase-in-two-faqs", "The phrase 'preis' of the FAQ 'Was ist teuer?' is also in 'Was kostet es?'."),
+    ]
+
+
 def test_a_language_is_refused_where_the_project_is_of_rasa(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="--language is for the export"):
         read_project(tmp_path, language="en")

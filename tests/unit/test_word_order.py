@@ -127,6 +127,23 @@ def test_two_reports_may_stand_behind_the_gates() -> None:
     assert (found.base, found.head, found.fail_on) == (Path("a.json"), Path("b.json"), ["errors"])
 
 
+@pytest.mark.parametrize(
+    ("words", "to", "name"),
+    [
+        ("run --json Everyday", "-", "Everyday"),
+        ("run --json told.json Everyday", "told.json", "Everyday"),
+        ("delete --json Everyday", "-", "Everyday"),
+        ("delete --json Everyday tr-1", "-", "Everyday"),
+        ("status Everyday --json tr-1", "-", "Everyday"),
+        ("run Everyday --json told", "told", "Everyday"),
+    ],
+)
+def test_a_suite_is_never_taken_for_the_file_of_its_json(words: str, to: str, name: str) -> None:
+    found = parsed("kore", *words.split())
+    assert (found.json, found.name) == (to, name)
+    assert getattr(found, "run", None) == ("tr-1" if "tr-1" in words else None)
+
+
 def test_test_cases_are_never_taken_for_something_to_write(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["test", "e2e", "-o", "tests/cases.yml"]) == 2
     assert "could belong to -o or be PATH" in capsys.readouterr().err

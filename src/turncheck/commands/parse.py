@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from turncheck.engines.base import NLU_PARTS
+from turncheck.engines.base import NLU_PARTS, CutShortError, Parse
+from turncheck.engines.choice import chosen_engines
 from turncheck.engines.embedded.engines import EmbeddedEngines
+from turncheck.engines.embedded.nlu.model_parse import as_model_parse
+from turncheck.engines.embedded.nlu.trainer import ENGINE_NAME
+from turncheck.evaluation.batch.values import flatten
 from turncheck.messages.errors import EXIT_OK, UserError
+from turncheck.project.batch.model import Suite, SuiteCase
 from turncheck.project.model import Project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import text
-from turncheck.run.trainable import ensure_readable, read_assistant
+from turncheck.run.cut_short import as_far_as_it_goes, end_with
+from turncheck.run.reading import read_given
+from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TextIO
 
-    from turncheck.engines.base import Models, Parse, PredictedEntity
+    from turncheck.engines.base import Engines, Models, PredictedEntity, UtteranceAnswer
     from turncheck.engines.embedded.kore.engine import KoreNluEngine
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.process.screen import Screen
@@ -38,14 +46,26 @@ class ParseOptions:
     models: Models
 
 
-def run_parse(
-    options: ParseOptions, sentences: Iterable[str], form: Literal["text", "jsonl"], output: TextIO, screen: Screen
+Form = Literal["text", "jsonl"]
+
+
+def run_parse(  # noqa: PLR0917 - what a command is given
+    options: ParseOptions,
+    sentences: Iterable[str],
+    form: Form,
+    environment: Mapping[str, str],
+    output: TextIO,
+    screen: Screen,
 ) -> int:
     """Understand each sentence and print it: for people, or one line of JSON in the shape of Rasa's ``/model/parse``.
 
     Raises:
-        UserError: a model that cannot be read, or a project without sentences to learn from.
+        UserError: a model that cannot be read, a project without sentences to learn from, an engine that cannot be
+            asked.
+        KeyboardInterrupt: somebody interrupted it; what was understood is printed.
     """
+    if options.settings.engine != ENGINE_NAME:
+        return _ask_another(options, sentences, form, environment, output, screen)
     engine = find_engine(options, screen)
     for line in engine_lines(engine.info):
         screen.note(line)
@@ -85,6 +105,76 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine | Ko
     )
     engines.make_ready(("nlu",), screen, ensure)
     return engines.nlu or engines.nlu_trainer.fit(learnt)
+
+
+def _ask_another(  # noqa: PLR0917 - as above
+    options: ParseOptions,
+    sentences: Iterable[str],
+    form: Form,
+    environment: Mapping[str, str],
+    output: TextIO,
+    screen: Screen,
+) -> int:
+    """Ask the team's own assistant."""
+    settings = options.settings
+    project = read_given(settings)
+    with chosen_engines(settings, project, environment, models=options.models) as engines:
+        ensure_possible(engines, "nlu")
+        engines.make_ready(("nlu",), screen, lambda: None)
+        for batch in _batches(sentences):
+            evaluated = as_far_as_it_goes(partial(_answers, engines, batch, screen))
+            told = _as_json if form == "jsonl" else _as_text
+            answers: Sequence[UtteranceAnswer | Parse | None] = evaluated.finished or ()
+            output.writelines(
+                told(sentence, one) for sentence, one in zip(batch, answers, strict=False) if one is not None
+            )
+            output.flush()
+            if evaluated.stopped is not None:
+                end_with(evaluated.stopped)
+    return EXIT_OK
+
+
+def _answers(engines: Engines, texts: list[str], screen: Screen) -> Sequence[UtteranceAnswer | Parse]:
+    """Ask an engine of suites as it is asked by these, which tells more than the winner."""
+    if not engines.capabilities.answers_suites:
+        engines.show_progress(screen)
+        return [] if engines.nlu is None else engines.nlu.parse(texts)
+    suite = Suite("", "", tuple(SuiteCase(text, ()) for text in texts))
+    try:
+        return engines.answer_suite(suite, screen).answers
+    except CutShortError as error:
+        raise CutShortError(error, None if error.finished is None else error.finished.answers) from error
+
+
+def _as_json(sentence: str, answer: UtteranceAnswer | Parse) -> str:
+    if isinstance(answer, Parse):
+        told = as_model_parse(answer, {})
+    else:
+        name = answer.matched[0] if len(answer.matched) == 1 else None
+        told = {
+            "text": sentence,
+            "intent": {"name": name},
+            "matched": list(answer.matched),
+            "entities": [{"entity": name, "value": value} for name, value in answer.entities.items()],
+            "traits": [{"name": trait} for trait in answer.traits],
+            "scores": dict(answer.scores),
+        } | ({"error": answer.error} if answer.error else {})
+    return json.dumps(told, ensure_ascii=False) + "\n"
+
+
+def _as_text(sentence: str, answer: UtteranceAnswer | Parse) -> str:
+    if isinstance(answer, Parse):
+        return _shown(answer)
+    lines = [text(sentence, 400)]
+    if answer.error:
+        return "\n".join([*lines, f"  not evaluated: {text(answer.error, 400)}"]) + "\n"
+    scores = {name: f" {score:g}" for name, score in answer.scores.items()}
+    lines += [f"  {text(name)}{scores.get(name, '')}" for name in answer.matched] or ["  no intent"]
+    if len(answer.matched) > 1:
+        lines.append("  ambiguous: the platform asks which of these is meant")
+    lines += [f"  trait: {text(trait)}" for trait in answer.traits]
+    lines += [f"  {text(name)}: {text(flatten(value) or '', 400)}" for name, value in answer.entities.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _batches(sentences: Iterable[str]) -> Iterator[list[str]]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from turncheck.messages.finding import Finding
-    from turncheck.project.kore.model import KoreBot, KoreIntent
+    from turncheck.project.kore.model import KoreIntent
     from turncheck.project.model import Example, Project
 
 _FEW: Final = 5
@@ -42,7 +42,8 @@ def _all_findings(project: Project, *, strict: bool) -> Iterator[Finding]:
     for of_one_language in (bot.utterances, *bot.others.values()):
         yield from _repeated_sentences(of_one_language)
     yield from _intents_without_utterances(bot.intents)
-    yield from _repeated_phrases(project, bot)
+    for of_one_language in bot.phrases.values():
+        yield from _repeated_phrases(of_one_language)
     yield from _same_names(bot.intents)
     if strict:
         yield from _few_utterances(bot.intents)
@@ -72,13 +73,9 @@ def _intents_without_utterances(intents: Iterable[KoreIntent]) -> Iterator[Findi
             yield found("kore-intent-without-utterances", message, intent.location)
 
 
-def _repeated_phrases(project: Project, bot: KoreBot) -> Iterator[Finding]:
-    questions = {intent.name for intent in bot.of_kind("faq")}
-    dialogs = set(map(id, bot.utterances))
+def _repeated_phrases(phrases: Iterable[Example]) -> Iterator[Finding]:
     first: dict[str, Example] = {}
-    for example in project.nlu.examples:
-        if example.intent not in questions or id(example) in dialogs:
-            continue
+    for example in phrases:
         rival = first.setdefault(example.text.casefold(), example)
         if rival.intent != example.intent:
             message = f"The phrase '{shown(example.text)}' of the FAQ '{shown(str(example.intent))}' is also in"

@@ -29,12 +29,12 @@ _SEVERAL: Final = ("data", "stories")
 _AS_THEY_ARE: Final = ("language", "seed", "folds", "vectors", "allow_custom_code", "action_endpoint", "action_server")
 
 
-def add_engine_flags(parser: argparse.ArgumentParser) -> None:
-    """Add them as a group of their own."""
+def add_engine_flags(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Add them, or those that are named, as a group of their own."""
     from turncheck.settings.options import options  # not for the commands beside this one
 
     group = parser.add_argument_group("the team's own assistant")
-    for name in FLAGS:
+    for name in names or FLAGS:
         add_setting(group, name, options()[name])
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from turncheck.commands.flags.parser import Parser
     from turncheck.commands.kore import Task
 
 _BUILT_IN = "'Developer defined utterances' and 'Successful user utterances' are the platform's own"
@@ -61,18 +62,20 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     pulled.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for botDefinition.json")
 
 
-def _add(kinds: Any, name: str, words: str, task: Callable[[argparse.Namespace], Task]) -> argparse.ArgumentParser:
+def _add(kinds: Any, name: str, words: str, task: Callable[[argparse.Namespace], Task]) -> Parser:
     from turncheck.settings.options import options  # not for the commands beside this one
 
-    parser: argparse.ArgumentParser = kinds.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.")
+    parser: Parser = kinds.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.")
     group = parser.add_argument_group("the assistant on the platform")
     for flag in _FLAGS:
         add_setting(group, flag, options()[flag])
     group.add_argument("--language", metavar="CODE", help="one of the assistant's languages (default: its own default)")
     output = parser.add_argument_group("output")
-    words = "write the result as JSON to this file; without one to standard output, instead of text"
+    words = "write the result as JSON to this file (.json); without one to standard output, instead of text"
     output.add_argument("--json", nargs="?", const="-", metavar="FILE", help=words)
     add_verbosity(output)
+    for word in ("name", "run"):  # whatever is behind --json and is no file's name
+        parser.recognise(word, lambda given: not given.lower().endswith(".json"))
     parser.set_defaults(handler=partial(_handle, task))
     return parser
 

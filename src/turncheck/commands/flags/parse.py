@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.flags.engine import models_of, settings_of
+from turncheck.commands.flags.engine import FLAGS, add_engine_flags, models_of, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
     add_config,
@@ -42,6 +43,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "--format", choices=("text", "jsonl"), default="text", help="jsonl: a line each, as Rasa's /model/parse answers"
     )
+    add_engine_flags(parser, *(name for name in FLAGS if name != "kore-way"))
     add_verbosity(parser)
     parser.set_defaults(handler=_parse)
 
@@ -51,7 +53,7 @@ def _parse(namespace: argparse.Namespace) -> int:
 
     options = ParseOptions(settings_of(namespace), models_of(namespace))
     screen = screen_of(namespace)
-    return run_parse(options, namespace.texts or _lines(), namespace.format, sys.stdout, screen)
+    return run_parse(options, namespace.texts or _lines(), namespace.format, os.environ, sys.stdout, screen)
 
 
 def _lines() -> Iterator[str]:

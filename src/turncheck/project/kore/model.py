@@ -89,9 +89,9 @@ class KoreBot:
     """An assistant on Kore.ai's platform.
 
     ``language`` is the one whose sentences are ``utterances`` (of dialogs, in the order of the file, each as often as
-    it is there); ``others`` are the sentences of the others by language, which nobody judges. ``concepts`` and
-    ``patterns`` count what only the platform can run. ``links``: the bots that a universal bot asks. ``faults``:
-    what is wrong with it.
+    it is there); ``others`` are the sentences of the others by language, which nobody judges. ``phrases``: those of
+    FAQs, by language. ``concepts`` and ``patterns`` count what only the platform can run. ``links``: the bots that a
+    universal bot asks. ``faults``: what is wrong with it.
     """
 
     name: str
@@ -103,6 +103,7 @@ class KoreBot:
     entities: tuple[KoreEntity, ...] = ()
     traits: tuple[KoreTrait, ...] = ()
     utterances: tuple[Example, ...] = ()
+    phrases: Mapping[str, tuple[Example, ...]] = field(default_factory=dict)
     others: Mapping[str, tuple[Example, ...]] = field(default_factory=dict)
     patterns: int = 0
     concepts: int = 0
@@ -141,6 +142,7 @@ class KoreBot:
             entities=tuple(replace(entity, place=NO_PLACE) for entity in self.entities),
             traits=tuple(replace(trait, examples=_without_places(trait.examples)) for trait in self.traits),
             utterances=(),
+            phrases={},
             others={},
             faults=(),
         )

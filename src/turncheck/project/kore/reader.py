@@ -5,7 +5,7 @@ What an export holds beside understanding (services, scripts, messages, variable
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -138,6 +138,7 @@ class _Reader:
         taught = Counter(one.intent for one in utterances)
         knowledge = KnowledgeReader(self.file, self.prefix, self.language)
         questions = list(knowledge.questions(self.top.get("knowledgeTasks")))
+        phrases = {self.language: tuple(knowledge.examples)}
         small_talk = list(knowledge.small_talk(self.top.get("smallTalk")))
         taught_beside = tuple(knowledge.examples)
         traits = list(knowledge.traits(self.top.get("traits")))
@@ -147,6 +148,12 @@ class _Reader:
             if one.language != self.language:
                 others.setdefault(one.language, []).append(one.example)
         self.faults += (*reader.faults, *knowledge.faults)
+        for language in self._other_languages():
+            unjudged = KnowledgeReader(self.file, self.prefix, language)
+            deque(unjudged.questions(self.top.get("knowledgeTasks")), maxlen=0)
+            phrases[language] = tuple(unjudged.examples)
+            deque(unjudged.small_talk(self.top.get("smallTalk")), maxlen=0)
+            self.faults += unjudged.faults
         self._check_languages()
         self._check_exported()
         self.faults += [
@@ -165,6 +172,7 @@ class _Reader:
             entities=tuple(by_id.values()),
             traits=tuple(trait for trait, _ in traits),
             utterances=utterances,
+            phrases=phrases,
             others={name: tuple(found) for name, found in sorted(others.items())},
             patterns=sum(self.patterns.values()),
             concepts=sum(1 for word in synonyms if word.startswith("~") and word != _SPECIAL_CONCEPT),
@@ -198,6 +206,11 @@ class _Reader:
             location=Location(self.file.source.path),
             remedy=suggestion(language, spoken) or f"Its languages are: {', '.join(spoken)}.",
         )
+
+    def _other_languages(self) -> list[str]:
+        """Return the other languages that the assistant has questions or small talk in."""
+        tasks = (record for key in ("knowledgeTasks", "smallTalk") for _, record in records(self.top.get(key)))
+        return sorted({clean(record.get("language")) for record in tasks} - {"", self.language})
 
     def _name(self) -> str:
         for language in (self.default, self.language, *mapping(self.top.get("localeData"))):
