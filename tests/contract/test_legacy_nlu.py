@@ -1,4 +1,4 @@
-"""``test nlu`` of a Rasa 1 project writes what Rasa 1.10.26 wrote: recorded cases (``tests/oracle/legacy``)."""
+"""``test nlu`` of older projects writes what their Rasa wrote: recorded cases (``tests/oracle/legacy``)."""
 
 from __future__ import annotations
 
@@ -12,22 +12,115 @@ import pytest
 from turncheck.cli import run_command_line
 
 ORACLE = Path(__file__).parent.parent / "oracle" / "legacy" / "test_nlu"
-CASE = "keyword_json_110"
+OF_RASA_1 = [
+    (case, run["name"], run["command"])
+    for case in ("keyword_crf_110", "keyword_json_110")
+    for run in json.loads((ORACLE / case / "expected.json").read_text(encoding="utf-8"))["runs"]
+    if run["name"] in {"plain", "successes", "own_names", "training_data"}
+]
+OF_RASA_0 = "python -m rasa_nlu.evaluate "
 
 
-@pytest.mark.parametrize("run", ["plain", "successes"])
-def test_the_files_say_what_those_of_rasa_1_say(run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(ORACLE / CASE / "project", tmp_path / "project")
-    monkeypatch.chdir(tmp_path / "project")
-    command = ["test", "nlu", "-u", "tests/test.json", "--out", "out", "--no-plot"]
-    assert run_command_line([*command, *(["--successes"] if run == "successes" else [])]) == 0
-    recorded = sorted((ORACLE / CASE / "expected" / run).rglob("*.json"))
-    assert recorded
-    for path in recorded:
-        ours = json.loads((Path("out") / path.name).read_text(encoding="utf-8"))
-        assert comparable(ours) == comparable(json.loads(path.read_text(encoding="utf-8")))
+def commands_below(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(ORACLE / case / "project", tmp_path / case)
+    monkeypatch.chdir(tmp_path / case)
+    return ORACLE / case / "expected"
 
 
-def comparable(content: Any) -> Any:
-    """Leave out the overall accuracy, which the scikit-learn of that time did not write for such a report."""
-    return {key: value for key, value in content.items() if key != "accuracy"} if isinstance(content, dict) else content
+def run_of(case: str, name: str) -> dict[str, Any]:
+    content = json.loads((ORACLE / case / "expected.json").read_text(encoding="utf-8"))
+    return next(dict(run) for run in content["runs"] if run["name"] == name)
+
+
+@pytest.mark.parametrize(("case", "name", "command"), OF_RASA_1)
+def test_the_files_are_those_of_rasa_1(
+    case: str, name: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = commands_below(case, tmp_path, monkeypatch)
+    assert run_command_line(command.split()[1:]) == 0
+    assert sorted(run_of(case, name)["files"]) == files_below(Path("results"))
+    recorded = {path.name: path for path in (expected / name).rglob("*.json")}
+    for path in Path("results").rglob("*.json"):
+        assert_alike(read(path), read(recorded[path.name]))
+
+
+def test_rasa_nlu_0_writes_where_it_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = commands_below("keyword_crf_015", tmp_path, monkeypatch)
+    before = set(files_below(Path()))
+    assert run_command_line(["test", "nlu", "-d", "test.md"]) == 0
+    assert sorted(set(files_below(Path())) - before) == run_of("keyword_crf_015", "test")["files"]
+    assert_alike(read(Path("errors.json")), read(expected / "test" / "errors.json"))
+
+
+def test_the_flags_of_rasa_nlu_0_name_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = commands_below("keyword_crf_015", tmp_path, monkeypatch)
+    before = set(files_below(Path()))
+    run = run_of("keyword_crf_015", "evaluate")
+    flags = run["command"].removeprefix(OF_RASA_0).replace("-m models/p/m ", "")  # a model that only it can read
+    assert run_command_line(["test", "nlu", *flags.split()]) == 0
+    written = set(files_below(Path())) - before
+    assert sorted(written) == run["files"]
+    for name in written:
+        if name.endswith(".json"):
+            assert_alike(read(Path(name)), read(expected / "evaluate" / name))
+
+
+def test_rasa_nlu_0_writes_nothing_by_cross_validation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands_below("keyword_011", tmp_path, monkeypatch)
+    before = files_below(Path())
+    run = run_of("keyword_011", "crossvalidation")
+    assert run_command_line(["test", "nlu", *run["command"].removeprefix(OF_RASA_0).split()]) == 0
+    assert files_below(Path()) == before
+
+
+def test_cross_validation_takes_no_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands_below("keyword_011", tmp_path, monkeypatch)
+    run = run_of("keyword_011", "cv_with_model")
+    command = ["test", "nlu", *run["command"].removeprefix(OF_RASA_0).split()]
+    assert run_command_line(command) == run["exit_code"] == 2
+    assert "takes no --model" in capsys.readouterr().err
+
+
+def test_the_figures_of_rasa_nlu_0_11_are_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands_below("keyword_011", tmp_path, monkeypatch)
+    command = ["test", "nlu", "-d", "test.md", "-c", "config.json", "--report", "reports", "--json", "r.json"]
+    assert run_command_line(command) == 0
+    printed = "\n".join(run_of("keyword_011", "evaluate")["printed"])
+    report = json.loads(Path("r.json").read_text())["nlu"]["intents"]
+    assert f"F1-Score:  {report['f1']}" in printed
+    assert f"Precision: {report['precision']}" in printed
+    assert f"Accuracy:  {report['accuracy']}" in printed
+
+
+@pytest.mark.parametrize(("version", "names"), [("1", {"hist.png", "confmat.png"}), ("2", {"intent_histogram.png"})])
+def test_a_version_can_be_asked_for(
+    version: str, names: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands_below("keyword_crf_015", tmp_path, monkeypatch)
+    assert run_command_line(["test", "nlu", "-u", "test.md", "--rasa-files", version]) == 0
+    assert names <= {path.name for path in Path("results").iterdir()}
+
+
+def files_below(folder: Path) -> list[str]:
+    return sorted(str(path) for path in folder.rglob("*") if path.is_file())
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def assert_alike(ours: Any, theirs: Any) -> None:
+    """Compare; what a model computed may differ in its last digits."""
+    if isinstance(theirs, dict):
+        assert ours.keys() == theirs.keys()
+        for key, value in theirs.items():
+            assert_alike(ours[key], value)
+    elif isinstance(theirs, list):
+        for one, other in zip(ours, theirs, strict=True):
+            assert_alike(one, other)
+    elif isinstance(theirs, float):
+        assert ours == pytest.approx(theirs, abs=1e-3)
+    else:
+        assert ours == theirs

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.evaluation.stories import evaluate_stories
@@ -97,3 +99,31 @@ def as_recorded(story: dict[str, Any]) -> tuple[Any, ...]:
         )
         for one in story["actions"]
     ]
+
+
+@pytest.mark.parametrize(("case", "name"), JUDGED)
+def test_failed_stories_are_written_as_by_rasa_1(
+    case: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = next(run for run in expected(case)["runs"] if run["name"] == name)
+    shutil.copytree(ORACLE / case / "project", tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+    assert run_command_line([*run["command"].split()[1:], "--no-plot"]) == run["exit_code"]
+    written = {file for file in run["files"] if not file.endswith(".pdf")}
+    assert {str(path) for path in Path("results").rglob("*.*")} == written
+    recorded = ORACLE / case / "expected" / name / "failed_stories.md"
+    ours = blocks(Path("results", name, "failed_stories.md").read_text(encoding="utf-8"))
+    theirs = blocks(recorded.read_text(encoding="utf-8"))
+    assert [one for one in ours if one[0] not in otherwise(case)] == [
+        one for one in theirs if one[0] not in otherwise(case)
+    ]
+
+
+def otherwise(case: str) -> set[str]:
+    return {story for of, story in OTHERWISE if of == case}
+
+
+def blocks(written: str) -> list[tuple[str, str]]:
+    """Return the stories by name, without the folder of their file."""
+    found = (block.strip("\n").partition("\n") for block in written.split("\n\n\n"))
+    return sorted((head.removeprefix("## ").rpartition(" (")[0], body) for head, _, body in found)

@@ -20,6 +20,7 @@ from turncheck.project.story_sentences import with_story_sentences
 from turncheck.project.testfiles import MARKDOWN, TEST_STORY_PREFIX, find_test_stories
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.not_run import not_run_text
+from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
 from turncheck.render.story_files import story_files
 from turncheck.render.story_text import story_text
 from turncheck.render.version_text import noted_version_line
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from turncheck.evaluation.stories import Tokenize
     from turncheck.process.screen import Screen
     from turncheck.project.model import Example, Project, Story
+    from turncheck.render.rendered import Rendered
     from turncheck.report.model import Core, EngineInfo, Report, Source
     from turncheck.settings.options import Settings
 
@@ -51,6 +53,8 @@ class CoreOutput:
     warnings: bool = True
     plots: bool = True
     json: Path | None = None
+    rasa_files: int | None = None
+    """The major version of Rasa whose files are written; ``None``: the project's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +177,25 @@ def write_core_files(report: Report, output: CoreOutput, screen: Screen) -> None
     core = report.core
     if core is None:
         return
-    files = story_files(core, errors=output.errors, warnings=output.warnings, successes=output.successes)
-    write_all(output.folder, files)
+    major = major_of_files(report.project, output.rasa_files)
+    write_all(output.folder, story_files_of(major, core, output))
     if output.plots and report.stopped != INTERRUPTED:
         with screen.step("plots", "Drawing"):
             from turncheck.render.story_plots import story_plots
 
-            write_all(output.folder, story_plots(report))
+            write_all(output.folder, story_plots(report, major))
     screen.note(f"Results are in {output.folder}")
+
+
+def story_files_of(major: int, core: Core, output: CoreOutput) -> list[Rendered]:
+    """Return the files of stories as a major version of Rasa wrote them."""
+    if major >= NAMED_AS_TODAY:
+        return story_files(
+            core, errors=output.errors, warnings=output.warnings, successes=output.successes, major=major
+        )
+    from turncheck.render.older_files import story_files_of_rasa_1  # most projects are newer
+
+    return story_files_of_rasa_1(core, errors=output.errors, successes=output.successes)
 
 
 # --- what is judged --------------------------------------------------------------------------------------------------

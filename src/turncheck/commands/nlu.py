@@ -23,7 +23,14 @@ from turncheck.project.story_sentences import with_story_sentences
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.nlu_text import nlu_text
 from turncheck.render.not_run import not_run_text
-from turncheck.render.rasa_files import as_json, intent_errors, nlu_files
+from turncheck.render.rasa_files import (
+    NAMED_AS_TODAY,
+    as_json,
+    intent_errors,
+    intent_successes,
+    major_of_files,
+    nlu_files,
+)
 from turncheck.render.rendered import Rendered
 from turncheck.render.version_text import noted_version_line
 from turncheck.report.codec import encode
@@ -39,7 +46,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import CutShortError, Engines, Models
     from turncheck.project.model import Example, NluData, Project, Response
-    from turncheck.report.model import Report
+    from turncheck.report.model import Nlu, Report
     from turncheck.settings.options import Settings
 
 DEFAULT_FOLDER: Final = "results"
@@ -53,14 +60,21 @@ _LARGEST_SEED: Final = 2**31
 
 @dataclass(frozen=True, slots=True)
 class NluOutput:
-    """What ``test nlu`` writes, as its flags say. The last four are those of older Rasa versions."""
+    """What ``test nlu`` writes, as its flags say. The last five are those of older Rasa versions.
+
+    ``rasa_files``: the major version of Rasa whose files are written; ``None``: the project's. ``is_folder_named``:
+    whether the folder was asked for: Rasa NLU 0.x writes where it is started.
+    """
 
     folder: Path
     successes: bool = False
     errors: bool = True
     plots: bool = True
     json: Path | None = None
+    rasa_files: int | None = None
+    is_folder_named: bool = True
     report_folder: Path | None = None
+    successes_file: Path | None = None
     errors_file: Path | None = None
     histogram_file: Path | None = None
     confusion_file: Path | None = None
@@ -250,18 +264,31 @@ def write_test_files(report: Report, output: NluOutput, screen: Screen) -> None:
     nlu = report.nlu
     if nlu is None:
         return
-    files = nlu_files(nlu, successes=output.successes, errors=output.errors)
+    major = major_of_files(report.project, output.rasa_files)
+    if major < NAMED_AS_TODAY:
+        from turncheck.commands.older_files import write_older_nlu_files  # most projects are newer
+
+        write_older_nlu_files(major, report, output, screen)
+        return
+    files = nlu_files(nlu, successes=output.successes, errors=output.errors, major=major)
     write_all(output.folder, files)
-    if output.report_folder is not None:
-        write_all(output.report_folder, [file for file in files if file.name.endswith("_report.json")])
-    if output.errors_file is not None:
-        write_file(output.errors_file, as_json("errors.json", intent_errors(nlu)).encoded)
+    write_under_names(files, nlu, output)
     if report.stopped != INTERRUPTED and (output.plots or output.histogram_file or output.confusion_file):
         with screen.step("plots", "Drawing"):
             _draw(report, output)
     screen.note(
         f"Results are in {output.folder}" if output.folder.is_dir() else "There was nothing to write to a file."
     )
+
+
+def write_under_names(files: Sequence[Rendered], nlu: Nlu, output: NluOutput) -> None:
+    """Write reports, successes and errors a second time where a flag of an older Rasa names a place for them."""
+    if output.report_folder is not None:
+        write_all(output.report_folder, [file for file in files if file.name.endswith("_report.json")])
+    if output.successes_file is not None:
+        write_file(output.successes_file, as_json("successes.json", intent_successes(nlu)).encoded)
+    if output.errors_file is not None:
+        write_file(output.errors_file, as_json("errors.json", intent_errors(nlu)).encoded)
 
 
 def _draw(report: Report, output: NluOutput) -> None:

@@ -109,6 +109,26 @@ def score_pairs(pairs: Pairs, *, excluded: str | None = None) -> LabelScores:
     return LabelScores(report, accuracy, weighted["precision"], weighted["recall"], weighted["f1-score"], confusions)
 
 
+def score_every_label(pairs: Pairs) -> dict[str, Any]:
+    """Return a report on every label, expected or only predicted, and their averages, as scikit-learn 0.20 made it.
+
+    >>> report = score_every_label(Counter({("a", "a"): 1, ("a", "b"): 1}))
+    >>> report["b"]["support"], report["micro avg"]["precision"], list(report)
+    (0, 0.5, ['a', 'b', 'micro avg', 'macro avg', 'weighted avg'])
+    """
+    expected: Counter[str] = Counter()
+    predicted: Counter[str] = Counter()
+    for (target, prediction), count in pairs.items():
+        expected[target] += count
+        predicted[prediction] += count
+    labels = sorted(expected.keys() | predicted.keys())
+    if not labels:
+        return {}
+    rows = {label: _row(pairs[label, label], predicted[label], expected[label]) for label in labels}
+    right = sum(pairs[label, label] for label in labels)
+    return {**rows, "micro avg": _row(right, predicted.total(), expected.total()), **_averages(list(rows.values()))}
+
+
 def _row(right: int, predicted: int, expected: int) -> dict[str, Any]:
     precision, recall = ratio(right, predicted), ratio(right, expected)
     return {

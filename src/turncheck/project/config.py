@@ -79,12 +79,17 @@ def _older_pipeline(findings: list[Finding], root: YamlMapping) -> tuple[Compone
         found = pipeline_of(section.value, section.location)
         if found is not None:
             return found
-    components = _components(findings, root, "pipeline")
+    components = _components(findings, root, "pipeline", take_names=True)
     return None if components is None else tuple(map(current, components))
 
 
-def _components(findings: list[Finding], root: YamlMapping, key: str) -> tuple[Component, ...] | None:
-    """Return the components of a section, ``None`` where it is absent or empty (``pipeline:`` without anything)."""
+def _components(
+    findings: list[Finding], root: YamlMapping, key: str, *, take_names: bool = False
+) -> tuple[Component, ...] | None:
+    """Return the components of a section, ``None`` where it is absent or empty (``pipeline:`` without anything).
+
+    ``take_names``: an entry may be a name alone, as in Rasa NLU 0.11.
+    """
     section = root.items.get(key)
     if section is None or _is_nothing(section):
         return None
@@ -95,6 +100,8 @@ def _components(findings: list[Finding], root: YamlMapping, key: str) -> tuple[C
     for node in section.items:
         data: dict[Any, Any] = node.data if isinstance(node, YamlMapping) else {}
         name = data.pop("name", None)
+        if take_names and isinstance(node, YamlScalar):
+            name = node.value
         if isinstance(name, str):
             parameters = {str(parameter): value for parameter, value in data.items()}
             components.append(Component(name, parameters, node.location))

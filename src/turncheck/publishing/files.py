@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from turncheck.process.temporary import whole_file
 from turncheck.render.console import render_console
 from turncheck.render.outputs import RASA_FOLDER
+from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,7 +72,13 @@ def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
 
     with screen.step("plots", "Drawing the plots"):
         below = folder / (RASA_FOLDER if outcome.report.project.kind == "rasa" else "plots")
-        return write_all(below, chain(nlu_plots(outcome.report), story_plots(outcome.report)))
+        major = major_of_files(outcome.report.project)
+        pictures = nlu_plots(outcome.report)
+        if major < NAMED_AS_TODAY:
+            from turncheck.render.older_files import nlu_plots_of_rasa_0_and_1  # most projects are newer
+
+            pictures = nlu_plots_of_rasa_0_and_1(pictures, responses=True)
+        return write_all(below, chain(pictures, story_plots(outcome.report, major)))
 
 
 def terminal_summary(outcome: Outcome, links: Links) -> str:

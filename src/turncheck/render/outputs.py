@@ -12,7 +12,7 @@ from turncheck.render.job_annotations import render_job_annotations
 from turncheck.render.junit import render_junit
 from turncheck.render.markdown import COMMENT_LIMIT, render_comment, render_summary
 from turncheck.render.open_metrics import render_open_metrics
-from turncheck.render.rasa_files import nlu_files
+from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.sarif import run_sarif
 from turncheck.render.story_files import story_files
@@ -86,6 +86,13 @@ def render_rasa_folder(report: Report) -> tuple[Rendered, ...]:
 
 
 def rasa_files(report: Report) -> list[Rendered]:
-    """Render the files that ``rasa test`` would write of this report."""
-    files = nlu_files(report.nlu, successes=True) if report.nlu else []
-    return [*files, *(story_files(report.core, successes=True) if report.core else [])]
+    """Render the files that ``rasa test`` of the project's version would write of this report; of Rasa 1 for older."""
+    major = max(1, major_of_files(report.project))
+    files = nlu_files(report.nlu, successes=True, major=major) if report.nlu else []
+    if report.core is None:
+        return files
+    if major < NAMED_AS_TODAY:
+        from turncheck.render.older_files import story_files_of_rasa_1  # most projects are newer
+
+        return [*files, *story_files_of_rasa_1(report.core, successes=True)]
+    return [*files, *story_files(report.core, successes=True, major=major)]

@@ -1,12 +1,13 @@
 """The files of ``rasa test nlu``: same names, same shapes, same numbers, so that scripts written for Rasa keep working.
 
 Made from the report alone. ``_errors`` and ``_successes`` files are left out where they would be empty, as Rasa does.
+Names and shapes are those of a major version of Rasa, 1 to 3; see :mod:`turncheck.render.older_files` for Rasa NLU 0.x.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.render.rendered import Rendered
 from turncheck.report.tags import NO_ENTITY, read_tokens, token_labels
@@ -14,16 +15,45 @@ from turncheck.report.tags import NO_ENTITY, read_tokens, token_labels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.report.model import EntitySpan, Nlu, NluPrediction
+    from turncheck.report.model import EntitySpan, Nlu, NluPrediction, ProjectInfo
+
+NAMED_AS_TODAY: Final = 2
+"""The first version that names pictures and stories as today; before: :mod:`turncheck.render.older_files`."""
+_ACCURACY: Final = "accuracy"
+_MICRO: Final = "micro avg"
+_WITH_BOTH: Final = 3
+"""The first version that writes both of them."""
+_WITH_MISTAKES: Final = 2
+"""The first version that writes which entities are confused, and which responses are right and wrong."""
 
 
-def nlu_files(nlu: Nlu, *, successes: bool = False, errors: bool = True) -> list[Rendered]:
+def major_of_files(project: ProjectInfo, asked: int | None = None) -> int:
+    """Return the major version of Rasa whose files are written: the one asked for, else the project's, else 3."""
+    if asked is not None:
+        return asked
+    return int(project.rasa_version.partition(".")[0]) if project.rasa_version else _WITH_BOTH
+
+
+def nlu_files(nlu: Nlu, *, successes: bool = False, errors: bool = True, major: int = 3) -> list[Rendered]:
     """Return the JSON files of ``rasa test nlu``; ``errors`` and ``successes`` as its flags have them."""
-    files = _intent_files(nlu, successes=successes, errors=errors)
-    files += _response_files(nlu, successes=successes, errors=errors)
+    files = _intent_files(nlu, successes=successes, errors=errors, major=major)
+    files += _response_files(nlu, successes=successes, errors=errors, major=major)
     for extractor in active_extractors(nlu):
-        files += _entity_files(nlu, extractor, successes=successes, errors=errors)
+        files += _entity_files(nlu, extractor, successes=successes, errors=errors, major=major)
     return files
+
+
+def report_of(report: dict[str, Any], major: int) -> dict[str, Any]:
+    """Return a report as a major version wrote it: until Rasa 2 with accuracy or the micro average, not with both.
+
+    >>> report_of({"a": {}, "accuracy": 1.0, "micro avg": {}}, 1)
+    {'a': {}, 'accuracy': 1.0}
+    """
+    keys = list(report)
+    if major >= _WITH_BOTH or not {_ACCURACY, _MICRO} <= report.keys():
+        return report
+    left_out = _MICRO if keys.index(_ACCURACY) < keys.index(_MICRO) else _ACCURACY
+    return {key: row for key, row in report.items() if key != left_out}
 
 
 def active_extractors(nlu: Nlu) -> list[str]:
@@ -35,6 +65,13 @@ def active_extractors(nlu: Nlu) -> list[str]:
 def intent_errors(nlu: Nlu) -> list[dict[str, Any]]:
     """Return the content of ``intent_errors.json``: every sentence whose intent was not recognised, in test order."""
     return [_intent_entry(prediction) for prediction in nlu.predictions if not prediction.correct]
+
+
+def intent_successes(nlu: Nlu) -> list[dict[str, Any]]:
+    """Return the content of ``intent_successes.json``: every sentence whose intent was recognised, in test order."""
+    return [
+        _intent_entry(prediction) for prediction in nlu.predictions if prediction.correct and prediction.expected.intent
+    ]
 
 
 def entity_outcomes(prediction: NluPrediction, extractor: str) -> tuple[bool, bool]:
@@ -51,12 +88,11 @@ def entity_outcomes(prediction: NluPrediction, extractor: str) -> tuple[bool, bo
     return error, success
 
 
-def _intent_files(nlu: Nlu, *, successes: bool, errors: bool) -> list[Rendered]:
+def _intent_files(nlu: Nlu, *, successes: bool, errors: bool, major: int) -> list[Rendered]:
     if nlu.intents is None:
         return []
-    right = [_intent_entry(entry) for entry in nlu.predictions if entry.correct and entry.expected.intent]
-    files = [as_json("intent_report.json", nlu.intents.report)]
-    files += _listed("intent_successes.json", right if successes else [])
+    files = [as_json("intent_report.json", report_of(nlu.intents.report, major))]
+    files += _listed("intent_successes.json", intent_successes(nlu) if successes else [])
     files += _listed("intent_errors.json", intent_errors(nlu) if errors else [])
     return files
 
@@ -72,14 +108,16 @@ def _intent_entry(prediction: NluPrediction) -> dict[str, Any]:
     }
 
 
-def _response_files(nlu: Nlu, *, successes: bool, errors: bool) -> list[Rendered]:
+def _response_files(nlu: Nlu, *, successes: bool, errors: bool, major: int) -> list[Rendered]:
     if nlu.response_selection is None:
         return []
     judged = [entry for entry in nlu.predictions if entry.expected.response]
     wrong = [entry for entry in judged if entry.predicted.response != entry.expected.response]
     right = [entry for entry in judged if entry.predicted.response == entry.expected.response]
-    files = [as_json("response_selection_report.json", nlu.response_selection.report)]
-    if len(nlu.responses) > 1:
+    files = [as_json("response_selection_report.json", report_of(nlu.response_selection.report, major))]
+    if major < _WITH_MISTAKES:
+        return files
+    if len(nlu.responses) > 1 and major >= _WITH_BOTH:
         files += [
             as_json(f"response_selection_{file_part(selector)}_report.json", scores.report)
             for selector, scores in nlu.responses.items()
@@ -100,7 +138,7 @@ def _response_entry(prediction: NluPrediction) -> dict[str, Any]:
     }
 
 
-def _entity_files(nlu: Nlu, extractor: str, *, successes: bool, errors: bool) -> list[Rendered]:
+def _entity_files(nlu: Nlu, extractor: str, *, successes: bool, errors: bool, major: int) -> list[Rendered]:
     right: list[dict[str, Any]] = []
     wrong: list[dict[str, Any]] = []
     for prediction in nlu.predictions:
@@ -110,10 +148,17 @@ def _entity_files(nlu: Nlu, extractor: str, *, successes: bool, errors: bool) ->
         if success:
             right.append(_entity_entry(prediction))
     name = file_part(extractor)
-    files = [as_json(f"{name}_report.json", nlu.entities[extractor].report)]
+    report = report_of(nlu.entities[extractor].report, major)
+    if major < _WITH_MISTAKES:
+        report = {label: _without_confused(row) for label, row in report.items()}
+    files = [as_json(f"{name}_report.json", report)]
     files += _listed(f"{name}_successes.json", right if successes else [])
     files += _listed(f"{name}_errors.json", wrong if errors else [])
     return files
+
+
+def _without_confused(row: Any) -> Any:
+    return {key: figure for key, figure in row.items() if key != "confused_with"} if isinstance(row, dict) else row
 
 
 def _entity_entry(prediction: NluPrediction) -> dict[str, Any]:

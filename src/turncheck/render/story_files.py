@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from turncheck.render.rasa_files import report_of
 from turncheck.render.rendered import Rendered
 
 if TYPE_CHECKING:
@@ -27,28 +28,33 @@ POLICY_ENTITIES_REPORT: Final = "TEDPolicy_report.json"
 """Entities that policies found: Rasa writes it whatever the policies are, and where no message has an entity."""
 POLICY_ENTITIES_ERRORS: Final = "TEDPolicy_errors.json"
 
-_FORMAT_VERSION: Final = "3.1"
+_FORMAT_VERSIONS: Final = {2: "2.0", 3: "3.1"}
 _YAML: Final = "application/yaml"
 _WIDTH: Final = 4096
 REPLACEMENT: Final = "\ufffd"
 _TRUTH: Final = re.compile("true|True|TRUE|false|False|FALSE")
 
 
-def story_files(core: Core, *, errors: bool = True, warnings: bool = True, successes: bool = False) -> list[Rendered]:
-    """Return the JSON and YAML files; ``errors``, ``warnings`` and ``successes`` as Rasa's flags have them."""
+def story_files(
+    core: Core, *, errors: bool = True, warnings: bool = True, successes: bool = False, major: int = 3
+) -> list[Rendered]:
+    """Return the JSON and YAML files; ``errors``, ``warnings`` and ``successes`` as Rasa's flags have them.
+
+    ``major``: the version whose files they are, 2 or 3; those of older ones are in :mod:`turncheck.render.older_files`.
+    """
     found = core.policy_entities
-    files = [_json(REPORT, core.report), _json(POLICY_ENTITIES_REPORT, found.report if found else {})]
+    files = [_json(REPORT, report_of(core.report, major)), _json(POLICY_ENTITIES_REPORT, found.report if found else {})]
     if errors and found and found.errors:
         files.append(_json(POLICY_ENTITIES_ERRORS, found.errors))
     judged = [story for story in core.stories if not story.duplicate]
     if errors:
         failed = [story for story in judged if not story.passed]
-        files.append(_stories(FAILED, failed, "None of the test stories failed - all good!"))
+        files.append(_stories(FAILED, failed, "None of the test stories failed - all good!", major))
     if successes:
         passed = [story for story in judged if story.passed]
-        files.append(_stories(SUCCESSFUL, passed, "None of the test stories succeeded :("))
+        files.append(_stories(SUCCESSFUL, passed, "None of the test stories succeeded :(", major))
     if warnings:
-        files.append(_stories(WITH_WARNINGS, by_severity(judged), "No warnings for test stories"))
+        files.append(_stories(WITH_WARNINGS, by_severity(judged), "No warnings for test stories", major))
     return files
 
 
@@ -61,10 +67,10 @@ def _json(name: str, content: Any) -> Rendered:
     return Rendered(name, "application/json", json.dumps(content, indent=2, ensure_ascii=False))
 
 
-def _stories(name: str, stories: Sequence[StoryResult], otherwise: str) -> Rendered:
+def _stories(name: str, stories: Sequence[StoryResult], otherwise: str, major: int) -> Rendered:
     if not stories:
         return Rendered(name, _YAML, f"# {otherwise}")
-    blocks = [f'version: "{_FORMAT_VERSION}"\nstories:\n']
+    blocks = [f'version: "{_FORMAT_VERSIONS[major]}"\nstories:\n']
     blocks.extend(story_block(story) for story in stories)
     return Rendered(name, _YAML, "".join(blocks))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.plurals import count as counted
 from turncheck.render.matrices import Matrix, draw_matrix, report_state
@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     from turncheck.report.model import Core, PolicyEntities, Report
 
 
-def story_plots(report: Report) -> Iterator[Rendered]:
-    """Draw the confusion matrix of actions, under the name that Rasa gives it and under that of its documentation.
+_MATRIX: Final = "story_confusion_matrix.png"
+_DOCUMENTED: Final = "story_confmat.pdf"
+_NAMES: Final = {0: (_DOCUMENTED,), 1: (_DOCUMENTED,), 2: (_MATRIX,), 3: (_MATRIX, _DOCUMENTED)}
+"""What each major version of Rasa calls the matrix; that of Rasa 3 also as its documentation does."""
+
+
+def story_plots(report: Report, major: int = 3) -> Iterator[Rendered]:
+    """Draw the confusion matrix of actions, under the name that a major version of Rasa gives it.
 
     Nothing is drawn for a report without a core section.
     """
@@ -32,9 +38,11 @@ def story_plots(report: Report) -> Iterator[Rendered]:
         report_state(report),
     )
     picture = draw_matrix(Matrix.of(cells), title)
-    yield Rendered("story_confusion_matrix.png", "image/png", picture.png)
-    yield Rendered("story_confmat.pdf", "application/pdf", picture.pdf)
-    if report.core.policy_entities is not None:
+    if _MATRIX in _NAMES[major]:
+        yield Rendered(_MATRIX, "image/png", picture.png)
+    if _DOCUMENTED in _NAMES[major]:
+        yield Rendered(_DOCUMENTED, "application/pdf", picture.pdf)
+    if report.core.policy_entities is not None and _MATRIX in _NAMES[major]:
         yield from _policy_entities(report, report.core.policy_entities)
 
 

@@ -118,6 +118,7 @@ def _test_both(namespace: argparse.Namespace) -> int:
 
     screen = screen_of(namespace)
     namespace.workers = capped_workers(namespace.workers, screen)
+    nlu.read_flags_of_rasa_0(namespace)
     configs: list[Path] = namespace.config or []
     config = configs[0] if len(configs) == 1 and configs[0].is_file() else None
     has_stories = bool(namespace.stories or namespace.url or find_test_stories(namespace.project))
@@ -138,10 +139,11 @@ def _test_both(namespace: argparse.Namespace) -> int:
         options = replace(options, settings=settings)
         output = CoreOutput(
             folder=namespace.out or Path("results"),
-            successes=namespace.successes,
+            successes=namespace.successes is not None,
             errors=not namespace.no_errors,
             warnings=not namespace.no_warnings,
             plots=not namespace.no_plot,
+            rasa_files=namespace.rasa_files,
         )
         if not has_nlu:
             screen.note("No NLU data: only the test stories are tested.")

@@ -15,6 +15,7 @@ from turncheck.commands.flags.shared import (
     add_model_output,
     add_paths,
     add_project,
+    add_rasa_files,
     add_seed,
     add_verbosity,
     at_least_one,
@@ -124,6 +125,7 @@ def add_core_output_flags(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--no-errors", action="store_true", help="do not write the failed stories to a file")
     output.add_argument("--no-warnings", action="store_true", help="do not write stories with warnings to a file")
     output.add_argument("--no-plot", action="store_true", help="draw nothing")
+    add_rasa_files(output)
     add_json(output)
 
 
@@ -188,6 +190,7 @@ def core_output(namespace: argparse.Namespace) -> CoreOutput:
         warnings=not namespace.no_warnings,
         plots=not namespace.no_plot,
         json=namespace.json,
+        rasa_files=namespace.rasa_files,
     )
 
 

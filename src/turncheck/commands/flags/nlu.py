@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.commands.flags.engine import add_engine_flags, models_of, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
@@ -14,6 +14,7 @@ from turncheck.commands.flags.shared import (
     add_json,
     add_model,
     add_project,
+    add_rasa_files,
     add_seed,
     add_verbosity,
     folds,
@@ -26,6 +27,13 @@ from turncheck.settings.bounds import capped_workers
 
 if TYPE_CHECKING:
     from turncheck.commands.nlu import NluOutput, NluTestOptions
+
+
+_CROSS_VALIDATION: Final = "crossvalidation"
+_FOLDS: Final = 5
+_FOLDS_OF_RASA_0: Final = 10
+_DATA_SUFFIXES: Final = frozenset({".md", ".json"})
+"""What ``-d`` may name for Rasa NLU 0.x, for which it is the data; a domain is never one of them."""
 
 
 def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -46,13 +54,19 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     """Add what ``test nlu`` reads and how it measures."""
     read = parser.add_argument_group("what is read")
     add_project(read)
-    read.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data to judge (default: data)")
+    read.add_argument("-u", "--nlu", "--data", type=Path, metavar="PATH", help="NLU data to judge (default: data)")
     add_model(read)
     add_config(read, several="several, or a folder, are compared")
     add_domain(read)
     measure = parser.add_argument_group("how it is measured")
     measure.add_argument("--cross-validation", action="store_true", help="train and judge in folds")
-    measure.add_argument("-f", "--folds", type=folds, default=5, metavar="N", help="how many (default: 5)")
+    measure.add_argument(
+        "--mode",
+        choices=("evaluation", _CROSS_VALIDATION),
+        metavar="MODE",
+        help="as in rasa_nlu.evaluate: evaluation, or crossvalidation in 10 folds",
+    )
+    measure.add_argument("-f", "--folds", type=folds, metavar="N", help="how many (default: 5)")
     add_seed(measure, "folds and training")
     measure.add_argument(
         "--workers", type=workers, default=0, metavar="N", help="processes (default: 0, one per processor)"
@@ -74,16 +88,24 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output_flags(parser: argparse.ArgumentParser) -> None:
-    """Add what ``test nlu`` writes; the last four flags are those of older Rasa versions."""
+    """Add what ``test nlu`` writes; the last flags, and the value of ``--successes``, are those of older versions."""
     output = parser.add_argument_group("output")
     output.add_argument(
         "--out", type=Path, metavar="DIR", help="folder (default: results; for a comparison nlu_comparison_results)"
     )
-    output.add_argument("--successes", action="store_true", help="write right predictions to files too")
+    output.add_argument(
+        *("--successes",),
+        type=Path,
+        nargs="?",
+        const=Path(),
+        metavar="FILE",
+        help="write right predictions to files too; with FILE the right intents to it as well",
+    )
     output.add_argument("--no-errors", action="store_true", help="do not write wrong predictions to files")
     output.add_argument("--no-plot", action="store_true", help="draw nothing")
     output.add_argument("--no-warnings", action="store_true", help=argparse.SUPPRESS)
     add_json(output)
+    add_rasa_files(output)
     output.add_argument(
         "--report", type=Path, nargs="?", const=Path("reports"), metavar="DIR", help="write the *_report.json here too"
     )
@@ -139,6 +161,7 @@ def nlu_options(namespace: argparse.Namespace) -> tuple[NluTestOptions, NluOutpu
     from turncheck.commands.nlu import DEFAULT_FOLDER, NluTestOptions, config_files  # not for --help
 
     namespace.config = config_files(namespace.config or [])
+    read_flags_of_rasa_0(namespace)
     options = NluTestOptions(
         settings=settings_of(namespace, workers=namespace.workers),
         models=models_of(namespace),
@@ -148,16 +171,42 @@ def nlu_options(namespace: argparse.Namespace) -> tuple[NluTestOptions, NluOutpu
     return options, _output(namespace, DEFAULT_FOLDER)
 
 
+def read_flags_of_rasa_0(namespace: argparse.Namespace) -> None:
+    """Take ``--mode``, and ``-d`` with NLU data, as ``rasa_nlu.evaluate`` had them.
+
+    Raises:
+        UserError: a model is named for cross-validation, which trains its own.
+    """
+    from turncheck.messages.errors import UserError  # not for --help
+
+    if namespace.mode == _CROSS_VALIDATION:
+        if namespace.model is not None:
+            raise UserError(
+                "cross-validation trains models of its own: --mode crossvalidation takes no --model",
+                remedy="Leave out one of them.",
+            )
+        namespace.cross_validation = True
+    domain: Path | None = namespace.domain
+    if domain is not None and domain.suffix in _DATA_SUFFIXES and namespace.nlu is None:
+        namespace.nlu, namespace.domain = domain, None
+    if namespace.folds is None:
+        namespace.folds = _FOLDS if namespace.mode is None else _FOLDS_OF_RASA_0
+
+
 def _output(namespace: argparse.Namespace, folder: str) -> NluOutput:
     from turncheck.commands.nlu import NluOutput  # not for --help
 
+    successes: Path | None = namespace.successes
     return NluOutput(
         folder=namespace.out or Path(folder),
-        successes=namespace.successes,
+        successes=successes is not None,
         errors=not namespace.no_errors,
         plots=not namespace.no_plot,
         json=namespace.json,
+        rasa_files=namespace.rasa_files,
+        is_folder_named=namespace.out is not None,
         report_folder=namespace.report,
+        successes_file=successes if successes is not None and successes.name else None,
         errors_file=namespace.errors,
         histogram_file=namespace.histogram,
         confusion_file=namespace.confmat,

@@ -175,6 +175,17 @@ def add_json(group: Group) -> None:
     group.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file as well")
 
 
+def add_rasa_files(group: Group) -> None:
+    """Add whose files are written."""
+    group.add_argument(
+        "--rasa-files",
+        type=int,
+        choices=(0, 1, 2, 3),
+        metavar="VERSION",
+        help="write the files of this major version of Rasa, 0 to 3 (default: the project's)",
+    )
+
+
 def add_channel(group: Group) -> None:
     """Add the channel of a conversation."""
     words = "channel that responses are chosen for (default: cmdline)"

@@ -11,6 +11,7 @@ import numpy as np
 
 from turncheck.engines.base import PredictedIntent
 from turncheck.messages.errors import UserError
+from turncheck.project.rasa_version import OLDEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -143,11 +144,18 @@ def _weights(model: Any) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[
     return names, np.ascontiguousarray(weights), intercepts, False
 
 
+_WORDS_OF_RASA_0: Final = (("hello|hi|hey", "greet"), ("bye|goodbye", "goodbye"), ("", None))
+"""The keywords of Rasa NLU 0.x, found within words as well, and what it says of all other messages: nothing, surely."""
+
+
 @dataclass(frozen=True, slots=True)
 class KeywordIntentClassifier:
-    """Rasa's KeywordIntentClassifier: each training text is the body of a regular expression; the first that fits."""
+    """Rasa's KeywordIntentClassifier: each training text is the body of a regular expression; the first that fits.
 
-    keywords: tuple[tuple[re.Pattern[str], str], ...]
+    That of Rasa NLU 0.x learns nothing: it has words of its own.
+    """
+
+    keywords: tuple[tuple[re.Pattern[str], str | None], ...]
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:
@@ -156,6 +164,8 @@ class KeywordIntentClassifier:
         Raises:
             UserError: a training text is not a regular expression.
         """
+        if training.project.rasa is not None and training.project.rasa.major == OLDEST:
+            return cls(tuple((re.compile(words, re.IGNORECASE), intent) for words, intent in _WORDS_OF_RASA_0))
         flags = 0 if parameters["case_sensitive"] else re.IGNORECASE
         intents: dict[str, str] = {}
         ambiguous: set[str] = set()
@@ -186,9 +196,9 @@ class KeywordIntentClassifier:
     def process(self, batch: Batch) -> None:
         """Set the intent; where no keyword fits, an intent that is there already stays."""
         for row, text in enumerate(batch.texts):
-            intent = next((intent for pattern, intent in self.keywords if pattern.search(text)), None)
-            if intent is not None:
-                batch.intents[row] = PredictedIntent(intent, 1.0)
+            found = next((PredictedIntent(intent, 1.0) for word, intent in self.keywords if word.search(text)), None)
+            if found is not None:
+                batch.intents[row] = found
 
     def save(self, members: MemberWriter) -> None:
         """Write the keywords."""

@@ -58,12 +58,18 @@ class EntitySynonymMapper:
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:  # noqa: ARG003  # the common protocol
         """Collect the synonyms of the data, then what annotations say their texts stand for; the last word counts."""
+        told = [(synonym.synonym, synonym.value) for synonym in training.project.nlu.synonyms]
+        told += (
+            (example.text[entity.start : entity.end], str(entity.value))
+            for example in training.examples
+            for entity in example.entities
+        )
         synonyms: dict[str, str] = {}
-        for synonym in training.project.nlu.synonyms:
-            _learn(synonyms, synonym.synonym, synonym.value)
-        for example in training.examples:
-            for entity in example.entities:
-                _learn(synonyms, example.text[entity.start : entity.end], str(entity.value))
+        for text, value in told:
+            if text != value:
+                synonyms[text.lower()] = value
+            if training.project.older is None:  # since Rasa 3 a value stands for itself, however it is written
+                synonyms.setdefault(value.lower(), value)
         return cls(synonyms)
 
     def process(self, batch: Batch) -> None:
@@ -83,9 +89,3 @@ class EntitySynonymMapper:
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
         """Read the synonyms."""
         return cls(members.json("synonyms"))
-
-
-def _learn(synonyms: dict[str, str], text: str, value: str) -> None:
-    if text != value:
-        synonyms[text.lower()] = value
-    synonyms.setdefault(value.lower(), value)
