@@ -12,6 +12,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from turncheck.cli import run_command_line
+from turncheck.engines.embedded.nlu.duckling import EXTRACTOR
 from turncheck.engines.embedded.nlu.duckling_access import REFERENCE_TIME, DucklingAccess
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import UserError
@@ -175,3 +177,23 @@ def test_an_address_given_by_the_caller_counts_before_the_pipelines() -> None:
 def test_no_address_or_a_bad_one_is_said(url: str | None) -> None:
     engine = EmbeddedNluTrainer().fit(project(url=url))
     assert engine.info.substitutions[0].used is None
+
+
+def test_relative_dates_count_from_the_day_that_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def asked(*arguments: str) -> set[str]:
+        server.forms.clear()
+        assert run_command_line([*arguments, "--project", str(tmp_path)]) == 0
+        return {form["reftime"] for form in server.forms}
+
+    noon = str(1_769_860_800_000)  # of 2026-01-31, UTC
+    with duckling() as server:
+        config = f"language: en\npipeline:\n- name: WhitespaceTokenizer\n- name: {EXTRACTOR}\n  url: {server.url}\n"
+        (tmp_path / "config.yml").write_text(config)
+        (tmp_path / "nlu.yml").write_text("version: '3.1'\nnlu:\n- intent: pay\n  examples: |\n    - pay\n    - buy\n")
+        data = ("--nlu", str(tmp_path / "nlu.yml"))
+        assert asked("parse", *data, "x", "--today", "2026-01-31") == {noon}
+        assert asked("parse", *data, "x") == {str(REFERENCE_TIME)}
+        assert asked("train", "nlu", *data, "--out", str(tmp_path / "models")) == {str(REFERENCE_TIME)}
+        assert asked("parse", "--model", str(tmp_path / "models"), "x", "--today", "2026-01-31") == {noon}
+    assert run_command_line(["parse", "--today", "tomorrow", "x"]) == 2
+    assert "--today: expected a day, written as 2025-01-31" in capsys.readouterr().err

@@ -102,6 +102,7 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine | Ko
         allow_custom_code=settings.allow_custom_code,
         vectors=settings.vectors,
         models=options.models,
+        today=settings.today,
     )
     engines.make_ready(("nlu",), screen, ensure)
     return engines.nlu or engines.nlu_trainer.fit(learnt)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from datetime import date
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -32,6 +33,7 @@ _MOST_DAYS: Final = 3650
 """More than GitHub keeps anything; what the repository allows is asked for in the end."""
 
 _MOST_SECONDS: Final = 86_400
+_FIRST_YEAR, _LAST_YEAR = 1970, 2999
 MAX_NOTES: Final = 1024
 """Characters of the notes on a run, as Kore.ai's platform has it."""
 KORE_VERSIONS: Final = ("in-development", "published")
@@ -185,6 +187,16 @@ def _notes(value: Any) -> str:
     return text
 
 
+def _day(value: Any) -> str:
+    try:
+        day = value if type(value) is date else date.fromisoformat(_text(value).strip())
+    except ValueError:
+        raise ValueError("expected a day, written as 2025-01-31") from None
+    if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
+        raise ValueError(f"expected a day between {_FIRST_YEAR} and {_LAST_YEAR}")
+    return day.isoformat()
+
+
 def _secret(value: Any) -> Secret:
     return read_secret(_text(value))
 
@@ -294,6 +306,12 @@ class Settings:
         "sentence vectors beside n-grams, for English; needs turncheck[vectors] and their model",
         switch=True,
         engine="embedded",
+    )
+    today: str = _setting(
+        "2025-01-01",
+        _day,
+        "the day from which relative dates count, the same in every run (embedded engine)",
+        metavar="DATE",
     )
     ignore: tuple[str, ...] = _setting(
         (), _words(), "codes of findings to leave out", many=True, flag=False, action_input=False

@@ -23,7 +23,7 @@ KORE_FLAGS: Final = (
     "kore-version",
     "kore-timeout",
 )
-FLAGS: Final = ("engine", "rasa-url", "rasa-token", "rasa-jwt", "rasa-command", *KORE_FLAGS, "kore-way")
+FLAGS: Final = ("engine", "today", "rasa-url", "rasa-token", "rasa-jwt", "rasa-command", *KORE_FLAGS, "kore-way")
 _PATHS: Final = ("config", "domain", "model", "nlu")
 _SEVERAL: Final = ("data", "stories")
 _AS_THEY_ARE: Final = ("language", "seed", "folds", "vectors", "allow_custom_code", "action_endpoint", "action_server")

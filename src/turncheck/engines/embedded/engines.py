@@ -49,7 +49,14 @@ def opened(
 
         SentenceVectors.installed()  # what is missing is said before anything is measured
     yield EmbeddedEngines(
-        project, settings.seed, hosts, settings.allow_custom_code, settings.vectors, models, environment
+        project,
+        settings.seed,
+        hosts,
+        settings.allow_custom_code,
+        settings.vectors,
+        models,
+        environment,
+        settings.today,
     )
 
 
@@ -59,6 +66,7 @@ class EmbeddedEngines(Engines):
 
     ``hosts`` is what ``config.yml`` may name beside loopback (a Duckling server); ``None``: any. ``models``: where a
     trained model may come from; ``None``: it is trained in any case. ``environment`` is what a storage of models needs.
+    ``today``: from which relative dates count.
     """
 
     project: Project
@@ -68,6 +76,7 @@ class EmbeddedEngines(Engines):
     vectors: bool = False
     models: Models | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    today: str = "2025-01-01"
     _model: LoadedModel | None = field(default=None, init=False)
 
     @property
@@ -175,14 +184,14 @@ class EmbeddedEngines(Engines):
             from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors
 
             return KoreNluTrainer(seed=self.seed, vectors=chosen_vectors(self.vectors, self.project.nlu))
-        from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
+        from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess, noon_of
         from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors
         from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 
         return EmbeddedNluTrainer(
             seed=self.seed,
             allow_custom_code=self.allow_custom_code,
-            duckling=DucklingAccess(allowed_hosts=self.hosts),
+            duckling=DucklingAccess(allowed_hosts=self.hosts, reference_time=noon_of(self.today)),
             vectors=chosen_vectors(self.vectors, self.project.nlu),
         )
 
@@ -190,7 +199,9 @@ class EmbeddedEngines(Engines):
     def nlu(self) -> EmbeddedNluEngine | KoreNluEngine | None:
         """Language understanding, trained on the whole project; ``None`` where it has no sentences."""
         if self._model is not None:
-            return self._model.nlu() if self._model.has_nlu else None
+            from turncheck.engines.embedded.nlu.duckling_access import noon_of
+
+            return self._model.nlu().on_the_day_of(noon_of(self.today)) if self._model.has_nlu else None
         return self.nlu_trainer.fit(with_story_sentences(self.project)) if self.project.nlu.examples else None
 
     @property

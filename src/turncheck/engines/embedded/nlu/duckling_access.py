@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from turncheck.web.network import Network
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
 
 REFERENCE_TIME: Final = 1_735_732_800_000
 """2025-01-01 12:00 UTC in milliseconds: "tomorrow" must mean the same in every run that is compared."""
+
+
+def noon_of(day: str) -> int:
+    """Return noon (UTC) of a day that is written as ``2025-01-01``, in milliseconds since 1970."""
+    return int(datetime.fromisoformat(f"{day}T12:00:00+00:00").timestamp() * 1000)
 
 
 @dataclass(frozen=True, slots=True)

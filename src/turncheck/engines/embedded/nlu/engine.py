@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from turncheck.engines.base import Parse
 from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch
+from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 from turncheck.engines.embedded.nlu.message_handler import read_direct_message
 from turncheck.engines.embedded.nlu.model_parse import as_model_parse
 
@@ -42,6 +43,16 @@ class EmbeddedNluEngine:
         plain = [row for row, parse in enumerate(direct) if parse is None]
         understood = dict(zip(plain, self._understand([texts[row] for row in plain]), strict=True))
         return [understood[row] if parse is None else parse for row, parse in enumerate(direct)]
+
+    def on_the_day_of(self, reference_time: int) -> EmbeddedNluEngine:
+        """Return the same engine with relative dates counted from this time, in milliseconds since 1970."""
+        if not any(isinstance(component, DucklingEntityExtractor) for _, component in self.components):
+            return self
+        components = tuple(
+            (step, replace(one, reference_time=reference_time) if isinstance(one, DucklingEntityExtractor) else one)
+            for step, one in self.components
+        )
+        return replace(self, components=components)
 
     def _understand(self, texts: Sequence[str]) -> list[Parse]:
         if not self.trained:
