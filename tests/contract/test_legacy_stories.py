@@ -41,8 +41,6 @@ JUDGED = [
     for run in expected(case)["runs"]
     if run["name"] in RUNS
 ]
-OTHERWISE = {("form_mapping", "chat twice")}
-"""Where ours does not follow: after a turn that a mapping took from an active form, Rasa recalls what comes later."""
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -58,11 +56,7 @@ def test_each_action_is_predicted_as_by_rasa_1(case: str, name: str) -> None:
     core = judge(case, run)
     ours = [as_told(story) for story in core.stories if not story.duplicate]
     recorded = [as_recorded(story) for story in run["stories"]]
-    assert alike(case, ours) == alike(case, recorded)
-
-
-def alike(case: str, stories: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return sorted(story for story in stories if (case, story[0]) not in OTHERWISE)
+    assert sorted(ours) == sorted(recorded)
 
 
 def judge(case: str, run: dict[str, Any]) -> Core:
@@ -114,13 +108,7 @@ def test_failed_stories_are_written_as_by_rasa_1(
     recorded = ORACLE / case / "expected" / name / "failed_stories.md"
     ours = blocks(Path("results", name, "failed_stories.md").read_text(encoding="utf-8"))
     theirs = blocks(recorded.read_text(encoding="utf-8"))
-    assert [one for one in ours if one[0] not in otherwise(case)] == [
-        one for one in theirs if one[0] not in otherwise(case)
-    ]
-
-
-def otherwise(case: str) -> set[str]:
-    return {story for of, story in OTHERWISE if of == case}
+    assert ours == theirs
 
 
 def blocks(written: str) -> list[tuple[str, str]]:

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.defaults import ACTION_UNLIKELY_INTENT
+from turncheck.dialogue.form_history import states_seen_by_rasa_1
+from turncheck.dialogue.history import History
 from turncheck.dialogue.states import Part, State, follows_listen, previous_action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.events import Event
     from turncheck.dialogue.history import Moment
     from turncheck.dialogue.tracker import Tracker
 
@@ -54,14 +58,26 @@ def learner_states(tracker: Tracker, rule_only: RuleOnly, *, text: bool = False)
     Neither does it see ``action_unlikely_intent``. ``text``: the newest message by its text.
     """
     return tracker.remembered(
-        ("learner", text, rule_only), lambda: learner_states_of(tracker.moments(), rule_only, text=text)
+        ("learner", text, rule_only), lambda: _learner_states(tracker.domain, tracker, rule_only, text=text)
     )
 
 
-def learner_states_of(moments: Sequence[Moment], rule_only: RuleOnly, *, text: bool = False) -> list[State]:
-    """Like :func:`learner_states`, from a dialogue's moments."""
-    states = [state for state in visible_states(moments, rule_only) if not _is_unlikely_intent(state)]
+def _learner_states(domain: DialogueDomain, tracker: Tracker, rule_only: RuleOnly, *, text: bool) -> list[State]:
+    if domain.is_older:
+        return by_intent(states_seen_by_rasa_1(domain, tracker.applied_events()))
+    states = _seen(visible_states(tracker.moments(), rule_only))
     return by_text(states) if text else by_intent(states)
+
+
+def learner_states_of(domain: DialogueDomain, applied: Sequence[Event], rule_only: RuleOnly) -> list[State]:
+    """Like :func:`learner_states`, from events that count."""
+    if domain.is_older:
+        return by_intent(states_seen_by_rasa_1(domain, applied))
+    return by_intent(_seen(visible_states(History(domain).moments(applied), rule_only)))
+
+
+def _seen(states: Sequence[State]) -> list[State]:
+    return [state for state in states if not _is_unlikely_intent(state)]
 
 
 def _is_unlikely_intent(state: State) -> bool:

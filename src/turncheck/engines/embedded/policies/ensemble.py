@@ -9,8 +9,7 @@ from turncheck.dialogue.defaults import ACTION_LISTEN
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, UserFeaturization
 from turncheck.dialogue.policy_states import RuleOnly
 from turncheck.engines.decision import Decision
-from turncheck.engines.embedded.policies.memoization import MemoizationPolicy
-from turncheck.engines.embedded.policies.older import FormPolicy, before_form_turn, pick_older
+from turncheck.engines.embedded.policies.older import FormPolicy, pick_older
 from turncheck.engines.embedded.policies.rule import RulePolicy
 
 if TYPE_CHECKING:
@@ -66,11 +65,7 @@ class Ensemble:
     def decide(self, tracker: Tracker) -> Decision:
         """Ask all policies; an action that has just refused to run is out of the question for all of them."""
         rule_only = self.rule_only
-        told = before_form_turn(tracker) if self.domain.is_older else tracker
-        predictions = [
-            policy.predict(told if isinstance(policy, MemoizationPolicy) else tracker, rule_only)
-            for policy in self.policies
-        ]
+        predictions = [policy.predict(tracker, rule_only) for policy in self.policies]
         rejected = _rejected_action(tracker)
         if self.domain.is_older and not tracker.is_active_loop_rejected:
             rejected = None

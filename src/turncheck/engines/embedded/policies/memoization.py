@@ -106,7 +106,8 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
         found = self.look_up(states)
         if found is not None:
             return found
-        past = _trimmed(tracker, self.settings.max_history)
+        # Rasa 1 forgets from the very beginning, later ones from what lies within reach.
+        past = _trimmed(tracker, 0 if tracker.domain.is_older else self.settings.max_history)
         happened = _seen_in(past)
         if happened is None:
             return self._recall_less(tracker, past, states, rule_only)
@@ -124,12 +125,12 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
         found = None
         shorter = _from_action(past, skip=0)
         while found is None and shorter:
-            history = History(tracker.domain)
-            moments = history.moments(shorter)
-            before, states = states, learner_states_of(moments, rule_only)[-self.settings.max_history :]
+            applied = History(tracker.domain).applied_events(shorter)
+            seen = learner_states_of(tracker.domain, applied, rule_only)
+            before, states = states, seen[-self.settings.max_history :]
             if states != before:
                 found = self.look_up(states)
-            shorter = _from_action(history.applied_events(shorter), skip=1)
+            shorter = _from_action(applied, skip=1)
         return found
 
 

@@ -15,13 +15,13 @@ from turncheck.dialogue.defaults import (
 from turncheck.dialogue.events import ActionExecuted
 from turncheck.dialogue.policy_states import RuleOnly, learner_states, learnt
 from turncheck.dialogue.prediction import Prediction
-from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.embedded.policies.memoization import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.dialogue.states import State
+    from turncheck.dialogue.tracker import Tracker
     from turncheck.dialogue.training import StoryTracker
 
 MAPPING: Final = "MappingPolicy"
@@ -117,22 +117,6 @@ class FormPolicy:
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt."""
         return {"unhappy": dict(self.unhappy)}
-
-
-def before_form_turn(tracker: Tracker) -> Tracker:
-    """Return what a memoization sees: within a turn that an active form has not refused, the dialogue before the form.
-
-    Recorded of Rasa 1.10: where another action runs although the form was to go on, the form is what it recalls.
-    """
-    form, latest = tracker.active_loop_name, tracker.latest_action_name
-    if form is None or tracker.is_active_loop_rejected or latest in {form, ACTION_LISTEN}:
-        return tracker
-    events = tracker.applied_events()
-    for index in range(len(events) - 1, -1, -1):
-        event = events[index]
-        if isinstance(event, ActionExecuted) and event.name == form:
-            return Tracker.of(tracker.domain, events[:index], tracker.name)
-    return tracker
 
 
 def _turn(states: Sequence[State]) -> str:
