@@ -86,7 +86,7 @@ export interface Conversation {
   outcome: string;
   side: Side;
   misunderstood: boolean;
-  base: { outcome: string; actual: string } | null;
+  base: { outcome: string; actual: string; turns: Turn[] } | null;
   reason: string;
   attempts: [number, number] | null;
   turns: Turn[];

@@ -4,12 +4,13 @@ import type { Assistant, Place } from "./data.ts";
 import { h, link } from "./dom.ts";
 import { code } from "./text.ts";
 
-/** `short` shows the file's name alone, its path when pointed at. */
-export function place(assistant: Assistant, where: Place, { short = false } = {}): HTMLElement {
+/** `short` shows the file's name alone, its path when pointed at; in the file `within` the line is enough. */
+export function place(assistant: Assistant, where: Place, { short = false, within = -1 } = {}): HTMLElement {
   const file = assistant.files[where.file];
   if (!file) return h("span", {}, "–");
   const line = where.line ? `:${where.line}` : "";
   const address = where.line ? (file.line_address?.replace("{line}", String(where.line)) ?? null) : file.address;
-  const shown = short ? (file.path.split("/").at(-1) ?? "") : file.path;
-  return h("span", { class: "place", title: short ? `${file.path}${line}` : null }, link(address, code(`${shown}${line}`)));
+  const name = short ? (file.path.split("/").at(-1) ?? "") : file.path;
+  const shown = where.file === within && where.line ? `line ${where.line}` : `${name}${line}`;
+  return h("span", { class: "place", title: shown === `${file.path}${line}` ? null : `${file.path}${line}` }, link(address, code(shown)));
 }

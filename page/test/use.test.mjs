@@ -73,6 +73,11 @@ test("an address of a story unfolds it at its first difference, beside the base"
     await open.locator(".first").waitFor();
     assert.match(await open.innerText(), /on the base: ✓ passed/);
     assert.match(await open.locator(".first").innerText(), /expected\s+utter_balance[\s\S]*got\s+utter_ask_amount/i);
+    const sides = open.locator(".beside > .side");
+    assert.deepEqual(await sides.locator(".side-title").allInnerTexts(), ["base", "now"]);
+    assert.match(await sides.first().innerText(), /utter_balance/);
+    assert.doesNotMatch(await sides.first().innerText(), /utter_ask_amount|first difference/);
+    assert.match(await sides.last().innerText(), /first difference/i);
     assert.equal(await page.evaluate(() => document.activeElement.tagName), "SUMMARY");
   });
 });

@@ -175,6 +175,26 @@ def test_a_transcript_has_its_first_difference_and_how_it_fared_on_the_base() ->
     assert found["user has no money"]["side"] == ""
 
 
+def test_what_changed_has_its_transcript_of_the_base_and_what_did_not_has_none() -> None:
+    base = report(
+        stories=[story("old name", "a", "b!x"), story("calm", "a", line=20)],
+        cases=[case("ask", "hello", "bye!see you", line=40)],
+    )
+    head = report(
+        stories=[story("new name", "a", "b"), story("calm", "a", line=25), story("new", "a!x", line=30)],
+        cases=[case("ask", "hello", "bye", line=40)],
+    )
+
+    found = {one["name"]: one["base"] for one in data_of(page_of(head, base))["conversations"]}
+
+    turns = found["new name"]["turns"]
+    assert [(turn["expected"], turn["actual"]) for turn in turns] == [("a", None), ("b", "x")]
+    assert {turn["place"] for turn in turns} == {None}
+    assert [turn["actual"] for turn in found["ask"]["turns"]] == [None, "see you"]
+    assert [found["calm"]["turns"], found["new"]["turns"]] == [[], []]
+    assert found["new"]["outcome"] == "not there"
+
+
 def test_repeats_and_findings_are_told() -> None:
     repeated = msgspec.structs.replace(case("shaky", "a!b"), attempts=Attempt(passed=2, of=5))
     assert data_of(page_of(report(cases=[repeated])))["conversations"][0]["attempts"] == [2, 5]

@@ -111,7 +111,6 @@ function testSide({ side, outcome: now }: Conversation): string {
 
 function transcript(context: Context, one: Conversation): HTMLElement {
   const { assistant } = context;
-  const first = one.turns.findIndex((turn) => turn.actual !== null);
   return h(
     "div",
     { class: "transcript" },
@@ -119,11 +118,29 @@ function transcript(context: Context, one: Conversation): HTMLElement {
     one.attempts && strip(one.attempts),
     one.reason && h("p", {}, said(one.reason)),
     one.remarks.length > 0 && h("ul", { class: "entries" }, ...one.remarks.map((remark) => h("li", {}, said(remark)))),
-    one.turns.length > 0
-      ? h("ol", { class: "turns" }, ...one.turns.map((turn, number) => line(context, turn, number === first)))
-      : h("p", { class: "note" }, "The transcript did not fit into this file; report.json has it."),
+    one.turns.length > 0 ? beside(turns(context, one, one.turns), baseTurns(context, one)) : h("p", { class: "note" }, "The transcript did not fit into this file; report.json has it."),
     one.events.length > 0 && h("details", { class: "events" }, h("summary", {}, one.kind === "case" ? "How its actions were run" : "Slots and forms on the way"), h("ul", { class: "entries" }, ...one.events.map((event) => h("li", {}, code(event))))),
   );
+}
+
+function turns(context: Context, { place: where }: Conversation, listed: Turn[]): HTMLElement {
+  const first = listed.findIndex((turn) => turn.actual !== null);
+  return h("ol", { class: "turns" }, ...listed.map((turn, number) => line(context, turn, number === first, where.file)));
+}
+
+/** How a test that changed went on the base; nothing where it went there as it does now. */
+function baseTurns(context: Context, one: Conversation): HTMLElement | null {
+  const { base, turns: now } = one;
+  if (!base || base.turns.length === 0) return null;
+  const words = (listed: Turn[]): string => JSON.stringify(listed.map((turn) => ({ ...turn, place: null, heard_before: "" })));
+  return words(base.turns) === words(now) ? null : turns(context, one, base.turns);
+}
+
+/** Two transcripts in columns, each with its heading; on a narrow screen one below the other. */
+function beside(now: HTMLElement, base: HTMLElement | null): HTMLElement {
+  if (!base) return now;
+  const side = (title: string, listed: HTMLElement): HTMLElement => h("div", { class: "side", role: "group", "aria-label": `transcript: ${title}` }, h("p", { class: "side-title" }, title), listed);
+  return h("div", { class: "beside" }, side("base", base), side("now", now));
 }
 
 function baseWords({ base, outcome: now }: Conversation): Child {
@@ -141,7 +158,7 @@ function strip([passed, of]: [number, number]): HTMLElement {
 
 const SPEAKERS = { user: "user", bot: "bot", check: "" };
 
-function line(context: Context, turn: Turn, first: boolean): HTMLElement {
+function line(context: Context, turn: Turn, first: boolean, file: number): HTMLElement {
   const kind = `turn ${turn.who}${turn.outcome ? ` ${turn.outcome}` : ""}${first ? " first" : ""}`;
   const speaker = SPEAKERS[turn.who] || turn.label;
   return h(
@@ -157,7 +174,7 @@ function line(context: Context, turn: Turn, first: boolean): HTMLElement {
       turn.who !== "user" && turn.outcome && turn.outcome !== "passed" && turn.actual === null && h("span", {}, " ", outcome(turn.outcome)),
       turn.details.length > 0 && h("details", {}, h("summary", {}, "details"), h("dl", {}, ...turn.details.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, said(value))]))),
     ),
-    turn.place ? place(context.assistant, turn.place) : null,
+    turn.place ? place(context.assistant, turn.place, { within: file }) : null,
   );
 }
 

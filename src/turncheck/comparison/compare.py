@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from turncheck.comparison.base_tests import base_tests
 from turncheck.comparison.baseline import Baseline, Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.cases import (
     batch_cases,
@@ -139,7 +140,8 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     examples = _explained(_changed_sentences(intents, other_mode=other_mode), explainer)
     entities = matched(entity_cases(base), entity_cases(head))
     responses = matched(response_cases(base), response_cases(head))
-    told, cases = changed_tests(tests["core"]), changed_tests(tests["e2e"])
+    stories, cases = changed_tests(tests["core"]), changed_tests(tests["e2e"])
+    utterances = changed_tests(tests["batch"])
     new_findings, gone_findings = changed_findings(base, head)
     return Comparison(
         baseline=used,
@@ -149,9 +151,9 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         examples=examples,
         entities=_changed_sentences(entities, other_mode=other_mode),
         responses=_changed_sentences(responses, other_mode=other_mode),
-        stories=told,
+        stories=stories,
         e2e=cases,
-        batch=changed_tests(tests["batch"]),
+        batch=utterances,
         base_lacks=base_lacks(base, head, tests),
         lost=lost(base, head),
         unlisted=has_unlisted(base, head),
@@ -164,10 +166,11 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         base_overlap=_overlap(base, head),
         collisions=collisions(examples.newly_failing, examples.better, explainer),
         relabelled=relabelled(difference, head.training_sentences, renamed),
-        misunderstood=misunderstood_sentences(told.newly_misunderstood, explainer),
+        misunderstood=misunderstood_sentences(stories.newly_misunderstood, explainer),
         misunderstood_in_cases=misunderstood_sentences(cases.newly_misunderstood, explainer),
         changed_items=items,
         renamed=renamed,
+        base_tests=base_tests(base, stories, cases, utterances),
     )
 
 

@@ -25,7 +25,7 @@ from turncheck.comparison.changes import (
 from turncheck.comparison.metrics import Better, Kind
 from turncheck.messages.location import Location
 from turncheck.report.codec import json_of
-from turncheck.report.model import Confusion, Evaluation
+from turncheck.report.model import BatchCase, CaseResult, Confusion, Evaluation, StoryResult
 from turncheck.report.part import Part
 from turncheck.report.schemas import document_schema
 
@@ -33,6 +33,7 @@ __all__ = [
     "COMPARISON_SCHEMA",
     "VERDICT_SCHEMA",
     "Alike",
+    "BaseTests",
     "BaselineUsed",
     "CaseChange",
     "ChangedCases",
@@ -224,6 +225,17 @@ class Overlap(Part, frozen=True, kw_only=True):
     """How many with another intent."""
 
 
+class BaseTests(Part, frozen=True, kw_only=True):
+    """The base's results of tests that changed sides or were edited, as its report has them."""
+
+    stories: tuple[StoryResult, ...] = ()
+    """Test stories."""
+    e2e: tuple[CaseResult, ...] = ()
+    """End-to-end cases."""
+    batch: tuple[BatchCase, ...] = ()
+    """Utterances of batch suites."""
+
+
 class Comparison(Part, frozen=True, kw_only=True):
     """A report against its baseline. Without one, ``metrics`` still holds the values and nothing else is filled."""
 
@@ -281,6 +293,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     """Things of the project that are new or changed, and whether a test reaches them."""
     renamed: tuple[Renamed, ...] = ()
     """Things of the project that have another name now."""
+    base_tests: BaseTests = BaseTests()
+    """How the tests that changed went on the base, step by step."""
 
     @property
     def judged(self) -> bool:

@@ -73,6 +73,11 @@ def _with_few_wrong_sentences(one: Assistant, most: int) -> Assistant:
     return replace(one, sentences=_kept(one.sentences, range(min(most, len(one.sentences.text)))))
 
 
+def _without_transcripts_of_base(one: Assistant) -> Assistant:
+    short = [replace(case, base=replace(case.base, turns=[])) if case.base else case for case in one.conversations]
+    return replace(one, conversations=short)
+
+
 def _without_transcripts(one: Assistant) -> Assistant:
     return replace(one, conversations=[replace(case, turns=[], events=[]) for case in one.conversations])
 
@@ -92,6 +97,7 @@ _STEPS: Final[tuple[_Step, ...]] = (
     ("entities of sentences that are right", _without_entities_of_right),
     ("sentences that are right", _without_right_sentences),
     (f"all but {_MANY:,} sentences", partial(_with_few_wrong_sentences, most=_MANY)),
+    ("transcripts of the base", _without_transcripts_of_base),
     ("transcripts of conversations", _without_transcripts),
     (f"all but {_FEW:,} of each list", _with_few_of_all),
 )

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic
 
 import msgspec
 
+from turncheck.comparison.base_tests import Result, ResultsByPlace, places_of
 from turncheck.comparison.cases import judged_again
 from turncheck.comparison.misunderstood import told_understanding
+from turncheck.comparison.model import BaseTests
 from turncheck.render.case_keys import distinct_keys, key_of_test
 from turncheck.render.page.model import Base, Conversation, Turn
 from turncheck.render.phrases import nearest
 from turncheck.render.spans import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from turncheck.comparison.model import CaseChange, ChangedCases, Comparison
     from turncheck.messages.location import Location
@@ -40,30 +42,29 @@ def conversations(report: Report, comparison: Comparison | None, files: Files) -
         *(key_of_test("end-to-end case", one.name) for one in cases),
         *(key_of_test("batch case", one.text) for one in batch),
     ])  # fmt: skip
-    changed = [_Changes(kind) for kind in _kinds(comparison)]
+    compared = comparison if comparison is not None and comparison.judged else None
+    before = compared.base_tests if compared else BaseTests()
+    changed_stories = _Changes(compared.stories if compared else None, before.stories)
+    changed_cases = _Changes(compared.e2e if compared else None, before.e2e)
+    changed_batch = _Changes(compared.batch if compared else None, before.batch)
     listed = [
-        *(made.story(one, changed[0]) for one in stories),
-        *(made.end_to_end(one, changed[1]) for one in cases),
-        *(made.batch(one, changed[2]) for one in batch),
+        *(made.story(one, changed_stories) for one in stories),
+        *(made.end_to_end(one, changed_cases) for one in cases),
+        *(made.batch(one, changed_batch) for one in batch),
     ]
     return [_with_key(one, key) for one, key in zip(listed, keys, strict=True)]
-
-
-def _kinds(comparison: Comparison | None) -> tuple[ChangedCases | None, ChangedCases | None, ChangedCases | None]:
-    if comparison is None or not comparison.judged:
-        return None, None, None
-    return comparison.stories, comparison.e2e, comparison.batch
 
 
 def _with_key(one: Conversation, key: str) -> Conversation:
     return msgspec.structs.replace(one, key=key)
 
 
-class _Changes:
+class _Changes(Generic[Result]):
     """How the tests of a kind changed sides. A test is known by its name, among several of one name by its place."""
 
-    def __init__(self, cases: ChangedCases | None) -> None:
+    def __init__(self, cases: ChangedCases | None, before: Iterable[Result]) -> None:
         self._compared = cases is not None
+        self._before: ResultsByPlace[Result] = ResultsByPlace(before)
         self._found: dict[str, list[tuple[Side, CaseChange]]] = {}
         if cases is not None:
             sides: tuple[tuple[Side, Iterable[CaseChange]], ...] = (
@@ -76,14 +77,17 @@ class _Changes:
                 for case in listed:
                     self._found.setdefault(case.name, []).append((side, case))
 
-    def of(self, name: str, places: Sequence[Location]) -> tuple[Side, CaseChange | None]:
-        """Return how the test of this name, at one of these places, changed."""
-        listed = self._found.get(name, [])
-        exact = [(side, case) for side, case in listed if case.location in places]
+    def of(self, name: str, result: Result) -> tuple[Side, CaseChange | None]:
+        """Return how the test of this name changed."""
+        places = places_of(result)
+        exact = [(side, case) for side, case in self._found.get(name, []) if case.location in places]
         return next(iter(exact), ("", None))
 
-    def base(self, case: CaseChange | None, outcome: str) -> Base | None:
-        """Return how the test fared on the base; one that did not change fared as it does now."""
+    def base(self, case: CaseChange | None, outcome: str, turns: Callable[[Result], Iterable[Turn]]) -> Base | None:
+        """Return how the test fared on the base; one that did not change fared as it does now.
+
+        ``turns`` makes the transcript of a result. The base's lines are not those of this side: no place goes with it.
+        """
         if not self._compared:
             return None
         if case is None:
@@ -91,7 +95,9 @@ class _Changes:
         if case.base_passed is None:
             return Base(outcome="not there")
         was = "misunderstood" if case.base_misunderstood else "passed" if case.base_passed else "failed"
-        return Base(outcome=was, actual=case.base_actual)
+        before = self._before.base_of(case)
+        said = [] if before is None else [msgspec.structs.replace(turn, place=None) for turn in turns(before)]
+        return Base(outcome=was, actual=case.base_actual, turns=said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +107,9 @@ class _Transcripts:
     files: Files
     report: Report
 
-    def story(self, story: StoryResult, changes: _Changes) -> Conversation:
+    def story(self, story: StoryResult, changes: _Changes[StoryResult]) -> Conversation:
         """A story: its messages, what was understood of them, and every action."""
-        side, case = changes.of(story.name, [story.location, *(one.location for one in story.steps if one.location)])
+        side, case = changes.of(story.name, story)
         return Conversation(
             key="",
             kind="story",
@@ -112,7 +118,7 @@ class _Transcripts:
             outcome=story.outcome,
             misunderstood=bool(story.misunderstood),
             side=side,
-            base=changes.base(case, story.outcome),
+            base=changes.base(case, story.outcome, self._story_turns),
             turns=list(self._story_turns(story)),
             events=_events(story),
             remarks=[*(["an exact copy of an earlier story"] if story.duplicate else []), *_drawn_away(story)],
@@ -156,9 +162,9 @@ class _Transcripts:
             details=details,
         )
 
-    def end_to_end(self, result: CaseResult, changes: _Changes) -> Conversation:
+    def end_to_end(self, result: CaseResult, changes: _Changes[CaseResult]) -> Conversation:
         """An end-to-end case: each message, and the expectations that follow it."""
-        side, case = changes.of(result.name, [result.location, *(one.location for one in result.steps if one.location)])
+        side, case = changes.of(result.name, result)
         attempts = result.attempts
         again = judged_again(result)
         return Conversation(
@@ -169,7 +175,7 @@ class _Transcripts:
             outcome=result.outcome,
             misunderstood=bool(result.misunderstood),
             side=side,
-            base=changes.base(case, result.outcome),
+            base=changes.base(case, result.outcome, self._case_turns),
             reason=result.reason or "",
             attempts=(attempts.passed, attempts.of) if attempts else None,
             turns=list(self._case_turns(result)),
@@ -199,22 +205,10 @@ class _Transcripts:
             details=details,
         )
 
-    def batch(self, case: BatchCase, changes: _Changes) -> Conversation:
+    def batch(self, case: BatchCase, changes: _Changes[BatchCase]) -> Conversation:
         """An utterance of a batch suite: the intents or traits that were expected of it and found, and its entities."""
-        side, change = changes.of(case.text, [case.location])
+        side, change = changes.of(case.text, case)
         outcome = "passed" if case.passed else "failed"
-        scores = [(name, f"{score:.2f}") for name, score in case.scores.items()]
-        turns = [
-            Turn(who="user", expected=case.text),
-            _batch_check(
-                "traits" if case.kind == "trait" else "intent",
-                case.expected,
-                case.matched,
-                passed=case.result in {"tp", "tn"},
-                details=scores,
-            ),
-            *(_batch_check(one.name, one.expected, one.matched, passed=one.passed) for one in case.entities),
-        ]
         return Conversation(
             key="",
             kind="batch",
@@ -222,14 +216,28 @@ class _Transcripts:
             place=self.files.place(case.location),
             outcome=outcome,
             side=side,
-            base=changes.base(change, outcome),
+            base=changes.base(change, outcome, _batch_turns),
             reason=case.reason or "",
-            turns=turns,
+            turns=_batch_turns(case),
             remarks=[*([f"in the context of {' / '.join(case.parent)}"] if case.parent else []), *case.tags],
         )
 
     def _place(self, location: Location | None) -> Any:
         return None if location is None else self.files.place(location)
+
+
+def _batch_turns(case: BatchCase) -> list[Turn]:
+    return [
+        Turn(who="user", expected=case.text),
+        _batch_check(
+            "traits" if case.kind == "trait" else "intent",
+            case.expected,
+            case.matched,
+            passed=case.result in {"tp", "tn"},
+            details=[(name, f"{score:.2f}") for name, score in case.scores.items()],
+        ),
+        *(_batch_check(one.name, one.expected, one.matched, passed=one.passed) for one in case.entities),
+    ]
 
 
 def _batch_check(

@@ -148,6 +148,8 @@ class Base(_Part, frozen=True, kw_only=True):
 
     outcome: str
     actual: str = ""
+    turns: list[Turn] = []
+    """Its transcript there, of a test that changed sides or was edited."""
 
 
 class Conversation(_Part, frozen=True, kw_only=True):
