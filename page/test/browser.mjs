@@ -37,6 +37,19 @@ export async function opened(name, use, { hash = "", width = 1600, scheme = "lig
   await context.close();
 }
 
+/** Check until it holds: focus, addresses and dialogs follow what was pressed in tasks of their own. */
+export async function eventually(check, milliseconds = 10_000) {
+  const end = Date.now() + milliseconds;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  }
+}
+
 /** What axe-core finds wrong with the page as it is now. */
 export async function violations(page) {
   await page.evaluate(axe);

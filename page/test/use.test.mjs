@@ -2,19 +2,19 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { opened, violations } from "./browser.mjs";
+import { eventually, opened, violations } from "./browser.mjs";
 
 const rows = (page) => page.locator(".virtual tbody tr:not(.spacer)");
 const told = (page) => page.locator("p.told").innerText();
 
 test("only what changed is on at first, and a switch shows everything", async () => {
   await opened("bank", async (page) => {
-    assert.match(await told(page), /^10 of 48 sentences, only what changed/);
+    await eventually(async () => assert.match(await told(page), /^10 of 48 sentences, only what changed/));
     await page.getByLabel("only what changed").uncheck();
-    assert.match(await told(page), /^48 of 48 sentences$/);
-    assert.match(page.url(), /[?&]all=1/);
+    await eventually(async () => assert.match(await told(page), /^48 of 48 sentences$/));
+    await eventually(async () => assert.match(page.url(), /[?&]all=1/));
     await page.reload();
-    assert.match(await told(page), /^48 of 48/);
+    await eventually(async () => assert.match(await told(page), /^48 of 48/));
   }, { hash: "#sentences" });
 });
 
@@ -23,17 +23,17 @@ test("filters choose, and stand in the address", async () => {
     await page.getByLabel("search").fill("BALANCE");
     await page.getByLabel("expected").selectOption("check_balance");
     await page.getByLabel("outcome").selectOption("wrong");
-    assert.match(await told(page), /^3 of 48 sentences/);
+    await eventually(async () => assert.match(await told(page), /^3 of 48 sentences/));
     assert.deepEqual((await rows(page).locator("th").allInnerTexts()).map((text) => text.trim()), ["what is my balance", "what is my balance now", "what is my balance thanks"]);
     const address = new URL(page.url()).hash;
     for (const part of ["text=BALANCE", "intent=check_balance", "outcome=wrong"]) assert.ok(address.includes(part), address);
     await page.reload();
-    assert.match(await told(page), /^3 of 48 sentences/);
+    await eventually(async () => assert.match(await told(page), /^3 of 48 sentences/));
     assert.equal(await page.getByLabel("search").inputValue(), "BALANCE");
     await page.getByLabel("confidence from").fill("0.9");
-    assert.match(await told(page), /^0 of 48/);
+    await eventually(async () => assert.match(await told(page), /^0 of 48/));
     await page.getByRole("link", { name: "Clear filters" }).click();
-    assert.match(await told(page), /^10 of 48/);
+    await eventually(async () => assert.match(await told(page), /^10 of 48/));
   }, { hash: "#sentences" });
 });
 
@@ -45,11 +45,11 @@ test("a sentence of the first screen opens with its neighbours, and Escape leads
     assert.match(await dialog.innerText(), /newly wrong, was check_balance/);
     assert.match(await dialog.innerText(), /how much can I move to my savings/);
     assert.equal(await dialog.getByRole("link", { name: /bots\/bank\/data\/nlu.yml:9/ }).getAttribute("href"), `https://github.com/acme/bots/blob/${"2".repeat(40)}/bots/bank/data/nlu.yml#L9`);
-    assert.match(page.url(), /#sentence-[0-9a-f]{12}$/);
+    await eventually(async () => assert.match(page.url(), /#sentence-[0-9a-f]{12}$/));
     assert.deepEqual(await violations(page), []);
     const address = page.url();
     await page.keyboard.press("Escape");
-    assert.equal(await dialog.count(), 0);
+    await eventually(async () => assert.equal(await dialog.count(), 0));
     await page.goBack();
     await page.goto("about:blank");
     await page.goto(address);
@@ -75,10 +75,10 @@ test("an address of a story unfolds it at its first difference, beside the base"
     assert.match(await open.locator(".first").innerText(), /expected\s+utter_balance[\s\S]*got\s+utter_ask_amount/i);
     const sides = open.locator(".beside > .side");
     assert.deepEqual(await sides.locator(".side-title").allInnerTexts(), ["base", "now"]);
-    assert.match(await sides.first().innerText(), /utter_balance/);
+    await eventually(async () => assert.match(await sides.first().innerText(), /utter_balance/));
     assert.doesNotMatch(await sides.first().innerText(), /utter_ask_amount|first difference/);
-    assert.match(await sides.last().innerText(), /first difference/i);
-    assert.equal(await page.evaluate(() => document.activeElement.tagName), "SUMMARY");
+    await eventually(async () => assert.match(await sides.last().innerText(), /first difference/i));
+    await eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.tagName), "SUMMARY"));
   });
 });
 
@@ -123,9 +123,9 @@ test("columns sort by keyboard, and the address keeps it", async () => {
     await page.getByRole("button", { name: "support" }).focus();
     await page.keyboard.press("Enter");
     await page.keyboard.press("Enter");
-    assert.equal(await page.locator("th[aria-sort]").first().getAttribute("aria-sort"), "descending");
-    assert.match(page.url(), /sort=-support/);
-    assert.equal(await page.evaluate(() => document.activeElement.textContent.trim().split(" ")[0]), "support");
+    await eventually(async () => assert.equal(await page.locator("th[aria-sort]").first().getAttribute("aria-sort"), "descending"));
+    await eventually(async () => assert.match(page.url(), /sort=-support/));
+    await eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.textContent.trim().split(" ")[0]), "support"));
   }, { hash: "#intents?all=1" });
 });
 
@@ -139,8 +139,8 @@ test("Tab reaches the content, the views and the switch in this order", async ()
     assert.deepEqual(names, ["Skip to the content", "overview", "intents", "sentences", "conversations", "data", "only-changed"]);
     await page.getByRole("link", { name: "data", exact: true }).focus();
     await page.keyboard.press("Enter");
-    assert.equal(await page.locator("h1:visible").innerText(), "Data");
-    assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+    await eventually(async () => assert.equal(await page.locator("h1:visible").innerText(), "Data"));
+    await eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.id), "main"));
   });
 });
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { opened, overflow, violations } from "./browser.mjs";
+import { eventually, opened, overflow, violations } from "./browser.mjs";
 
 const VIEWS = ["", "#intents", "#sentences", "#conversations", "#data"];
 
@@ -38,11 +38,11 @@ test("the overview of several assistants, and the way in and back", async () => 
     assert.deepEqual(await violations(page), []);
     assert.equal(await page.locator("h1:visible").count(), 1);
     await page.getByRole("link", { name: "bank" }).click();
-    assert.match(await page.locator("h1:visible").innerText(), /bank/);
+    await eventually(async () => assert.match(await page.locator("h1:visible").innerText(), /bank/));
     await page.getByRole("navigation").getByRole("link", { name: "conversations" }).click();
-    assert.match(page.url(), /#at-bank\/conversations$/);
+    await eventually(async () => assert.match(page.url(), /#at-bank\/conversations$/));
     await page.getByRole("link", { name: "All assistants" }).click();
-    assert.equal(await page.locator("h1:visible").innerText(), "Assistants");
+    await eventually(async () => assert.equal(await page.locator("h1:visible").innerText(), "Assistants"));
   });
 });
 
