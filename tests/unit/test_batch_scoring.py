@@ -57,6 +57,22 @@ def test_an_assertion_is_judged_as_expected(assertion: dict[str, Any]) -> None:
         assert (entity.matched, entity.passed) == (expected["flat"], expected["passed"])
 
 
+def test_what_the_project_knows_as_a_trait_alone_is_judged_as_one() -> None:
+    known = KnownNames(
+        intents={"order tea": KnownIntent("Order Tea", "dialog")},
+        traits={name: KnownIntent(name.title(), "trait") for name in ("urgent", "angry")},
+    )
+    answer = UtteranceAnswer(matched=("Order Tea",), traits=("Urgent", "Angry"))
+    wanted = {("Urgent",): "tp", ("Urgent", "Angry"): "tp", ("Order Tea",): "tp", ("Order Tea", "Urgent"): "tp"}
+    for intents, result in wanted.items():
+        case = judged_case(SuiteCase("x", intents), answer, known)
+        assert (case.result, case.kind) == (result, "dialog" if "Order Tea" in intents else "trait")
+    only_one = UtteranceAnswer(traits=("Angry",))
+    assert judged_case(SuiteCase("x", ("Urgent", "Angry")), only_one, known).result == "tp"
+    assert judged_case(SuiteCase("x", ("Urgent",)), only_one, known).result == "fp"
+    assert judged_case(SuiteCase("x", ("Urgent", "Angry"), is_trait=True), only_one, known).result == "fp"
+
+
 def agrees(numbers: BatchNumbers, expected: dict[str, Any]) -> None:
     counts = numbers.counts
     assert {"tp": counts.tp, "tn": counts.tn, "fp": counts.fp, "fn": counts.fn} == expected["counts"]

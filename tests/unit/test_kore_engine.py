@@ -217,6 +217,21 @@ def test_a_suite_is_judged_by_the_kinds_of_the_assistant() -> None:
     assert batch.coverage is not None
 
 
+def test_cross_validation_says_how_much_of_each_kind_it_covers(tmp_path: Path) -> None:
+    data = definition("city_library")
+    project = read_project(write(tmp_path, data))
+    assert project.kore is not None
+    coverage = cross_validate(project, KoreNluTrainer(), folds=2).section.coverage
+    assert coverage is not None
+    judged = {kind: (one.covered, one.total) for kind, one in coverage.kinds.items()}
+    totals = {kind: len([one for one in project.kore.of_kind(kind) if one.in_total]) for kind in judged}  # type: ignore[arg-type]
+    assert {kind: total for kind, (_, total) in judged.items()} == totals
+    assert judged["trait"][0] == 0 < judged["dialog"][0]
+    assert coverage.pooled == sum(one for one, _ in judged.values()) / sum(totals.values())
+    assert coverage.mean == pytest.approx(sum(one / total for one, total in judged.values()) / len(judged))
+    assert len(coverage.uncovered) == sum(totals.values()) - sum(one for one, _ in judged.values())
+
+
 def test_what_cannot_be_known_is_not_evaluated_and_never_wrong() -> None:
     batch = judged(
         LIBRARY,

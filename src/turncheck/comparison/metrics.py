@@ -72,6 +72,7 @@ FAMILIES: Final = (
     _family(r"nlu\.understood\.right", "nlu", "higher", "count"),
     _family(r"nlu\.understood\.(?:wrong|not_understood)", "nlu", "lower", "count"),
     _family(r"nlu\.calibration_error", "nlu", "lower"),
+    _family(r"nlu\.coverage\.(?:pooled|mean)", "nlu", "higher"),
     _family(rf"core\.(?:conversation_accuracy|accuracy|{_SCORES})", "core", "higher"),
     _family(r"core\.(?:as_written\.)?passed", "core", "higher", "count"),
     _family(r"core\.(?:misunderstood|failed|as_written\.failed|warned)", "core", "lower", "count"),
@@ -218,6 +219,9 @@ def _nlu_figures(report: Report) -> Iterator[tuple[str, Any]]:
     if nlu is None:
         return
     yield "nlu.examples", nlu.examples
+    if nlu.coverage is not None:
+        yield "nlu.coverage.pooled", nlu.coverage.pooled
+        yield "nlu.coverage.mean", nlu.coverage.mean
     if nlu.intents:
         for field in ("f1", "precision", "recall", "accuracy"):
             yield f"nlu.intents.{field}", getattr(nlu.intents, field)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import NluEngine, NluTrainer
     from turncheck.project.model import Component, Config, Example, NluData, Project
+    from turncheck.report.covered_intents import CoveredIntents
     from turncheck.report.model import EngineInfo, NluPrediction
 
 NOTHING: Final[Mapping[str, str]] = {}
@@ -253,6 +254,7 @@ def _measure(
         predictions=predictions,
         calibration_error=expected_calibration_error((one.confidence, one.correct) for one in judgements),
         insights=find_insights(predictions, seen=overlap.all),
+        coverage=_coverage(project, predictions),
         remarks=tuple(
             _remarks(
                 project,
@@ -266,6 +268,18 @@ def _measure(
         ),
     )
     return NluMeasurement(section, engine_info)
+
+
+def _coverage(project: Project, predictions: Sequence[NluPrediction]) -> CoveredIntents | None:
+    """Of a Kore.ai assistant the intents of which a sentence was judged; traits are judged by suites alone."""
+    if project.kore is None:
+        return None
+    from turncheck.evaluation.covered_intents import covered_intents
+    from turncheck.project.batch.known import known_names
+
+    known = known_names(project)
+    judged = {known.canonical(prediction.expected.intent or "") for prediction in predictions}
+    return covered_intents(known, lambda kind: () if kind == "trait" else judged)
 
 
 def _score_entities(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.cases import batch_actual, batch_expected
 from turncheck.comparison.wording import count, figure
+from turncheck.render.covered_text import KIND_NAMES, covered_lines
 from turncheck.render.sinks.terminal import place, text
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from turncheck.report.model import Batch, BatchCase, BatchNumbers, BatchSuite
 
-KIND_NAMES: Final = {"dialog": "dialogs", "faq": "FAQs", "small_talk": "small talk", "trait": "traits"}
 _MOST_FAILURES: Final = 200
 
 
@@ -22,7 +22,7 @@ def batch_text(batch: Batch, *, folder: str = "") -> str:
     lines = [line for suite in batch.suites for line in _suite(suite, folder)]
     if len(batch.suites) > 1:
         lines += [f"all {len(batch.suites)} suites", *_numbers(batch), ""]
-    lines += _coverage(batch)
+    lines += covered_lines(batch.coverage)
     lines += batch_remarks(batch)
     lines.append(f"{batch.failed:,} failed, {batch.passed:,} passed" if batch.failed else f"{batch.passed:,} passed")
     return "\n".join(lines) + "\n"
@@ -88,15 +88,3 @@ def _failure(case: BatchCase) -> str:
     remark = f" ({text(case.reason)})" if case.reason else ""
     told = f"{said}: expected {text(batch_expected(case))}, got {text(batch_actual(case))}{remark}"
     return f"{case.result.upper()} {told}"
-
-
-def _coverage(batch: Batch) -> Iterator[str]:
-    if batch.coverage is None:
-        return
-    shares = [
-        f"{kind.covered} of {kind.total} {KIND_NAMES.get(name, name)}"
-        for name, kind in batch.kinds.items()
-        if kind.total and kind.covered is not None
-    ]
-    total = f"pooled {_percent(batch.coverage.pooled)}, mean of the kinds {_percent(batch.coverage.mean)}"
-    yield f"covered: {', '.join(shares)} ({total})"

@@ -25,7 +25,7 @@ from turncheck.render.not_run import skipped_by_cause
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.spans import Code, Entry, Prose, line
-from turncheck.render.tables import batch_table, confusion_table, intent_table, metrics_table
+from turncheck.render.tables import batch_table, confusion_table, coverage_table, intent_table, metrics_table
 from turncheck.render.unjudged_text import unjudged_remark
 from turncheck.render.wrong_cases import (
     misunderstood_cases,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 DEGRADATION: Final = (
-    "method", "confusions", "intents", "suites", "still_found", "still_wrong", "still_misunderstood",
+    "method", "covered", "confusions", "intents", "suites", "still_found", "still_wrong", "still_misunderstood",
     "still_misunderstood_cases", "still_failing",
     "substituted", "edited", "right", "gone", "names", "notes", "uncovered", "skipped", "remarks", "findings",
     "labels", "relabelled", "wrong", "gone_tests", "collisions", "misunderstood", "misunderstood_cases",
@@ -68,7 +68,7 @@ ORDER: Final = (
     "remarks", "errors", "collisions", "relabelled", "failing", "misunderstood", "misunderstood_cases", "gone_tests",
     "wrong", "labels", "findings", "uncovered", "notes", "right", "edited", "gone", "names", "still_failing",
     "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites", "intents", "confusions",
-    "gates", "skipped", "substituted", "method",
+    "covered", "gates", "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that stand below its figures."""
 
@@ -96,6 +96,7 @@ def all_sections(
         made.listed("remarks", "", _remarks(report, compared), lambda remark: remark),
         *(made.changes(report, compared) if compared else made.failures(report)),
         batch_table(report),
+        coverage_table(report),
         intent_table(report, compared),
         confusion_table(report),
         *made.run(report, compared, verdict, no_base=comparison.baseline.reason if comparison else ""),

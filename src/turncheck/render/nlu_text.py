@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.messages.plurals import count
+from turncheck.render.covered_text import covered_lines
 from turncheck.render.engine_text import substitution_lines
 from turncheck.render.overlap_text import overlap_remarks
 from turncheck.render.sinks.terminal import place, text
@@ -56,6 +57,7 @@ def _figures(nlu: Nlu) -> Iterator[str]:
     for name, responses in nlu.responses.items():
         figures = {"accuracy": responses.accuracy, "f1": responses.f1}
         yield from _table(f"Responses by selector {name}", figures, responses.folds)
+    yield from covered_lines(nlu.coverage)
     understood = nlu.understood
     if understood:
         yield "Understood, after the fallback:"

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.broken_intents import intent_of, is_f1_of_an_intent
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.wording import count, figure
-from turncheck.render.batch_text import KIND_NAMES
+from turncheck.render.covered_text import KIND_NAMES
 from turncheck.render.main_metrics import SHARED, change_of, how_few, is_on_shared, main_metrics, mark, sides_of
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.spans import Change, Code, Column, Row, line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from turncheck.comparison.model import Comparison, MetricDelta
     from turncheck.render.main_metrics import MainMetric
     from turncheck.render.sections import NeutralSection
     from turncheck.render.spans import Line
+    from turncheck.report.covered_intents import CoveredKind
     from turncheck.report.model import BatchNumbers, Report
 
 _SIDES: Final = (Column("base", "right"), Column("now", "right"), Column("change", "left"))
@@ -92,6 +95,32 @@ def batch_table(report: Report) -> NeutralSection:
     names = ("TP", "TN", "FP", "FN", "precision", "recall", "F1", "intents", "entities")
     columns = (Column("suite"), *(Column(name, "right") for name in names))
     return Section("suites", title, tuple(rows[:BUILT]), len(rows), 0, columns)
+
+
+def coverage_table(report: Report) -> NeutralSection:
+    """Of a Kore.ai assistant how many intents of each kind are tested, and both totals of the platform."""
+    sides = {
+        "judged sentences": report.nlu.coverage if report.nlu else None,
+        "suites": report.batch.coverage if report.batch else None,
+    }
+    measured = {name: one for name, one in sides.items() if one is not None and one.kinds}
+    kinds = dict.fromkeys(kind for one in measured.values() for kind in one.kinds)
+
+    def row(name: str, cells: Iterable[str]) -> Row:
+        return Row((line(name), *map(line, cells)))
+
+    rows = [
+        row(KIND_NAMES.get(kind, kind), (_part(one.kinds.get(kind)) for one in measured.values())) for kind in kinds
+    ]
+    if rows:
+        rows.append(row("all, pooled", (f"{one.pooled:.1%}" for one in measured.values())))
+        rows.append(row("all, mean of the kinds", (f"{one.mean:.1%}" for one in measured.values())))
+    columns = (Column("intents"), *(Column(name, "right") for name in measured))
+    return Section("covered", "Covered intents, by kind", tuple(rows), len(rows), 0, columns)
+
+
+def _part(kind: CoveredKind | None) -> str:
+    return "–" if kind is None else f"{kind.covered} of {kind.total}"
 
 
 def _batch_row(name: Line, numbers: BatchNumbers) -> Row:

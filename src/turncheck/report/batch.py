@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from turncheck.messages.location import Location
+from turncheck.report.covered_intents import CoveredIntents
 from turncheck.report.part import Part
 
 BatchKindName = Literal["dialog", "faq", "small_talk", "trait"]
@@ -170,19 +171,6 @@ class BatchSuite(BatchNumbers, frozen=True, kw_only=True):
     """Its utterances."""
 
 
-class BatchCoverage(Part, frozen=True, kw_only=True):
-    """How many of the project's intents some case expects, over all kinds that it has, computed in two ways."""
-
-    pooled: float
-    """All covered intents among all intents."""
-    mean: float
-    """The plain mean of the kinds' shares."""
-    without: tuple[str, ...] = ()
-    """The kinds of which the project has no intents: they are left out."""
-    uncovered: tuple[str, ...] = ()
-    """The intents that no case expects, sorted."""
-
-
 class Batch(BatchNumbers, frozen=True, kw_only=True):
     """The batch suites, and the numbers of all their cases."""
 
@@ -190,7 +178,7 @@ class Batch(BatchNumbers, frozen=True, kw_only=True):
     """The suites."""
     kinds: dict[str, BatchKind] = {}
     """The numbers for the cases of each kind, over all suites."""
-    coverage: BatchCoverage | None = None
+    coverage: CoveredIntents | None = None
     """How much of the project the suites reach; ``None`` without a project."""
     by_stand_in: bool = False
     """Whether the engine stands in for the assistant's own, so that failed cases by themselves fail no run."""

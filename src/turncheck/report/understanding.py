@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from turncheck.messages.location import Location
+from turncheck.report.covered_intents import CoveredIntents
 from turncheck.report.part import Part
 
 
@@ -331,6 +332,8 @@ class Nlu(Part, frozen=True, kw_only=True):
     """The judged sentences."""
     calibration_error: float | None = None
     """How far confidence and the share of right intents lie apart (ECE, 15 bins)."""
+    coverage: CoveredIntents | None = None
+    """Of a Kore.ai assistant: the intents of which a sentence was judged; ``None`` for other projects."""
     unlisted: int = 0
     """How many sentences were judged whose intent ``predictions`` lack, since the imported files do not list them."""
     insights: Insights = Insights()

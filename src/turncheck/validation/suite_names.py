@@ -34,7 +34,9 @@ def unknown_names(suites: Suites, known: KnownNames) -> list[Finding]:
         for case in suite.cases:
             for what, name, place, there in _named(case, known):
                 if there and comparable(name) not in there:
-                    found.setdefault((what, comparable(name)), _unknown(what, name, place, there.values()))
+                    is_trait = what == "intent" and comparable(name) in known.traits
+                    finding = _unknown(what, name, place, there.values(), is_trait=is_trait)
+                    found.setdefault((what, comparable(name)), finding)
     return list(found.values())
 
 
@@ -52,7 +54,10 @@ def _named(case: SuiteCase, known: KnownNames) -> Iterator[tuple[str, str, Locat
         yield "entity", entity.name, entity.location, known.entities
 
 
-def _unknown(what: str, name: str, place: Location, there: Iterable[str]) -> Finding:
+def _unknown(what: str, name: str, place: Location, there: Iterable[str], *, is_trait: bool) -> Finding:
+    if is_trait:
+        message = f"The project has no intent '{name[:80]}', but a trait of this name."
+        return Finding("suite-unknown-name", "warning", message, place, f"Write `trait: {name[:80]}`.")
     near = nearest(name, there)
     message = f"The project has no {what} '{name[:80]}'."
     told = f"{message} Did you mean '{near[0]}'?" if near else message

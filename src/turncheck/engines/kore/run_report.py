@@ -64,10 +64,10 @@ def _answer(case: SuiteCase, row: ReportedCase | None) -> UtteranceAnswer:
         return UtteranceAnswer(error=NO_ROW)
     if row.result is None or row.result == "not-evaluated":
         return UtteranceAnswer(error=row.remark or "the platform could not evaluate it")
-    names = row.matched.names
+    names, is_trait = row.matched.names, case.is_trait or row.matched.is_trait
     return UtteranceAnswer(
-        matched=() if case.is_trait else names,
-        traits=names if case.is_trait else (),
+        matched=() if is_trait else names,
+        traits=names if is_trait else (),
         entities={entity.name: entity.matched for entity in row.entities if entity.matched is not None},
         order=row.actual_order or None,
         scores=row.scores,

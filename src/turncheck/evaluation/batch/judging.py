@@ -28,14 +28,17 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         answer: how it was understood, or why not.
         names: those of the project, by which kinds are told.
     """
-    given = answer.traits if case.is_trait else answer.matched
+    is_trait = case.is_trait or (answer.result is None and _means_traits(case, names))
+    given = answer.traits if is_trait else answer.matched
     matched = tuple(dict.fromkeys(name for name in given if is_intent(name)))
-    kind = _kind(case, matched, names)
+    kind = "trait" if is_trait else _kind(case, matched, names)
     result: BatchResult = "not-evaluated"
     if answer.error is None:
         wanted, found = (
-            [names.canonical(name, is_trait=case.is_trait) for name in of_it] for of_it in (case.intents, matched)
+            [names.canonical(name, is_trait=is_trait) for name in of_it] for of_it in (case.intents, matched)
         )
+        if not case.is_trait and is_trait:  # alternatives: one of them will do
+            wanted = [name for name in wanted if name in found] or wanted
         result = answer.result or classify(kind, wanted, found)
     judged, left_out = _evaluated(case.entities, answer.unknown_entities)
     entities = tuple(_entity(one, answer, is_right=result in _RIGHT) for one in judged)
@@ -85,9 +88,12 @@ def _guessed(expected: Sequence[ExpectedEntity], answer: UtteranceAnswer) -> str
     return f"the value of {', '.join(names)} is of an unknown type: its keys are joined in the order received"
 
 
+def _means_traits(case: SuiteCase, names: KnownNames) -> bool:
+    """Whether a case expects what the project knows as traits alone, though nothing says so."""
+    return bool(case.intents) and all(names.kind_of(name) == "trait" for name in case.intents)
+
+
 def _kind(case: SuiteCase, matched: tuple[str, ...], names: KnownNames) -> BatchKindName:
-    if case.is_trait:
-        return "trait"
     telling = case.intents[:1] or matched[:1]
     kind = names.kind_of(telling[0]) if telling else None
     return next((known for known in BATCH_KINDS if known == kind), "dialog")

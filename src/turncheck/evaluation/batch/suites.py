@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from turncheck.engines.base import CutShortError, EngineError, SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.batch.numbers import expected_names, intents_of, kinds_of
+from turncheck.evaluation.covered_intents import covered_intents
 from turncheck.project.batch.known import KnownNames
 from turncheck.project.batch.model import comparable
-from turncheck.report.batch import BATCH_KINDS, Batch, BatchCoverage, BatchSuite
+from turncheck.report.batch import BATCH_KINDS, Batch, BatchSuite
 from turncheck.report.batch_numbers import numbers_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Screen
     from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.report.batch import BatchCase, BatchOutcome
+    from turncheck.report.covered_intents import CoveredIntents
 
 _MOST_SCORES = 3
 
@@ -179,19 +181,7 @@ def outcome_of(cases: Sequence[BatchCase]) -> BatchOutcome:
     return "success with warning" if unanswered else "success"
 
 
-def _coverage(cases: Sequence[BatchCase], known: KnownNames) -> BatchCoverage | None:
-    """Covered intents of all kinds that the project has; an intent counts where any case expects it."""
-    there = {kind: names for kind in BATCH_KINDS if (names := known.in_total(kind))}
-    if not there:
-        return None
-    expected = {kind: expected_names(cases, known, kind) for kind in there}
-    covered = {kind: len(expected[kind] & names.keys()) for kind, names in there.items()}
-    uncovered = sorted(
-        name for kind, names in there.items() for key, name in names.items() if key not in expected[kind]
-    )
-    return BatchCoverage(
-        pooled=sum(covered.values()) / sum(map(len, there.values())),
-        mean=sum(covered[kind] / len(names) for kind, names in there.items()) / len(there),
-        without=tuple(kind for kind in BATCH_KINDS if kind not in there),
-        uncovered=tuple(uncovered),
-    )
+def _coverage(cases: Sequence[BatchCase], known: KnownNames) -> CoveredIntents | None:
+    """An intent counts where any case expects it."""
+    expected: dict[str, set[str]] = {kind: expected_names(cases, known, kind) for kind in BATCH_KINDS}
+    return covered_intents(known, lambda kind: expected[kind])

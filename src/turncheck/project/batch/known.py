@@ -33,8 +33,8 @@ class KnownNames:
     entities: Mapping[str, str] = field(default_factory=dict)
 
     def kind_of(self, name: str) -> str | None:
-        """Return the kind of an intent, ``None`` where the project has none of this name."""
-        found = self.intents.get(comparable(name))
+        """Return the kind of an intent, or trait, ``None`` where the project has none of this name."""
+        found = self.intents.get(comparable(name)) or self.traits.get(comparable(name))
         return None if found is None else found.kind
 
     def canonical(self, name: str, *, is_trait: bool = False) -> str:
