@@ -21,12 +21,13 @@ const byId = (id: string): HTMLElement | null => document.getElementById(id);
 class Page {
   private onlyChanged = true;
   private shownView = "";
+  private readonly title = document.title;
 
   constructor(private readonly assistants: Assistant[]) {}
 
   show(): void {
     const route = parse(location.hash);
-    const several = this.assistants.length > 1;
+    const several = byId("all") !== null; // those that could not be measured stand there alone
     if (route.query.has("all")) this.onlyChanged = false;
     const assistant = several ? this.assistants.find((one) => one.slug === route.assistant) : this.assistants[0];
     if (!assistant) return this.showAll();
@@ -58,7 +59,7 @@ class Page {
     byId("all")!.hidden = false;
     byId("view")!.hidden = true;
     for (const one of this.assistants) byId(one.slug)!.hidden = true;
-    document.title = `${this.assistants.length} assistants`;
+    document.title = this.title;
     this.toTop("all", false);
   }
 

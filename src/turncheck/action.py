@@ -14,13 +14,14 @@ from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError, trouble
 from turncheck.process.environment import is_private
 from turncheck.process.screen import Screen
 from turncheck.process.secret import redact, remember_variables
-from turncheck.publishing.files import draw_plots, terminal_summary, write_all, write_results
+from turncheck.publishing.files import draw_plots, terminal_overview, terminal_summary, write_all, write_results
 from turncheck.publishing.other_run import RunReader
 from turncheck.publishing.publish import Place, Publishing, publish
-from turncheck.publishing.result import result_of
+from turncheck.publishing.result import result_of, result_of_any, result_of_several
 from turncheck.render.sinks.workflow_command import command
 from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_job
+from turncheck.run.several import SeveralRuns, choose
 from turncheck.settings.gates import GATES
 from turncheck.settings.options import combine, from_inputs
 
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
 
     from turncheck.ci.github.context import GitHubContext
+    from turncheck.conclude import Outcome
     from turncheck.messages.location import Location
+    from turncheck.run.several import Chosen
 
 
 def main() -> int:
@@ -81,8 +84,10 @@ def _measure(
         )
     for trouble in context.troubles if context is not None else ():
         write(command("warning", trouble, title="turncheck") + "\n")
-    prepared = prepare(given, variables, in_action=True)
     screen = Screen(stream=sys.stdout)
+    if (chosen := choose(given)) is not None:
+        return _measure_several(chosen, given, variables, screen, write)
+    prepared = prepare(given, variables, in_action=True)
     outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
     folder = Path(prepared.settings.out)
     write_results(folder, outcome.files)
@@ -91,6 +96,30 @@ def _measure(
     publishing.publish_plots(lambda: draw_plots(outcome, folder, screen))
     publishing.confirm()
     return outcome.exit_code
+
+
+def _measure_several(
+    chosen: Chosen,
+    given: Mapping[str, Any],
+    variables: Mapping[str, str],
+    screen: Screen,
+    write: Callable[[str], object],
+) -> int:
+    def tell(name: str, outcome: Outcome) -> None:
+        write(f"{name}\n{terminal_summary(outcome, outcome.links)}\n")
+
+    runs = SeveralRuns(chosen, given, variables, screen, tell, in_action=True)
+    several = runs.measure()
+    folder = Path(chosen.settings.out)
+    result = result_of_several(several, folder)
+    write_results(folder, result.files)
+    write(terminal_overview(several.assistants))
+    publishing = publish(result, folder, chosen.settings, runs.host, write)
+    publishing.publish_plots(
+        lambda: [path for one in several.members for path in draw_plots(one.outcome, folder / one.folder, screen)]
+    )
+    publishing.confirm()
+    return several.exit_code
 
 
 def _run_to_publish(given: Mapping[str, Any], context: GitHubContext | None) -> str | None:
@@ -125,12 +154,12 @@ def _publish_run(
     published = []
     for number, result in enumerate(found.results):
         below = folder if len(found.results) == 1 else folder / str(number + 1)
-        write_all(below, result.outcome.files)
+        told = result_of_any(result.outcome, below)
+        write_all(below, told.files)
         # Annotations by workflow command would stand at this run's commit, which is the default branch's.
         place = replace(
             Place.of_this_run(host, write), target=lambda: found.target, stamp=found.stamp, annotate=lambda _: None
         )
-        told = result_of(result.outcome, below)
         publishing = Publishing(told, below, settings, place, artifact_url=result.artifact_url)
         publishing.publish()
         published.append(publishing)

@@ -87,8 +87,12 @@ def _interrupted() -> int:
 
 def _project(namespace: argparse.Namespace) -> str:
     """The folder that the places in a command's errors count from."""
-    given = (vars(namespace).get(name) for name in ("project", "folder"))
-    return str(next((folder for folder in given if folder is not None), ""))
+    for given in (vars(namespace).get(name) for name in ("project", "folder")):
+        if isinstance(given, list) and given:
+            return str(given[0]) if len(given) == 1 else ""
+        if given:
+            return str(given)
+    return ""
 
 
 def _dispatch(parser: Parser, arguments: Sequence[str], namespace: argparse.Namespace) -> int:

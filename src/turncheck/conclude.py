@@ -13,9 +13,11 @@ from turncheck.comparison.leftovers import with_renames_reported
 from turncheck.comparison.understood_differently import marked
 from turncheck.engines.base import INTERRUPTED
 from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
+from turncheck.render.assistants import Assistants, Broken, Run, comment_key
 from turncheck.render.markdown import COMMENT_LIMIT
-from turncheck.render.outputs import render_documents, render_rasa_folder, render_texts
-from turncheck.render.page.page import Run, render_page
+from turncheck.render.outputs import render_documents, render_documents_of_all, render_rasa_folder, render_texts
+from turncheck.render.overview import render_overview_comment, render_overview_summary
+from turncheck.render.page.page import render_page
 from turncheck.render.rendered import Rendered
 from turncheck.report.codec import BASELINE_NAME, encode
 from turncheck.validation.registry import CHECKS
@@ -49,6 +51,11 @@ class Outcome:
     links: Links
     documents: tuple[Rendered, ...]
     beside: tuple[Rendered, ...]
+
+    @property
+    def run(self) -> Run:
+        """The documents, for what shows several."""
+        return Run(self.report, self.comparison, self.verdict, self.links)
 
     @property
     def files(self) -> tuple[Rendered, ...]:
@@ -114,9 +121,82 @@ def as_reported(report: Report, baseline: Baseline) -> Report:
     return marked(shown, baseline.report) if isinstance(baseline, Present) else shown
 
 
-def page_of(runs: Sequence[Run]) -> Rendered:
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An assistant among several: the folder below the output folder that its files go to, and what it made."""
+
+    folder: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """An assistant among several that could not be measured: its folder, and a report without anything but why."""
+
+    folder: str
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """What several assistants made: files of all, and below them the folders of each.
+
+    ``links`` are those of the run, ``flavour`` and ``formats`` are of the files of all.
+    """
+
+    members: tuple[Member, ...]
+    unmeasured: tuple[Unmeasured, ...]
+    key: str
+    links: Links
+    flavour: JunitFlavour = "common"
+    formats: tuple[OutputFormat, ...] = ()
+
+    @property
+    def assistants(self) -> Assistants:
+        """What renderers get."""
+        broken = tuple(Broken(comment_key(one.report), one.report.stopped or "") for one in self.unmeasured)
+        return Assistants(self.key, tuple(one.outcome.run for one in self.members), broken)
+
+    def documents(self) -> tuple[Rendered, ...]:
+        """Render the files of all: JUnit, what the host reads, the page."""
+        assistants = self.assistants
+        return (
+            *render_documents_of_all(assistants, self.links, self.flavour, self.formats, rule_texts),
+            page_of(assistants.runs, assistants.broken),
+        )
+
+    def beside(self) -> tuple[Rendered, ...]:
+        """Return the files of each, in its folder; of one that could not be measured a report that says so."""
+        measured = [(one.folder, rendered) for one in self.members for rendered in one.outcome.renderings]
+        others = [
+            (one.folder, Rendered("report.json", "application/json", encode(one.report))) for one in self.unmeasured
+        ]
+        return tuple(replace(rendered, name=f"{folder}/{rendered.name}") for folder, rendered in (*measured, *others))
+
+    def texts(
+        self, artifact_url: str = "", page_url: str = "", comment_limit: int = COMMENT_LIMIT
+    ) -> tuple[Rendered, Rendered]:
+        """Render the summary and the comment of all."""
+        url = artifact_url or self.links.artifact_url
+        links = replace(self.links, artifact_url=url, html_url=page_url or self.links.html_url)
+        runs = tuple(replace(run, links=replace(run.links, artifact_url=url)) for run in self.assistants.runs)
+        assistants = replace(self.assistants, runs=runs)
+        return (
+            render_overview_summary(assistants, links),
+            render_overview_comment(assistants, links, limit=comment_limit),
+        )
+
+    @property
+    def exit_code(self) -> int:
+        """The worst of all."""
+        codes = [one.outcome.exit_code for one in self.members]
+        return max([*codes, EXIT_NOT_DONE] if self.unmeasured else codes)
+
+
+def page_of(runs: Sequence[Run], broken: Sequence[Broken] = ()) -> Rendered:
     """Render the page of these runs, with what the manual says of their findings."""
-    return render_page(runs, {code: f"{check.title}. {check.text}" for code, check in CHECKS.items()})
+    manual = {code: f"{check.title}. {check.text}" for code, check in CHECKS.items()}
+    return render_page(runs, manual, broken=broken)
 
 
 def _commit_found(baseline: Baseline) -> str | None:

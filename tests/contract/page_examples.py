@@ -12,7 +12,8 @@ from report_builder import case, coverage, example, finding, report, story, trai
 from turncheck.comparison.baseline import Missing
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
-from turncheck.render.page.page import Run, render_page
+from turncheck.render.assistants import Run
+from turncheck.render.page.page import render_page
 from turncheck.report.model import Report, Skipped, Substitution
 
 if TYPE_CHECKING:

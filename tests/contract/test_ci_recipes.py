@@ -11,16 +11,19 @@ import pytest
 import yaml
 
 from turncheck.cli import run_command_line
+from turncheck.settings.file import read_settings_file
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
-RECIPES = re.findall(r"^```yaml\n# (\S+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+BLOCKS = re.findall(r"^```yaml\n# (\S+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+RECIPES = [(name, text) for name, text in BLOCKS if name != "turncheck.yml"]
 SCHEMAS = {
     ".gitlab-ci.yml": "vendor.gitlab-ci",
     "azure-pipelines.yml": "vendor.azure-pipelines",
     "bitbucket-pipelines.yml": "vendor.bitbucket-pipelines",
     ".circleci/config.yml": "vendor.circle-ci",
     ".buildkite/pipeline.yml": "vendor.buildkite",
+    ".github/workflows/turncheck.yml": "vendor.github-workflows",
 }
 COMPONENT = (ROOT / "templates" / "turncheck.yml").read_text(encoding="utf-8")
 
@@ -44,8 +47,14 @@ def test_each_recipe_is_one_of_its_host(name: str, text: str, tmp_path: Path) ->
 
 def test_every_host_has_a_recipe_and_every_block_is_one() -> None:
     assert {name for name, _ in RECIPES} == set(SCHEMAS)
-    assert PAGE.count("```yaml") == len(RECIPES)
-    assert len(RECIPES[0][1].splitlines()) == 6, "the job of six lines"
+    assert PAGE.count("```yaml") == len(BLOCKS)
+    assert len(dict(reversed(RECIPES))[".gitlab-ci.yml"].splitlines()) == 6, "the job of six lines"
+
+
+def test_settings_that_are_shown_can_be_read(tmp_path: Path) -> None:
+    for name, text in set(BLOCKS) - set(RECIPES):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        assert read_settings_file(tmp_path).values["projects"]
 
 
 def test_a_broken_recipe_is_found(tmp_path: Path) -> None:

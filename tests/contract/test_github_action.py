@@ -215,6 +215,27 @@ def test_a_pull_request_gets_its_comment_artifact_summary_annotations_and_output
     assert (job.folder / "results" / "comment.md").read_text() == body.replace("<!-- turncheck:run 500.1 -->", "")
 
 
+def test_several_assistants_have_one_comment_one_artifact_and_one_status(job: Job) -> None:
+    Path("broken").mkdir()
+    Path("broken/turncheck.yml").write_text("fail-on: [everything]\n")
+    assert job.pull_request(project="bot\nbroken") == 2
+
+    (body,) = job.github.bodies(7)
+    assert body.startswith("<!-- turncheck:report id=")
+    assert "### ❌ 1 of 2 assistants failed, 1 could not be measured" in body
+    assert "schema-violation" in body
+    assert f"blob/{job.head}/bot/data/rules.yml#L7" in body
+    assert {"junit.xml", "report.html", "bot/report.json", "broken/report.json"} <= job.artifact.keys()
+    assert job.outputs["verdict"] == "failed"
+    assert set(json.loads(job.outputs["metrics"])) == {"bot"}
+    assert "broken: not measured" in job.text
+
+    Path("broken/turncheck.yml").unlink()
+    assert job.pull_request(project="b*") == 1, "the folder holds nothing of an assistant any more"
+    (again,) = job.github.bodies(7)
+    assert "1 of 1 assistant failed" in again
+
+
 def test_no_secret_is_ever_printed_or_written(job: Job) -> None:
     job.pull_request()
 

@@ -29,7 +29,7 @@ from turncheck.render.links import Links
 from turncheck.render.markdown import (
     COMMENT_LIMIT,
     SUMMARY_LIMIT,
-    _environment,
+    environment,
     render_comment,
     render_summary,
 )
@@ -504,9 +504,9 @@ def test_a_forged_marker_in_a_sentence_does_not_begin_a_line() -> None:
 
 def test_templates_cannot_print_what_did_not_come_through_the_sink() -> None:
     with pytest.raises(TypeError, match="did not come through the Markdown sink"):
-        _environment().from_string("{{ value }}").render(value="<b>")
+        environment().from_string("{{ value }}").render(value="<b>")
     with pytest.raises(jinja2.UndefinedError):
-        _environment().from_string("{{ missing.thing }}").render()
+        environment().from_string("{{ missing.thing }}").render()
 
 
 def test_reports_of_the_builder_are_reports() -> None:

@@ -21,12 +21,13 @@ from report_builder import case, example, report, story, training
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.render.assistants import Run
 from turncheck.render.case_keys import distinct_keys, key_of_sentence, key_of_test
 from turncheck.render.junit import render_junit
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment, render_summary
 from turncheck.render.page.budget import LIMIT
-from turncheck.render.page.page import Run, render_page
+from turncheck.render.page.page import render_page
 from turncheck.report.model import Attempt, Report
 
 MANUAL = {"missing-response": "A response is missing. Define it."}

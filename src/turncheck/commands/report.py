@@ -19,9 +19,9 @@ from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.publishing.files import terminal_summary, write_all, write_file, written_line
 from turncheck.publishing.other_run import FoundResult, FoundRun, RunReader
 from turncheck.publishing.publish import Place, Publishing
-from turncheck.publishing.result import result_of
+from turncheck.publishing.result import result_of_any
+from turncheck.render.assistants import Run
 from turncheck.render.links import Links
-from turncheck.render.page.page import Run
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.prepare import links_of
@@ -188,8 +188,8 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
     for number, result in enumerate(found.results):
         folder = Path(request.settings.out)
         folder = folder if len(found.results) == 1 else folder / str(number + 1)
-        write_all(folder, result.outcome.files)
-        told = result_of(result.outcome, folder)
+        told = result_of_any(result.outcome, folder)
+        write_all(folder, told.files)
         publishing = Publishing(told, folder, request.settings, place, artifact_url=result.artifact_url)
         failed += publishing.publish()
         if publishing.comment_url:

@@ -10,16 +10,28 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.ci.hosts import NOWHERE
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Screen
-from turncheck.publishing.files import draw_plots, terminal_summary, write_file, write_results, written_line
+from turncheck.publishing.files import (
+    draw_plots,
+    terminal_overview,
+    terminal_summary,
+    write_all,
+    write_file,
+    write_results,
+    written_line,
+)
 from turncheck.publishing.publish import publish
-from turncheck.publishing.result import result_of
+from turncheck.publishing.result import result_of, result_of_several
 from turncheck.report.codec import encode
 from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_job
+from turncheck.run.several import SeveralRuns, choose
 from turncheck.settings.options import from_flags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from turncheck.conclude import Outcome
+    from turncheck.run.several import Chosen
 
 PUBLISHING: Final = ("comment", "check-run", "annotations", "artifact-name", "retention-days", "token")
 """Settings that say how a host is told."""
@@ -40,7 +52,10 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
     """
     if flags.get("run-id") is not None:
         raise UserError("run-id: `run` measures", remedy="Use `turncheck report publish --run-id ID`.")
-    prepared = prepare(from_flags(flags), os.environ)
+    given = from_flags(flags)
+    if (chosen := choose(given)) is not None:
+        return _run_several(chosen, given, json=json, plots=plots, quiet=quiet, verbose=verbose)
+    prepared = prepare(given, os.environ)
     screen = Screen(quiet=quiet, verbose=verbose)
     for trouble in prepared.host.run.troubles:
         screen.alarm(f"turncheck: warning: {trouble}")
@@ -59,8 +74,49 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
         publishing = publish(result, folder, prepared.settings, prepared.host, sys.stdout.write)
         written[beside:beside] = publishing.written
     screen.note(written_line(folder, written))
-    if not on_host and (asked := [f"--{name}" for name in PUBLISHING if flags.get(name) is not None]):
-        screen.note(f"{NOWHERE}: nothing is published ({', '.join(asked)}).")
+    if not on_host:
+        _say_unpublished(given, screen)
     if outcome.report.stopped is not None:
         sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")
     return outcome.exit_code
+
+
+def _run_several(
+    chosen: Chosen, given: Mapping[str, Any], *, json: str | None, plots: bool, quiet: bool, verbose: bool
+) -> int:
+    """Measure several assistants: files for each, files of all, and what is published once."""
+    if json:
+        raise UserError(
+            "--json writes one report, and several assistants are measured",
+            remedy="Each has its own: report.json in its folder below that of --out.",
+        )
+    screen = Screen(quiet=quiet, verbose=verbose)
+
+    def tell(name: str, outcome: Outcome) -> None:
+        sys.stdout.write(f"{name}\n{'-' * len(name)}\n{terminal_summary(outcome, outcome.links)}\n")
+        if outcome.report.stopped is not None:
+            sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")
+
+    runs = SeveralRuns(chosen, given, os.environ, screen, tell)
+    for trouble in runs.host.run.troubles:
+        screen.alarm(f"turncheck: warning: {trouble}")
+    several = runs.measure()
+    folder = Path(chosen.settings.out)
+    result = result_of_several(several, folder)
+    written = write_results(folder, result.files)
+    for one in several.members if plots else ():
+        written += draw_plots(one.outcome, folder / one.folder, screen)
+    sys.stdout.write(terminal_overview(several.assistants))
+    if runs.host.name:
+        written += publish(result, folder, chosen.settings, runs.host, sys.stdout.write).written
+    else:
+        written += write_all(folder, several.texts())
+        _say_unpublished(given, screen)
+    screen.note(written_line(folder, written))
+    return several.exit_code
+
+
+def _say_unpublished(given: Mapping[str, Any], screen: Screen) -> None:
+    asked = [f"--{name}" for name in PUBLISHING if given.get(name.replace("-", "_")) is not None]
+    if asked:
+        screen.note(f"{NOWHERE}: nothing is published ({', '.join(asked)}).")

@@ -16,6 +16,7 @@ _MOST_FOLDERS: Final = 3_000
 _MOST_FOUND: Final = 20
 _MOST_TOLD: Final = 5
 _EXPORTS: Final = frozenset(EXPORT_NAMES)
+_PARTS: Final = ("config.yml", "domain.yml", "domain", "data", "turncheck.yml")
 _FOREIGN: Final = frozenset({"node_modules", "venv", "env", "site-packages", "__pycache__", "models", "results"})
 
 
@@ -44,6 +45,13 @@ def is_assistant(folder: Path) -> bool:
     """Whether a folder itself is one's."""
     entries = sorted(folder.iterdir())
     return _is_assistant([one.name for one in entries if one.is_dir()], [one.name for one in entries if one.is_file()])
+
+
+def may_be_assistant(path: Path) -> bool:
+    """Whether a path is what of an assistant is left, however little: a folder with one of its files, or an export."""
+    if not path.is_dir():
+        return path.suffix == ".json"
+    return any((path / name).exists() for name in (*_PARTS, *_EXPORTS))
 
 
 def told_assistants(found: Sequence[Path]) -> str:

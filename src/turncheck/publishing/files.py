@@ -13,12 +13,15 @@ from turncheck.process.temporary import whole_file
 from turncheck.render.console import render_console
 from turncheck.render.outputs import RASA_FOLDER
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
+from turncheck.render.sinks.plain import one_line
+from turncheck.render.sinks.workflow_command import log_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.conclude import Outcome
     from turncheck.process.screen import Screen
+    from turncheck.render.assistants import Assistants
     from turncheck.render.links import Links
     from turncheck.render.rendered import Rendered
 
@@ -85,6 +88,14 @@ def terminal_summary(outcome: Outcome, links: Links) -> str:
     """Return the summary as this terminal shows it, or in plain lines where there is none."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     return str(render_console(outcome.report, outcome.comparison, outcome.verdict, links, width=width).content)
+
+
+def terminal_overview(assistants: Assistants) -> str:
+    """Return the outcomes of several assistants, a line each, the worst last: where a terminal stands then."""
+    told = [(run.name, f"{run.verdict.told}: {run.verdict.summary}") for run in reversed(assistants.worst_first)]
+    told += [(one.name, f"not measured: {one.why}") for one in assistants.broken]
+    lines = [f"  {one_line(name, 200)}: {one_line(text, 1000)}" for name, text in told]
+    return log_line("\n".join(["", f"{assistants.told[:1].upper()}{assistants.told[1:]}", *lines, ""]))
 
 
 def written_line(folder: Path, written: list[Path]) -> str:

@@ -14,28 +14,30 @@ import msgspec
 
 from turncheck.ci.host import HostError, OtherRun, Stamp, Target
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
-from turncheck.conclude import Outcome, conclude
+from turncheck.conclude import Member, Outcome, Several, conclude
 from turncheck.messages.errors import UserError
+from turncheck.render.assistants import comment_key, key_of
 from turncheck.render.links import Links
-from turncheck.render.markdown import comment_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from turncheck.ci.host import Host, StoredReport
     from turncheck.comparison.baseline import Baseline
     from turncheck.report.model import Report
     from turncheck.settings.options import JunitFlavour
 
-MOST_COMMENTS: Final = 20
+MOST_REPORTS: Final = 50
 """Assistants that one run may speak of."""
+MOST_COMMENTS: Final = 20
+"""Comments that it may write."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundResult:
-    """A result of the run, and the artifact it came in."""
+    """A result of the run, of one assistant or of several together, and the artifact it came in."""
 
-    outcome: Outcome
+    outcome: Outcome | Several
     artifact_url: str
 
 
@@ -73,33 +75,51 @@ class RunReader:
             UserError: there is no such run, it has no report, or the host cannot be asked.
         """
         run = self.host.other_run(run_id, self.artifact_name, self.say)
-        results: dict[str, FoundResult] = {}
+        results: dict[str, tuple[Outcome, str]] = {}
         for stored, artifact_url in run.stored:
             key = comment_key(stored.report)
             if key in results:
                 self.say(f"the run left two reports of '{key}'; the newer one counts")
-            elif len(results) >= MOST_COMMENTS:
-                self.say(f"the run left reports of more than {MOST_COMMENTS} assistants; the others are left out")
+            elif len(results) >= MOST_REPORTS:
+                self.say(f"the run left reports of more than {MOST_REPORTS} assistants; the others are left out")
                 break
             else:
-                results[key] = self._result(stored, artifact_url, run)
+                results[key] = self._outcome(stored, run), artifact_url
         if not results:
             raise UserError(
                 f"run {run_id} left no report in an artifact '{self.artifact_name}'",
                 remedy="Its job must upload one; the input `artifact-name` must be the same in both workflows.",
             )
-        return FoundRun(run.stamp, run.target, tuple(results.values()))
+        return FoundRun(run.stamp, run.target, tuple(self._together(results.values(), run)))
+
+    def _together(self, results: Iterable[tuple[Outcome, str]], run: OtherRun) -> Iterator[FoundResult]:
+        """Put the reports of one artifact together: one run measured these assistants, and has one comment for them."""
+        by_artifact: dict[str, list[Outcome]] = {}
+        for outcome, artifact_url in results:
+            by_artifact.setdefault(artifact_url, []).append(outcome)
+        for number, (artifact_url, outcomes) in enumerate(by_artifact.items()):
+            if number >= MOST_COMMENTS:
+                self.say(f"the run left more than {MOST_COMMENTS} results; the others are left out")
+                break
+            if len(outcomes) == 1:
+                yield FoundResult(outcomes[0], artifact_url)
+                continue
+            names = [comment_key(outcome.report) for outcome in outcomes]
+            members = tuple(Member(f"{at}", outcome) for at, outcome in enumerate(outcomes, 1))
+            yield FoundResult(Several(members, (), key_of(names), self._links(run), flavour=self.flavour), artifact_url)
+
+    def _links(self, run: OtherRun) -> Links:
+        return Links(pages=self.host.pages, commit=run.commit, run_url=run.url)
 
     def _judged_by(self, report: Report) -> Report:
         return msgspec.structs.replace(report, settings=msgspec.structs.replace(report.settings, **self.gates))
 
-    def _result(self, stored: StoredReport, artifact_url: str, run: OtherRun) -> FoundResult:
+    def _outcome(self, stored: StoredReport, run: OtherRun) -> Outcome:
         report = self._judged_by(stored.report)
         baseline = self._baseline(stored, run)
         if isinstance(baseline, Present):  # gates that are given here hold for both: neither side has changed them
             baseline = replace(baseline, report=self._judged_by(baseline.report))
-        links = Links(pages=self.host.pages, commit=run.commit, run_url=run.url)
-        return FoundResult(conclude(report, baseline, links, flavour=self.flavour), artifact_url)
+        return conclude(report, baseline, self._links(run), flavour=self.flavour)
 
     def _baseline(self, stored: StoredReport, run: OtherRun) -> Baseline:
         """What the run compared with, if that is on the base branch; a trusted run's report of it before all."""

@@ -19,10 +19,11 @@ from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.plain import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
     from turncheck.render.annotations import Level, Remark
+    from turncheck.render.assistants import Assistants
     from turncheck.report.model import Report
 
 FILE_NAME: Final = "gl-code-quality-report.json"
@@ -32,9 +33,20 @@ _LONGEST: Final = 1_000
 
 def render_code_quality(report: Report, comparison: Comparison | None) -> Rendered:
     """Render all that is to be said at lines, worst first; what belongs to no file stands at ``turncheck.yml``."""
+    return _rendered([(report, remark) for remark in find_remarks(report, comparison)])
+
+
+def render_code_quality_of_all(assistants: Assistants) -> Rendered:
+    """Render the same of several assistants."""
+    return _rendered(
+        [(run.report, remark) for run in assistants.runs for remark in find_remarks(run.report, run.comparison)]
+    )
+
+
+def _rendered(remarks: Sequence[tuple[Report, Remark]]) -> Rendered:
     seen: Counter[str] = Counter()
-    remarks = sorted(find_remarks(report, comparison), key=lambda one: LEVELS.index(one.level))
-    entries = [_entry(report, remark, seen) for remark in remarks]
+    worst_first = sorted(remarks, key=lambda one: LEVELS.index(one[1].level))
+    entries = [_entry(report, remark, seen) for report, remark in worst_first]
     content = json.dumps(entries, ensure_ascii=False, indent=2) + "\n"
     return Rendered(FILE_NAME, "application/json", content)
 
@@ -46,7 +58,7 @@ def _entry(report: Report, remark: Remark, seen: Counter[str]) -> dict[str, Any]
     return {
         "description": one_line(shown, _LONGEST) or remark.kind,
         "check_name": remark.kind,
-        "fingerprint": _fingerprint(remark, path or "", seen),
+        "fingerprint": _fingerprint(remark, path or report.project.root, seen),
         "severity": _SEVERITIES[remark.level],
         "location": {
             "path": path or elsewhere or "turncheck.yml",

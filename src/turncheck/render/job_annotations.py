@@ -13,6 +13,7 @@ from turncheck.render.rendered import Rendered
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Verdict
+    from turncheck.render.assistants import Assistants
     from turncheck.render.links import Links
 
 FILE_NAME: Final = "gl-annotations.json"
@@ -21,8 +22,17 @@ _LONGEST: Final = 200
 
 def render_job_annotations(verdict: Verdict, links: Links) -> Rendered:
     """Render the link to the HTML page, under the verdict in a line."""
+    return _rendered(verdict.summary, links)
+
+
+def render_job_annotations_of_all(assistants: Assistants, links: Links) -> Rendered:
+    """Render the link to the page of several assistants."""
+    return _rendered(assistants.told, links)
+
+
+def _rendered(told: str, links: Links) -> Rendered:
     url = links.html_url or links.artifact_url or links.run_url
-    found = [{"external_link": {"label": f"turncheck: {verdict.summary}"[:_LONGEST], "url": url}}] if url else []
+    found = [{"external_link": {"label": f"turncheck: {told}"[:_LONGEST], "url": url}}] if url else []
     return Rendered(
         FILE_NAME, "application/json", json.dumps({"turncheck": found}, ensure_ascii=False, indent=2) + "\n"
     )

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.model import Comparison, GateResult, Verdict
     from turncheck.messages.finding import Finding
+    from turncheck.render.assistants import Assistants, Broken
     from turncheck.render.links import Links
     from turncheck.report.model import (
         BatchCase,
@@ -84,8 +85,21 @@ def render_junit(
     begins with its place instead.
     """
     del comparison  # one signature for all renderers; JUnit knows no deltas
-    writer = _Writer(report, flavour, links.html_url)
+    return Rendered("junit.xml", "application/xml", _document(_suites(report, verdict, links, flavour)))
+
+
+def render_junit_of_all(assistants: Assistants, flavour: JunitFlavour = "common") -> Rendered:
+    """Render one ``junit.xml`` of several assistants; one that could not be measured is a test in error."""
     suites = [
+        *map(_not_measured, assistants.broken),
+        *(suite for run in assistants.runs for suite in _suites(run.report, run.verdict, run.links, flavour)),
+    ]
+    return Rendered("junit.xml", "application/xml", _document(suites))
+
+
+def _suites(report: Report, verdict: Verdict, links: Links, flavour: JunitFlavour) -> list[_Suite]:
+    writer = _Writer(report, flavour, links.html_url)
+    return [
         *writer.validation(),
         *writer.intents(verdict),
         *writer.stories(),
@@ -94,7 +108,12 @@ def render_junit(
         *writer.skipped(),
         writer.gates(verdict),
     ]
-    return Rendered("junit.xml", "application/xml", _document(suites))
+
+
+def _not_measured(one: Broken) -> _Suite:
+    case = TestCase("measured", attribute(f"{one.name}.run", _LONGEST_CLASS))
+    case.add_error_info(message=attribute(one.why, _LONGEST_LINE), output=element(one.why))
+    return _Suite(attribute(f"{one.name} run", _LONGEST_CLASS), [case], {}, 0.0)
 
 
 def _document(suites: Sequence[_Suite]) -> str:

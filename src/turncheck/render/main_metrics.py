@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SHARED: Final = " (shared sentences)"
 """Behind the label of a row whose figures are those of the sentences that both sides judged."""
 _ONLY_IF_ANY: Final = frozenset({"validation.warnings", "core.passed", "e2e.passed", "batch.passed"})
+_FIRST: Final = 4
 _MOST_INTENTS: Final = 5
 """So many of the intents that really dropped have a row of their own."""
 _AS_WRITTEN: Final = "core.as_written.passed"
@@ -252,3 +253,11 @@ def mark(delta: MetricDelta) -> Mark:
     if delta.judgement == "better":
         return "real gain" if sampled else "better"
     return "real drop" if sampled else "worse"
+
+
+def first_figures(report: Report, comparison: Comparison) -> list[str]:
+    """Return the first figures in words, for a line about an assistant."""
+    return [
+        f"{row.title} {row.subject} {row.now}".replace("  ", " ") + (f" ({row.change})" if row.change else "")
+        for row in main_metrics(report, comparison)[:_FIRST]
+    ]

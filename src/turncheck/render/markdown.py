@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import jinja2
 
 import turncheck
+from turncheck.render.assistants import comment_key
 from turncheck.render.content import DEGRADATION, ORDER
 from turncheck.render.document import build_document
 from turncheck.render.rendered import Rendered
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
 COMMENT_LIMIT: Final = 60_000
 """GitHub refuses a comment beyond 65,536 characters; how it counts those beyond the basic plane is not documented, so
 they count twice here, and some room is left."""
+NOTHING: Final = trusted("")
 SUMMARY_LIMIT: Final = 1024 * 1024 - 1024
 """GitHub shows nothing at all of a summary beyond 1 MiB; a page of other steps' words is left."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Size:
-    """How much a document shows."""
+class Size:
+    """How much a document shows: its template, the largest it may be and how that is measured."""
 
     template: str
     limit: int
@@ -60,40 +62,40 @@ def render_comment(
             default :func:`comment_key`.
         limit: the longest comment that its host takes, in UTF-16 code units.
     """
-    size = _Size("comment.md.j2", limit, _utf16_units, unfolded=8)
-    text = _draw(report, comparison, verdict, links, size=size, first_line=marker(key or comment_key(report)))
+    size = Size("comment.md.j2", limit, utf16_units, unfolded=8)
+    text = draw(report, comparison, verdict, links, size=size, first_line=marker(key or comment_key(report)))
     return Rendered("comment.md", "text/markdown", text)
 
 
 def render_summary(report: Report, comparison: Comparison | None, verdict: Verdict, links: Links) -> Rendered:
     """Render the job summary: the comment at length."""
-    size = _Size("summary.md.j2", SUMMARY_LIMIT, _bytes, unfolded=50)
-    return Rendered(
-        "summary.md", "text/markdown", _draw(report, comparison, verdict, links, size=size, first_line=Markdown(""))
-    )
+    size = Size("summary.md.j2", SUMMARY_LIMIT, utf8_bytes, unfolded=50)
+    return Rendered("summary.md", "text/markdown", draw(report, comparison, verdict, links, size=size))
 
 
-def comment_key(report: Report) -> str:
-    """What tells one assistant's comment from another's: its path in the repository, else its name."""
-    return report.project.root or report.project.name
-
-
-def _draw(
-    report: Report, comparison: Comparison | None, verdict: Verdict, links: Links, *, size: _Size, first_line: Markdown
+def draw(
+    report: Report,
+    comparison: Comparison | None,
+    verdict: Verdict,
+    links: Links,
+    *,
+    size: Size,
+    first_line: Markdown = NOTHING,
 ) -> str:
+    """Draw a document of a size; ``first_line`` is for templates that begin with one."""
     document = build_document(report, comparison, verdict, links, unfolded=size.unfolded)
     compared = comparison if comparison and comparison.judged else None
     rooted = Rooted(report, also=base_places(compared))
     writer = MarkdownWriter(report.project.root, links, rooted, compared.baseline.commit or "" if compared else "")
-    template = _environment().get_template(size.template)
+    template = environment().get_template(size.template)
     view = _view(document, writer)
 
-    def draw(sections: Mapping[str, Section[Markdown]]) -> str:
+    def drawn(sections: Mapping[str, Section[Markdown]]) -> str:
         shown = {name: _SectionView(section, writer) for name, section in sections.items()}
         return template.render(view=view, section=shown, order=ORDER, marker=first_line).strip() + "\n"
 
     written = [section.written(writer.item) for section in document.sections]
-    return fit(written, DEGRADATION, draw, size.measure, size.limit)
+    return fit(written, DEGRADATION, drawn, size.measure, size.limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,16 +172,18 @@ class _SectionView:
         return join([trusted(f"{told}, in the "), results])
 
 
-def _utf16_units(text: str) -> int:
+def utf16_units(text: str) -> int:
+    """The length of a comment."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _bytes(text: str) -> int:
+def utf8_bytes(text: str) -> int:
+    """The length of a summary."""
     return len(text.encode("utf-8", "backslashreplace"))
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
     """Templates hold structure only: whatever they print must have come through the Markdown sink."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(template_folder()),

@@ -13,7 +13,10 @@ from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.plain import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from turncheck.comparison.model import Comparison, MetricDelta
+    from turncheck.render.assistants import Assistants
     from turncheck.report.model import Report
 
 FILE_NAME: Final = "metrics.txt"
@@ -26,12 +29,21 @@ def render_open_metrics(report: Report, comparison: Comparison) -> Rendered:
 
     What a metric is of (an intent, a suite) is its label ``of``.
     """
+    return _rendered([(report, comparison)])
+
+
+def render_open_metrics_of_all(assistants: Assistants) -> Rendered:
+    """Render the metrics of several assistants, which their labels tell apart."""
+    return _rendered([(run.report, run.comparison) for run in assistants.runs])
+
+
+def _rendered(measured: Sequence[tuple[Report, Comparison]]) -> Rendered:
     families: dict[str, dict[str, str]] = {}
-    assistant = report.project.root or report.project.name
-    for metric in comparison.metrics:
-        if metric.value is not None:
+    for report, comparison in measured:
+        assistant = report.project.root or report.project.name
+        for metric in comparison.metrics:
             match = _NAME.fullmatch(metric.name)
-            if match is None:
+            if metric.value is None or match is None:
                 continue
             name = _name(f"{match['before']}{match['behind'] or ''}")
             labels = _labels(assistant, match["of"])

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from turncheck import __version__
 from turncheck.comparison.model import encode as encode_document
-from turncheck.render.code_quality import render_code_quality
-from turncheck.render.job_annotations import render_job_annotations
-from turncheck.render.junit import render_junit
+from turncheck.render.code_quality import render_code_quality, render_code_quality_of_all
+from turncheck.render.job_annotations import render_job_annotations, render_job_annotations_of_all
+from turncheck.render.junit import render_junit, render_junit_of_all
 from turncheck.render.markdown import COMMENT_LIMIT, render_comment, render_summary
-from turncheck.render.open_metrics import render_open_metrics
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
+from turncheck.render.open_metrics import render_open_metrics, render_open_metrics_of_all
 from turncheck.render.rendered import Rendered
-from turncheck.render.sarif import run_sarif
+from turncheck.render.sarif import run_sarif, run_sarif_of_all
 from turncheck.render.story_files import story_files
 from turncheck.report.codec import encode as encode_report
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.render.assistants import Assistants
     from turncheck.render.links import Links
     from turncheck.render.sarif import RuleText
     from turncheck.report.model import Report
@@ -64,6 +65,26 @@ def render_documents(
         Rendered("comparison.json", "application/json", encode_document(comparison)),
         Rendered("verdict.json", "application/json", encode_document(verdict)),
         render_junit(report, comparison, verdict, links, flavour),
+        *(render() for name, render in more.items() if name in formats),
+    )
+
+
+def render_documents_of_all(
+    assistants: Assistants,
+    links: Links,
+    flavour: JunitFlavour,
+    formats: Collection[OutputFormat],
+    rules: Callable[[], Mapping[str, RuleText]],
+) -> tuple[Rendered, ...]:
+    """Render what hosts read, one file of each kind for several assistants; arguments as before."""
+    more: dict[OutputFormat, Callable[[], Rendered]] = {
+        "sarif": lambda: run_sarif_of_all(assistants, rules(), __version__),
+        "codequality": lambda: render_code_quality_of_all(assistants),
+        "metrics": lambda: render_open_metrics_of_all(assistants),
+        "annotations": lambda: render_job_annotations_of_all(assistants, links),
+    }
+    return (
+        render_junit_of_all(assistants, flavour),
         *(render() for name, render in more.items() if name in formats),
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -19,6 +19,7 @@ from turncheck.messages.finding import MANUAL_AT, SEVERITIES, Finding
 from turncheck.render.annotations import find_remarks
 from turncheck.render.links import repository_path
 from turncheck.render.rendered import Rendered
+from turncheck.render.rooted import Rooted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Severity
     from turncheck.messages.location import Location
     from turncheck.render.annotations import Level
+    from turncheck.render.assistants import Assistants
     from turncheck.report.model import Report
 
 MEDIA_TYPE: Final = "application/sarif+json"
@@ -73,6 +75,25 @@ TEST_RULES: Final[Mapping[str, RuleText]] = {
 
 def run_sarif(report: Report, comparison: Comparison | None, rules: Mapping[str, RuleText], version: str) -> Rendered:
     """Return a SARIF log of all that a run found: findings, failed tests, sentences that it understands wrongly."""
+    return findings_sarif(_results(report, comparison), {**rules, **TEST_RULES}, report.project.root, version)
+
+
+def run_sarif_of_all(assistants: Assistants, rules: Mapping[str, RuleText], version: str) -> Rendered:
+    """Return one SARIF log with one run of several assistants, their paths from the repository's top.
+
+    GitHub takes no file with several runs of one tool.
+    """
+    found: list[Finding] = []
+    for run in assistants.runs:
+        rooted = Rooted(run.report)
+        found += [
+            replace(one, location=rooted.location(one.location), message=rooted.text(one.message))
+            for one in _results(run.report, run.comparison)
+        ]
+    return findings_sarif(found, {**rules, **TEST_RULES}, "", version)
+
+
+def _results(report: Report, comparison: Comparison | None) -> list[Finding]:
     findings = report.validation.findings if report.validation else ()
     of_tests = [
         Finding(one.kind, _OF_LEVELS[one.level], one.text, one.location)
@@ -81,7 +102,7 @@ def run_sarif(report: Report, comparison: Comparison | None, rules: Mapping[str,
         for one in find_remarks(report, comparison)
         if one.kind in TEST_RULES
     ]
-    return findings_sarif([*findings, *of_tests], {**rules, **TEST_RULES}, report.project.root, version)
+    return [*findings, *of_tests]
 
 
 def findings_sarif(

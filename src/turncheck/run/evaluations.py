@@ -92,7 +92,7 @@ def evaluate_project(inputs: Inputs, screen: Screen) -> EvaluatedProject:
     read_rules(gate_settings(settings), inputs.rules)  # a gate that cannot be read is said before anything is trained
     with screen.step("reading", "Reading the project"):
         project = read_given(settings)
-        ensure_assistant_here(project, as_argument="turncheck run ")
+        ensure_assistant_here(project, as_argument="turncheck run ", all_too=True)
         tests = read_tests(settings)
     run: _Run | None = None
     try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import shown_path
+from turncheck.messages.location import Location, shown_path
 from turncheck.project.reader import ensure_export
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
@@ -19,7 +19,7 @@ from turncheck.run.find_baseline import SEARCHED, BaselineSearch
 from turncheck.run.inputs import Inputs
 from turncheck.run.named_baseline import read_baseline
 from turncheck.settings.file import SettingsFile, read_settings_file
-from turncheck.settings.options import Settings, combine
+from turncheck.settings.options import FILE_NAME, Settings, combine
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
@@ -41,7 +41,14 @@ class Prepared:
     host: Host
 
 
-def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_action: bool = False) -> Prepared:
+def prepare(
+    given: Mapping[str, Any],
+    environment: Mapping[str, str],
+    *,
+    in_action: bool = False,
+    host: Host | None = None,
+    among: str = "",
+) -> Prepared:
     """Put the settings together and look around.
 
     Args:
@@ -49,6 +56,8 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
         environment: the variables of the process.
         in_action: addresses that the project's files name are only called if loopback or allowed; elsewhere so where
             ``allow-hosts`` names some.
+        host: the CI host, where it is known already.
+        among: what the project is called among several, where no repository tells.
 
     Raises:
         UserError: no such project, or settings that are wrong.
@@ -56,13 +65,18 @@ def prepare(given: Mapping[str, Any], environment: Mapping[str, str], *, in_acti
     given = _with_folder(given)
     file = _settings_file(Path(given.get("project", ".")))
     settings = combine(given, _with_folder(file.values))
+    if settings.projects:
+        raise UserError(
+            f"`projects` belongs in the {FILE_NAME} from which several assistants are run, not in that of one of them",
+            location=Location(FILE_NAME),
+        )
     folder = Path(settings.project)
     if not folder.is_dir():
         raise UserError(f"no such project folder: {folder}", remedy="Name it with --project, or as PROJECT.")
-    host = find_host(environment, settings.token)
+    host = host or find_host(environment, settings.token)
     if not settings.output_format:
         settings = replace(settings, output_format=host.formats)
-    root = _root_in_repository(folder, host)
+    root = root_in_repository(folder, host, otherwise=among)
     inputs = Inputs(
         settings=settings,
         source=_source(host, folder),
@@ -130,10 +144,9 @@ def _settings_file(folder: Path) -> SettingsFile:
     return read_settings_file(folder) if folder.is_dir() else SettingsFile()
 
 
-def where_it_stands(folder: Path, environment: Mapping[str, str]) -> tuple[Source, str]:
-    """Return which state of a repository a project is in, and its path in there."""
-    host = find_host(environment)
-    return _source(host, folder), _root_in_repository(folder, host)
+def where_it_stands(folder: Path, host: Host, *, otherwise: str = "") -> tuple[Source, str]:
+    """Return which state of a repository a project is in, and its path in there, or ``otherwise``."""
+    return _source(host, folder), root_in_repository(folder, host, otherwise=otherwise)
 
 
 def _source(host: Host, folder: Path) -> Source:
@@ -144,10 +157,11 @@ def _source(host: Host, folder: Path) -> Source:
     return Source(commit=checkout.commit() if checkout else None)
 
 
-def _root_in_repository(folder: Path, host: Host) -> str:
+def root_in_repository(folder: Path, host: Host, *, otherwise: str = "") -> str:
+    """Return a project's path in its repository, "" at its top; ``otherwise`` where it lies in none."""
     top = _top_of_repository(folder, host)
     if top is None or not folder.resolve().is_relative_to(top):
-        return ""
+        return otherwise
     root = shown_path(folder.resolve().relative_to(top))
     return "" if root == "." else root
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.base import DIALOGS_ELSEWHERE, DIALOGUE_PARTS
@@ -68,8 +69,8 @@ def ensure_assistant(project: Project, *, as_argument: str = "--project ") -> No
     ensure_assistant_here(project, as_argument=as_argument)
 
 
-def ensure_assistant_here(project: Project, *, as_argument: str = "--project ") -> None:
-    """Refuse a folder that is not an assistant and has some below.
+def ensure_assistant_here(project: Project, *, as_argument: str = "--project ", all_too: bool = False) -> None:
+    """Refuse a folder that is not an assistant and has some below; ``all_too``: the command takes all of them.
 
     Raises:
         UserError: names them.
@@ -77,8 +78,14 @@ def ensure_assistant_here(project: Project, *, as_argument: str = "--project ") 
     if project.below:
         raise UserError(
             f"there is no assistant in '{project.root}', but below it: {told_assistants(project.below)}",
-            remedy=f"Name one: {as_argument}{project.below[0].as_posix()}.",
+            remedy=f"Name one: {as_argument}{project.below[0].as_posix()}{_or_all(project.below) if all_too else ''}.",
         )
+
+
+def _or_all(below: Iterable[Path]) -> str:
+    """How all of them are named: by a pattern for each folder that they lie in."""
+    patterns = dict.fromkeys((path.parent / "*").as_posix() for path in below)
+    return f", or all of them: turncheck run {' '.join(map(shlex.quote, patterns))}"
 
 
 def ensure_trainable(project: Project) -> None:

@@ -17,7 +17,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, pars
 _LIMIT: Final = 1024 * 1024
 _GATES: Final = ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require")
 _RULES: Final = ("thresholds", "max-regression")
-_PATHS: Final = ("config", "domain", "data", "nlu", "stories", "e2e", "batch")
+_PATHS: Final = ("projects", "config", "domain", "data", "nlu", "stories", "e2e", "batch")
 
 
 @dataclass(frozen=True, slots=True)

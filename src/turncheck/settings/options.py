@@ -210,7 +210,15 @@ def _setting(default: Any, parse: Parser, text: str, **more: Any) -> Any:
 class Settings:
     """All settings of ``turncheck run`` and of the action. Paths are as given; empty means "the default place"."""
 
-    project: str = _setting(".", _text, "the assistant's folder", metavar="DIR")
+    project: str = _setting(
+        ".",
+        _text,
+        "the assistant's folder; several, or a pattern such as 'bots/*', are measured in one run",
+        metavar="DIR",
+    )
+    projects: tuple[str, ...] = _setting(
+        (), _paths, "folders of several assistants, or patterns", many=True, flag=False, action_input=False
+    )
     config: str | None = _setting(None, _text, "pipeline and policies (default: config.yml)", metavar="FILE")
     domain: str | None = _setting(
         None, _text, "domain file or folder (default: domain.yml, else domain/)", metavar="PATH"
@@ -493,7 +501,7 @@ def from_file(values: Mapping[str, Any], locate: Callable[[str], Location]) -> d
                 remedy=f"Give it as the flag --{name} or as the action's input '{name}'.",
             )
     parsed = _parse(values, lambda name: f"key '{name}'", locate)
-    for name in ("project", "config", "domain", "data", "nlu", "stories", "e2e", "batch", "baseline"):
+    for name in ("project", "projects", "config", "domain", "data", "nlu", "stories", "e2e", "batch", "baseline"):
         _stays_inside(name, parsed.get(name), locate)
     return parsed
 

@@ -160,10 +160,11 @@ def _compare(namespace: argparse.Namespace) -> int:
 
 
 def _import(namespace: argparse.Namespace) -> int:
+    from turncheck.ci.hosts import find_host
     from turncheck.commands.import_results import run_import  # not for --help
     from turncheck.run.prepare import where_it_stands
 
-    source, root = where_it_stands(namespace.project, os.environ)
+    source, root = where_it_stands(namespace.project, find_host(os.environ))
     if bool(namespace.kore_csv) == (namespace.folder is not None):
         raise UserError("name either a folder or --kore-csv", remedy="See `turncheck report import --help`.")
     if namespace.kore_csv:

@@ -63,9 +63,14 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
         help="the main job: every evaluation the project has files for, then report and gates",
         description="Validate, evaluate, compare, judge; write the report and its renderings.",
     )
-    run.add_argument("folder", nargs="?", metavar=PROJECT, help="the assistant's folder (default: .)")
+    run.add_argument(
+        "folder",
+        nargs="*",
+        metavar=PROJECT,
+        help="the assistant's folder (default: .); several, or a pattern such as 'bots/*', are measured in one run",
+    )
     run.recognise("folder", looks_like_project)
-    run.add_argument("--project", metavar="DIR", help="the same, as a flag")
+    run.add_argument("--project", nargs="+", action="extend", metavar="DIR", help="the same, as a flag")
     for title, names in GROUPS.items():
         group = run.add_argument_group(title)
         for name in names:
@@ -127,10 +132,12 @@ def _run(namespace: argparse.Namespace) -> int:
     from turncheck.settings.options import options
 
     flags = {name: getattr(namespace, name.replace("-", "_"), None) for name in options() if options()[name].flag}
-    if namespace.folder is not None:
-        if namespace.project not in {None, namespace.folder}:
-            raise UserError(f"two projects are named: {namespace.folder} and --project {namespace.project}")
-        flags["project"] = namespace.folder
+    if namespace.folder:
+        if namespace.project not in (None, namespace.folder):
+            named = f"{' '.join(namespace.folder)} and --project {' '.join(namespace.project)}"
+            raise UserError(f"projects are named in two ways: {named}", remedy="Name all of them in one.")
+        namespace.project = namespace.folder
+    flags["project"] = "\n".join(namespace.project) if namespace.project else None
     return run_from_flags(
         flags,
         json=namespace.json,

@@ -154,10 +154,10 @@ def _place_of_kind(kinds: argparse.Action, runs: list[_Run]) -> int | None:
 def _own_words(positionals: list[argparse.Action], walked: _Walked, recognise: Mapping[str, Recognise]) -> set[int]:
     """The places of the words behind flags that are the command's own."""
     wanted = positionals[len(walked.loose) :]
-    if "project" in walked.named and wanted and wanted[0].metavar == PROJECT:
-        wanted = []
     if positionals[-1].nargs == "*":
         wanted = [positionals[-1]] * sum(run.spare for run in walked.runs)
+    if "project" in walked.named and wanted and wanted[0].metavar == PROJECT:
+        wanted = []
     moved: set[int] = set()
     for run in walked.runs:
         for place in range(len(run.words) - 1, len(run.words) - 1 - run.spare, -1):

@@ -12,12 +12,15 @@ _WIDTH: Final = 100
 _SAID: Final = ("fail-on", "not-judged")
 """Keys that stand there with their defaults, since teams decide them first."""
 
+_ELSEWHERE: Final = ("project", "projects")
+"""Keys of a file that is not in the assistant's own folder."""
+
 
 def settings_text() -> str:
     """Return the file's text."""
     parts = ["# Settings of turncheck: every key, explained; a key behind a # has its default.\n"]
     for name, option in options().items():
-        if not option.file_key or name == "project":
+        if not option.file_key or name in _ELSEWHERE:
             continue
         about = f"{option.help[0].upper()}{option.help[1:]}."
         if option.choices:

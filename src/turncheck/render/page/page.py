@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Final
 
 import jinja2
 
+from turncheck.comparison.wording import count
+from turncheck.render.assistants import worst_first
 from turncheck.render.content import DEGRADATION, ORDER
 from turncheck.render.document import build_document
-from turncheck.render.main_metrics import main_metrics
+from turncheck.render.main_metrics import first_figures
 from turncheck.render.markdown import template_folder
 from turncheck.render.page.budget import LIMIT, fitted
 from turncheck.render.page.data import assistant_data
@@ -33,9 +35,8 @@ from turncheck.render.sinks.html_writer import HtmlWriter, sign, table_head
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.render.assistants import Broken, Run
     from turncheck.render.document import Document
-    from turncheck.render.links import Links
     from turncheck.render.page.model import Assistant
     from turncheck.render.sections import Section
     from turncheck.render.spans import Sign
@@ -46,34 +47,25 @@ _UNFOLDED: Final = 12
 """Entries of a list in plain sight."""
 _FIRST_SCREEN_LIMIT: Final = 512 * 1024
 """Bytes of all first screens together."""
-_FIGURES: Final = 4
-"""Figures of an assistant in the overview of several."""
 _BASE_TOO: Final = re.compile(r"still_|method$|substituted$|confusions$")
 """Sections about what this change did not do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """The three documents of one assistant, and how to link to its files."""
-
-    report: Report
-    comparison: Comparison
-    verdict: Verdict
-    links: Links
-
-
-def render_page(runs: Sequence[Run], manual: Mapping[str, str], *, limit: int = LIMIT) -> Rendered:
+def render_page(
+    runs: Sequence[Run], manual: Mapping[str, str], *, broken: Sequence[Broken] = (), limit: int = LIMIT
+) -> Rendered:
     """Render the page of one run, or of several with an overview, the worst first.
 
     Args:
-        runs: what is shown; at least one.
+        runs: what is shown; at least one, or one that is broken.
         manual: what the manual says of a finding, by its code.
+        broken: assistants that could not be measured.
         limit: the largest page in bytes.
     """
-    runs = sorted(runs, key=_worst_first)
+    runs = sorted(runs, key=worst_first)
     names = _distinct([run.report for run in runs])
     slugs = _slugs(names)
-    several = len(runs) > 1
+    several = len(runs) > 1 or bool(broken)
     assistants = [
         assistant_data(run.report, run.comparison, run.links, slug=slug, manual=manual)
         for run, slug in zip(runs, slugs, strict=True)
@@ -82,28 +74,37 @@ def render_page(runs: Sequence[Run], manual: Mapping[str, str], *, limit: int = 
         _part(run, one, name=name, several=several, limit=_FIRST_SCREEN_LIMIT // len(runs))
         for run, one, name in zip(runs, assistants, names, strict=True)
     ]
-    draw = partial(_draw, runs=runs, parts=parts)
+    draw = partial(_draw, runs=runs, parts=parts, broken=broken)
     frame = len(draw(assistants=assistants, packed="").encode())
     shown = fitted(assistants, lambda some: frame + len(_packed(some)), limit)
     return Rendered(NAME, "text/html", draw(assistants=shown, packed=_packed(shown)))
 
 
-def _draw(*, runs: Sequence[Run], parts: Sequence[_Part], assistants: Sequence[Assistant], packed: str) -> str:
+def _draw(
+    *,
+    runs: Sequence[Run],
+    parts: Sequence[_Part],
+    broken: Sequence[Broken],
+    assistants: Sequence[Assistant],
+    packed: str,
+) -> str:
     style, script = _asset("page.css"), _asset("page.js")
     # Spaces around the texts of style and script would be part of what the digests are of.
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:;"
         " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
-    names = ", ".join(_name(run.report) for run in runs[:3])
+    names = ", ".join([*(_name(run.report) for run in runs), *(one.name for one in broken)][:3])
+    number = len(runs) + len(broken)
+    alone = number == 1 and not broken
     return _environment().get_template("page/page.html.j2").render(
         policy=trusted(policy),
-        title=words(f"{names}: {runs[0].verdict.told}" if len(runs) == 1 else f"{len(runs)} assistants: {names}"),
+        title=words(f"{names}: {runs[0].verdict.told}" if alone else f"{count(number, 'assistant')}: {names}"),
         style=trusted(style),
         script=trusted(script),
         order=ORDER,
         parts=parts,
-        overview=_overview(runs, parts) if len(runs) > 1 else (),
+        overview=_overview(runs, parts, broken) if len(runs) > 1 or broken else (),
         left_out=[words(told) for told in dict.fromkeys(told for one in assistants for told in one.left_out)],
         packed=trusted(packed),
     )  # fmt: skip
@@ -211,28 +212,23 @@ def _first_screen(document: Document, writer: HtmlWriter, limit: int) -> Html:
     return trusted(fit(written, DEGRADATION, draw, lambda text: len(text.encode()), limit))
 
 
-def _overview(runs: Sequence[Run], parts: Sequence[_Part]) -> list[Html]:
-    """A row for each assistant: its verdict, why, and its first figures."""
+def _overview(runs: Sequence[Run], parts: Sequence[_Part], broken: Sequence[Broken]) -> list[Html]:
+    """A row for each assistant: its verdict, why, and its first figures; first those that could not be measured."""
     rows = []
+    for one in broken:
+        mark = join([sign("stopped"), words(" not measured")])
+        cells = (mark, words(one.why), words(""))
+        rows.append(_row(words(one.name), cells))
     for run, part in zip(runs, parts, strict=True):
-        figures = [
-            f"{row.title} {row.subject} {row.now}".replace("  ", " ") + (f" ({row.change})" if row.change else "")
-            for row in main_metrics(run.report, run.comparison)[:_FIGURES]
-        ]
         mark = join([sign(part.sign), words(f" {run.verdict.told}")])
-        cells = [
-            element("th", link(part.name, f"#{part.slug}"), scope="row"),
-            *(element("td", cell) for cell in (mark, words(run.verdict.summary), words("; ".join(figures)))),
-        ]
-        rows.append(element("tr", join(cells)))
+        cells = (mark, words(run.verdict.summary), words("; ".join(first_figures(run.report, run.comparison))))
+        rows.append(_row(link(part.name, f"#{part.slug}"), cells))
     return rows
 
 
-def _worst_first(run: Run) -> tuple[bool, bool, int, str, str]:
-    kinds = (run.comparison.stories, run.comparison.e2e, run.comparison.batch, run.comparison.examples)
-    newly = sum(len(kind.newly_failing) for kind in kinds)
-    calm = run.verdict.reservation in {"", "old failures only"}
-    return run.verdict.passed, calm, -newly, _name(run.report), run.report.project.root
+def _row(name: Html, cells: Sequence[Html]) -> Html:
+    head = element("th", name, scope="row")
+    return element("tr", join([head, *(element("td", cell) for cell in cells)]))
 
 
 def _name(report: Report) -> str:

@@ -11,6 +11,7 @@ commits, which are put into ``code``. GitLab also makes links of ``!7``, ``%7``,
 from __future__ import annotations
 
 import hashlib
+import html
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -107,6 +108,11 @@ def code(text: str, limit: int = NAME_LIMIT) -> Markdown:
 def code_cell(text: str, limit: int = 80) -> Markdown:
     """Show ``text`` as :func:`code` does, within a table: GFM parts cells before it looks at code spans."""
     return Markdown(code(text, limit).replace("|", "\\|"))
+
+
+def code_in_html(text: str, limit: int = NAME_LIMIT) -> Markdown:
+    """Show ``text`` letter by letter within a line of HTML, such as what unfolds, where no Markdown is read."""
+    return Markdown(f"<code>{html.escape(one_line(text, limit)) or '–'}</code>")
 
 
 def block(text: str, limit: int = 4000) -> Markdown:

@@ -1,0 +1,114 @@
+"""Several assistants that one run measured: the documents of each, and those of which there are none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from turncheck.messages.plurals import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.render.links import Links
+    from turncheck.render.spans import Sign
+    from turncheck.report.model import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The three documents of one assistant, and how to link to its files."""
+
+    report: Report
+    comparison: Comparison
+    verdict: Verdict
+    links: Links
+
+    @property
+    def name(self) -> str:
+        """What it is called among others: its path in the repository, else its name."""
+        return comment_key(self.report)
+
+    @property
+    def could_not_end(self) -> bool:
+        """Whether it was not measured to its end."""
+        return self.report.stopped is not None
+
+    @property
+    def sign(self) -> Sign:
+        """Its verdict as a sign."""
+        calm = self.verdict.reservation in {"", "old failures only"}
+        return "failed" if not self.verdict.passed or self.could_not_end else "passed" if calm else "caution"
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An assistant that could not be measured: its path in the repository, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assistants:
+    """All assistants of a run; ``key`` tells them from other runs of the repository."""
+
+    key: str
+    runs: tuple[Run, ...]
+    broken: tuple[Broken, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether each was measured and passed."""
+        return not self.broken and all(run.verdict.passed and not run.could_not_end for run in self.runs)
+
+    @property
+    def worst_first(self) -> tuple[Run, ...]:
+        """Those that were measured, the worst first."""
+        return tuple(sorted(self.runs, key=worst_first))
+
+    @property
+    def told(self) -> str:
+        """The outcome in a line: ``1 of 3 assistants failed, 1 could not be measured``."""
+        ended = [run for run in self.runs if not run.could_not_end]
+        failed = sum(not run.verdict.passed for run in ended)
+        unmeasured = len(self.broken) + len(self.runs) - len(ended)
+        everything = len(self.broken) + len(self.runs)
+        parts = [
+            f"{number} {what}" for number, what in ((failed, "failed"), (unmeasured, "could not be measured")) if number
+        ]
+        if not parts:
+            return f"{count(everything, 'assistant')} passed"
+        first, *others = parts
+        number, _, what = first.partition(" ")
+        return ", ".join([f"{number} of {count(everything, 'assistant')} {what}", *others])
+
+
+def comment_key(report: Report) -> str:
+    """What tells one assistant's comment from another's: its path in the repository, else its name."""
+    return report.project.root or report.project.name
+
+
+def worst_first(run: Run) -> tuple[bool, bool, bool, int, str, str]:
+    """Order assistants by how bad it is; the worst is the least."""
+    kinds = (run.comparison.stories, run.comparison.e2e, run.comparison.batch, run.comparison.examples)
+    newly = sum(len(kind.newly_failing) for kind in kinds)
+    calm = run.verdict.reservation in {"", "old failures only"}
+    name = run.report.project.name or run.report.project.root or "assistant"
+    return not run.could_not_end, run.verdict.passed, calm, -newly, name, run.report.project.root
+
+
+def key_of(folders: Iterable[str]) -> str:
+    """What tells a run of these folders from others: the folder they lie in, whatever is added to it.
+
+    >>> key_of(["bots/pizza", "bots/clinic"]), key_of(["pizza", "clinic"])
+    ('bots/*', '*')
+    """
+    above = [folder.split("/")[:-1] for folder in folders]
+    shared: list[str] = []
+    for parts in zip(*above, strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    return "/".join([*shared, "*"])

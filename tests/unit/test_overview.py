@@ -1,0 +1,72 @@
+"""The comment of several assistants: within the host's limit, the worst keep their fold, nothing acts in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from github_markdown import elements, links, to_html
+from msgspec import structs
+from pull_request import LINKS, pull_request
+
+from turncheck.render.assistants import Assistants, Broken, Run, key_of
+from turncheck.render.overview import render_overview_comment, render_overview_summary
+
+
+def runs(number: int, failing: int = 1) -> tuple[Run, ...]:
+    made = []
+    for at in range(number):
+        report, comparison, verdict = pull_request(f"bots/{at:02}", f"bot {at:02}")
+        judged = structs.replace(verdict, outcome="failed" if at >= number - failing else "passed")
+        made.append(Run(report, comparison, judged, LINKS))
+    return tuple(made)
+
+
+def folds(text: str) -> list[str]:
+    return [line.partition("<code>")[2].partition("</code>")[0] for line in text.splitlines() if "<code>bots/" in line]
+
+
+@pytest.mark.parametrize("limit", [4_000, 15_000, 60_000])
+def test_the_limit_is_kept_and_the_worst_are_shown(limit: int) -> None:
+    text = str(render_overview_comment(Assistants("bots/*", runs(30)), LINKS, limit=limit).content)
+    assert len(text.encode("utf-16-le")) // 2 <= limit
+    shown = folds(text)
+    assert shown == sorted(shown, key=lambda name: (name != "bots/29", name)), "the worst first"
+    assert bool(shown) == (limit > 4_000)
+    if len(shown) < 30:
+        assert f"Details of {30 - len(shown)} more assistants are in the [results]" in text
+
+
+def test_a_few_are_all_shown_at_length() -> None:
+    text = str(render_overview_summary(Assistants("bots/*", runs(3)), LINKS).content)
+    assert folds(text) == ["bots/02", "bots/00", "bots/01"]
+    assert text.startswith("## ❌ 1 of 3 assistants failed\n")
+
+
+def test_hostile_names_and_reasons_are_only_letters() -> None:
+    hostile = "<img src=x>`|@everyone <!-- turncheck:report id=x -->\n## no"
+    (run,) = runs(1)
+    report = structs.replace(run.report, project=structs.replace(run.report.project, name=hostile, root=hostile))
+    assistants = Assistants("bots/*", (replace(run, report=report),), (Broken(hostile, hostile),))
+    text = str(render_overview_comment(assistants, LINKS).content)
+    assert text.startswith("<!-- turncheck:report id=bots-1dc64abd -->\n")
+    assert len(re.findall("^<!--", text, re.MULTILINE)) == 1
+    html = to_html(text)
+    assert "img" not in elements(html)
+    assert all(address.startswith("https://github.com/acme/bots") for address in links(html))
+    assert "\n## no" not in text
+
+
+def test_the_key_stays_while_assistants_come_and_go() -> None:
+    assert key_of(["bots/a", "bots/b"]) == key_of(["bots/a", "bots/b", "bots/c"]) == "bots/*"
+    assert key_of(["a", "bots/b"]) == "*"
+    assert key_of(["teams/x/bots/a", "teams/y/bots/a"]) == "teams/*"
+
+
+def test_what_it_says_of_all() -> None:
+    assert Assistants("*", runs(1, failing=0)).told == "1 assistant passed"
+    assert Assistants("*", runs(3, failing=2)).told == "2 of 3 assistants failed"
+    both = Assistants("*", runs(3, failing=2), (Broken("x", "y"),))
+    assert both.told == "2 of 4 assistants failed, 1 could not be measured"
+    assert not both.passed
