@@ -46,13 +46,13 @@ def parsed(*arguments: str) -> argparse.Namespace:
 )
 def test_a_word_that_the_flag_cannot_take_is_the_project(flags: str, name: str, value: list[str]) -> None:
     for found in (parsed("run", "bots/x", *flags.split()), parsed("run", *flags.split(), "bots/x")):
-        assert (found.folder, getattr(found, name)) == ("bots/x", value)
+        assert (found.folder, getattr(found, name)) == (["bots/x"], value)
 
 
 @pytest.mark.parametrize("project", ["bots/x", "./bots/x/", "plain", "bots/missing"])
 def test_a_folder_is_never_a_word_to_fail_on(project: str) -> None:
     found = parsed("run", "--seed", "1", "--fail-on", "errors", project, "-q")
-    assert (found.folder, found.fail_on, found.quiet) == (project, ["errors"], True)
+    assert (found.folder, found.fail_on, found.quiet) == ([project], ["errors"], True)
 
 
 @pytest.mark.parametrize("flag", ["--data", "--stories", "--e2e"])
@@ -168,7 +168,7 @@ def test_test_cases_are_never_taken_for_something_to_write(capsys: pytest.Captur
         ("run --engine embeded", "Did you mean 'embedded'?"),
         ("run --seed", "turncheck run: error: --seed: expected a value\n"),
         ("run --plots=3", "--plots: takes no value, not '3'\n"),
-        ("run bots/x more", "unexpected argument: more"),
+        ("run bots/x nowhere", "no such project folder: nowhere"),
         (
             "report publish a.json --repository mine --pull-request 1",
             "'mine' is not a repository\nWrite it as OWNER/NAME.",

@@ -11,8 +11,8 @@ from turncheck.render.code_quality import render_code_quality, render_code_quali
 from turncheck.render.job_annotations import render_job_annotations, render_job_annotations_of_all
 from turncheck.render.junit import render_junit, render_junit_of_all
 from turncheck.render.markdown import COMMENT_LIMIT, render_comment, render_summary
-from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
 from turncheck.render.open_metrics import render_open_metrics, render_open_metrics_of_all
+from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.sarif import run_sarif, run_sarif_of_all
 from turncheck.render.story_files import story_files
