@@ -54,13 +54,25 @@ def run_command_line(arguments: Sequence[str]) -> int:
         return EXIT_NOT_DONE
     except KeyboardInterrupt:
         return _interrupted()
-    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+    except BrokenPipeError as error:
+        if not _nobody_reads():
+            return _end_with(error)
         sys.stderr.close()
         return EXIT_NOT_DONE
     except Exception as error:  # noqa: BLE001 - the last handler
         # Libraries turn an interrupt into errors of their own, above all while they are imported.
         return _interrupted() if interrupts.happened() else _end_with(error)
     return code
+
+
+def _nobody_reads() -> bool:
+    """Whether the reader of our output has gone, as with `| head`: what could not be written then is still there."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        return True
+    return False
 
 
 def _end_with(error: Exception) -> int:

@@ -119,7 +119,7 @@ def run(bot: Path, *flags: str, out: str = "out", **environment: str) -> tuple[D
         timeout=120,
     )
     report = bot / out / "report.json"
-    assert report.exists(), (done.returncode, done.stderr, done.stdout)
+    assert report.exists(), (done.returncode, done.stderr)
     return done, decode(report.read_bytes())
 
 
