@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from turncheck import __version__
@@ -66,13 +67,16 @@ def run_command_line(arguments: Sequence[str]) -> int:
 
 
 def _nobody_reads() -> bool:
-    """Whether the reader of our output has gone, as with `| head`: what could not be written then is still there."""
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
+    """Whether the reader of what we print has gone, as with `| head`; where the system does not say, it has."""
+    import select
+
+    if not hasattr(select, "poll"):
         return True
-    return False
+    outputs = select.poll()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # none at all: closed, or not a file
+            outputs.register(stream.fileno(), 0)  # errors are reported unasked
+    return bool(outputs.poll(0))
 
 
 def _end_with(error: Exception) -> int:
