@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -24,21 +24,27 @@ from turncheck.report.model import (
     EntityScores,
     EntitySpan,
     ExpectedParse,
+    FailedVariant,
     FindingCounts,
     GateSettings,
     IntentScores,
     KindCoverage,
+    MutantResult,
     Neighbour,
     Nlu,
     NluPrediction,
+    NoiseGroup,
     PredictedParse,
     ProjectInfo,
     Report,
+    Robustness,
+    SentenceUnderNoise,
     Skipped,
     Source,
     SpanScores,
     StoryResult,
     StoryStep,
+    Strength,
     Substitution,
     Tool,
     TrainingSentence,
@@ -283,3 +289,60 @@ def report(
 def with_changes(original: Report, **changes: Any) -> Report:
     """A copy of a report with some fields replaced."""
     return msgspec.structs.replace(original, **changes)
+
+
+def strength(
+    *outcomes: Literal["killed", "survived", "equivalent"], scope: Literal["all", "changed"] = "all"
+) -> Strength:
+    """The strength of tests on mutants with these outcomes, one line each."""
+    mutants = tuple(
+        MutantResult(
+            operator="drop-step",
+            kind="stories",
+            what=f"rule 'r{number}' without 'utter_{number}'",
+            location=Location("data/rules.yml", number + 1),
+            outcome=outcome,
+            by="story" if outcome == "killed" else None,
+        )
+        for number, outcome in enumerate(outcomes)
+    )
+    killed, survived = outcomes.count("killed"), outcomes.count("survived")
+    return Strength(
+        scope=scope,
+        score=killed / (killed + survived) if killed + survived else None,
+        killed=killed,
+        survived=survived,
+        equivalent=outcomes.count("equivalent"),
+        killed_by={"sentence": 0, "story": killed, "case": 0, "validation": 0},
+        mutants=mutants,
+    )
+
+
+def robustness(*, failed: int, of: int) -> Robustness:
+    """Robustness with so many variants misunderstood, all of them typos."""
+    group = NoiseGroup(name="typo", variants=of, failed=failed, failure_rate=failed / of, low=0.0, high=1.0)
+    worst = SentenceUnderNoise(
+        text="hello",
+        intent="greet",
+        location=Location("tests/test_nlu.yml", 3),
+        failed=(
+            FailedVariant(
+                family="typo", text="hallo", predicted="bye", confidence=0.4, intent_failed=True, entities_failed=False
+            ),
+        ),
+    )
+    none = NoiseGroup(name="entities", variants=0, failed=0, failure_rate=None, low=None, high=None)
+    return Robustness(
+        mode="held-out",
+        sentences=of,
+        variants=of,
+        failed=failed,
+        failure_rate=failed / of,
+        low=0.0,
+        high=1.0,
+        entities=none,
+        by_family=(group,),
+        entities_by_family=(),
+        by_intent=(),
+        worst=(worst,) if failed else (),
+    )

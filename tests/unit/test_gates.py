@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from msgspec import structs
 from pull_request import base_report, head_report, pull_request
-from report_builder import BASE_COMMIT, case, coverage, example, finding, report, story, suite
+from report_builder import BASE_COMMIT, case, coverage, example, finding, report, robustness, story, strength, suite
 
 from turncheck.comparison import significance, wording
 from turncheck.comparison.baseline import Missing, Present
@@ -148,8 +149,12 @@ def test_what_is_required_and_did_not_run_fails_with_its_reason() -> None:
 
 @pytest.mark.parametrize("evaluation", EVALUATIONS)
 def test_every_evaluation_can_be_required(evaluation: str) -> None:
-    everything = report(
-        examples=TWO_SENTENCES, stories=[story("s", "a")], cases=[case("c", "a")], suites=[suite("s", ("u", True))]
+    everything = structs.replace(
+        report(
+            examples=TWO_SENTENCES, stories=[story("s", "a")], cases=[case("c", "a")], suites=[suite("s", ("u", True))]
+        ),
+        strength=strength("killed"),
+        robustness=robustness(failed=1, of=10),
     )
 
     assert gate(verdict_of(everything, require=[evaluation]), f"require: {evaluation}").outcome == "passed"

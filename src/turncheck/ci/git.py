@@ -10,7 +10,7 @@ import os
 import re
 import shlex
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -33,6 +33,9 @@ _DEFAULT_BRANCHES: Final = ("origin/HEAD", "origin/main", "origin/master", "main
 _NAME_OF_A_BRANCH: Final = re.compile(r"(?!HEAD$)[^-\x00-\x20~^:?*\[\\\x7f][^\x00-\x20~^:?*\[\\\x7f]*")
 """What a branch may be called; an expression such as ``HEAD~1`` or ``main^2`` is none."""
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+_HUNK: Final = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
 
 class GitError(Exception):
@@ -107,6 +110,22 @@ class Checkout:
             places.append(f":(exclude){os.path.realpath(without)}")
         return bool(self._ask("status", "--porcelain", "--untracked-files=all", "--", *places))
 
+    def changed_lines(self, commit: str, folder: Path) -> dict[Path, frozenset[int]]:
+        """Return the lines below a folder that a commit does not have, by file; of a file that is new, all of them.
+
+        Raises:
+            GitError: the commit is not here.
+        """
+        place = str(folder.resolve())
+        how = ("--unified=0", "--no-color", "--no-ext-diff", "--no-renames", "--src-prefix=", "--dst-prefix=")
+        changed = _lines_of_diff(self._run("-c", "core.quotePath=false", "diff", *how, commit, "--", place))
+        new = self._ask("ls-files", "-z", "--others", "--exclude-standard", "--", place) or ""
+        for name in filter(None, new.split("\0")):
+            with suppress(OSError):
+                number = (self.top / name).read_bytes().count(b"\n")
+                changed[name] = frozenset(range(1, number + 2))
+        return {self.top / name: lines for name, lines in changed.items()}
+
     @contextmanager
     def files_of(self, commit: str) -> Iterator[Path]:
         """Write another commit's files into a temporary folder, and remove it afterwards.
@@ -147,6 +166,19 @@ class Checkout:
             lines = done.stderr.strip().splitlines()
             raise GitError(lines[-1] if lines else f"git ended with {done.returncode}")
         return done.stdout.strip()
+
+
+def _lines_of_diff(diff: str) -> dict[str, frozenset[int]]:
+    """Return the lines that a diff without context adds, by file."""
+    changed: dict[str, set[int]] = {}
+    lines: set[int] = set()
+    for line in diff.splitlines():
+        if line.startswith("+++ "):
+            lines = changed.setdefault(line.removeprefix("+++ ").rstrip("\t"), set())
+        elif found := _HUNK.match(line):
+            start, number = int(found[1]), int(found[2] or 1)
+            lines.update(range(start, start + number))
+    return {name: frozenset(found) for name, found in changed.items() if found}
 
 
 def find_checkout(folder: Path) -> Checkout | None:

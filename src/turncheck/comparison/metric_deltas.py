@@ -53,6 +53,11 @@ def metric_deltas(
         items: what the change touched.
     """
     before, after = metrics_of(base), metrics_of(head)
+    if base.strength and head.strength and base.strength.scope != head.strength.scope:
+        # The mutants of a change are no sample of all.
+        before = {name: metric for name, metric in before.items() if not name.startswith("strength.")}
+    if base.robustness and head.robustness and base.robustness.mode != head.robustness.mode:
+        before = {name: metric for name, metric in before.items() if not name.startswith("robustness")}
     if items:
         share = sum(item.covered for item in items) / len(items)
         after[COVERAGE_OF_CHANGES] = Metric(COVERAGE_OF_CHANGES, share, "higher", "score")

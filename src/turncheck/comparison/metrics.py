@@ -84,6 +84,15 @@ FAMILIES: Final = (
     _family(r"batch\[.*\]\.failed", "batch", "lower", "count"),
     _family(rf"batch(?:\[.*\])?\.(?:accuracy|intent_success|entity_success|{_SCORES})", "batch", "higher"),
     _family(r"batch\.coverage\.(?:pooled|mean)", "batch", "higher"),
+    _family(r"robustness\.(?:entities\.)?failure_rate", "robustness", "lower"),
+    _family(r"robustness\[.*\]\.failure_rate", "robustness", "lower"),
+    _family(r"robustness\.failed", "robustness", "lower", "count"),
+    _family(r"robustness\.variants", "robustness", "neither", "count"),
+    _family(r"strength\.score", "strength", "higher"),
+    _family(r"strength\.by_kind\[.*\]\.score", "strength", "higher"),
+    _family(r"strength\.killed", "strength", "higher", "count"),
+    _family(r"strength\.survived", "strength", "lower", "count"),
+    _family(r"strength\.(?:equivalent|not_tried)", "strength", "neither", "count"),
     _family(rf"coverage\.(?:{'|'.join(COVERAGE_KINDS)}|changed)", "coverage", "higher"),
 )
 
@@ -99,6 +108,7 @@ _PLAIN_NAMES: Final = (
     "core.conversation_accuracy", "core.accuracy", "core.f1", "core.failed", "core.misunderstood",
     "core.as_written.passed", "e2e.passed", "e2e.failed",
     "batch.intent_success", "batch.f1", "batch.entity_success", "batch.passed", "batch[SUITE].f1",
+    "strength.score", "strength.survived", "robustness.failure_rate", "robustness[typo].failure_rate",
     *(f"coverage.{kind}" for kind in COVERAGE_KINDS), COVERAGE_OF_CHANGES,
 )  # fmt: skip
 _OF_INTENT: Final = re.compile(rf"nlu\.intents\[(.*)\]\.{_SCORES}", re.DOTALL)
@@ -112,6 +122,8 @@ _SECTIONS: Final = {
     "core": "no stories were tested",
     "e2e": "no end-to-end cases were run",
     "batch": "no batch suites were run",
+    "strength": "the strength of the tests was not measured",
+    "robustness": "robustness was not measured",
     "coverage": "coverage was not measured",
 }
 
@@ -209,6 +221,16 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
         if report.batch.coverage is not None:
             yield "batch.coverage.pooled", report.batch.coverage.pooled
             yield "batch.coverage.mean", report.batch.coverage.mean
+    if report.strength:
+        figures = ("score", "killed", "survived", "equivalent", "not_tried")
+        yield from ((f"strength.{field}", getattr(report.strength, field)) for field in figures)
+        yield from ((f"strength.by_kind[{group.name}].score", group.score) for group in report.strength.by_kind)
+    if report.robustness:
+        yield "robustness.failure_rate", report.robustness.failure_rate
+        yield "robustness.entities.failure_rate", report.robustness.entities.failure_rate
+        yield from ((f"robustness[{one.name}].failure_rate", one.failure_rate) for one in report.robustness.by_family)
+        yield "robustness.variants", report.robustness.variants
+        yield "robustness.failed", report.robustness.failed
     for kind in COVERAGE_KINDS:
         if kind in report.coverage:
             yield f"coverage.{kind}", report.coverage[kind].share

@@ -9,7 +9,7 @@ from turncheck.comparison.changed_cases import Pair
 from turncheck.comparison.metrics import FEW_INTENTS
 from turncheck.comparison.model import OneSided
 from turncheck.comparison.tally import is_asked_for, skipped_entry
-from turncheck.report.model import EVALUATIONS
+from turncheck.report.model import EVALUATIONS, ON_REQUEST
 
 if TYPE_CHECKING:
     from turncheck.comparison.cases import Case
@@ -32,6 +32,10 @@ def has_results(report: Report, evaluation: Evaluation) -> bool:
             return report.e2e is not None and any(case.outcome != "skipped" for case in report.e2e.cases)
         case "batch":
             return report.batch is not None and any(suite.cases for suite in report.batch.suites)
+        case "strength":
+            return report.strength is not None and bool(report.strength.mutants)
+        case "robustness":
+            return report.robustness is not None and report.robustness.variants > 0
 
 
 def why_not_run(report: Report, evaluation: Evaluation) -> str:
@@ -80,7 +84,7 @@ def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> 
     """Return what this side judged and the base did not: whole evaluations, or so many tests of one."""
     found = []
     for evaluation in EVALUATIONS:
-        if not has_results(head, evaluation):
+        if not has_results(head, evaluation) or evaluation in ON_REQUEST:
             continue
         if not has_results(base, evaluation):
             found.append(OneSided(evaluation=evaluation, reason=why_not_run(base, evaluation)))
@@ -102,6 +106,7 @@ def lost(base: Report, head: Report) -> tuple[OneSided, ...]:
     for evaluation in EVALUATIONS:
         entry = skipped_entry(head, evaluation)
         listed = entry is not None and entry.no_tests
+        listed = listed or evaluation in ON_REQUEST
         if has_results(base, evaluation) and not has_results(head, evaluation) and not listed:
             asked = is_asked_for(head, evaluation)
             reason = why_not_run(head, evaluation) if asked or entry else "not asked for"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.misunderstood import words_of_difference
 from turncheck.comparison.model import FailedBy
 from turncheck.comparison.wording import count
+from turncheck.report.model import DEFAULT_EVALUATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -178,4 +179,4 @@ def skipped_entry(report: Report, evaluation: Evaluation) -> Skipped | None:
 
 def is_asked_for(report: Report, evaluation: Evaluation) -> bool:
     """Whether an evaluation was to run if there is something for it."""
-    return not report.settings.evaluations or evaluation in report.settings.evaluations
+    return evaluation in (report.settings.evaluations or DEFAULT_EVALUATIONS)

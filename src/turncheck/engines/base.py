@@ -100,6 +100,9 @@ class Parse:
     """What the sentence has beside its intent, where an assistant knows such traits."""
 
 
+NO_MUTANTS: Final = "mutants are trained by the embedded engine alone"
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """What an engine can do with a project: reasons are those why it cannot (``None``: it can).
@@ -131,6 +134,8 @@ class Capabilities:
     unknown_entities: Mapping[str, str] = field(default_factory=dict)
     knows_traits: bool = False
     uploads_suites: bool = False
+    no_mutants: str | None = NO_MUTANTS
+    """Why it cannot try the tests on mutants of the project."""
 
     def why_not(self, evaluation: Evaluation) -> str | None:
         """Return why it cannot do an evaluation at all."""
@@ -139,6 +144,8 @@ class Capabilities:
             "core": self.no_dialogue,
             "e2e": self.no_conversation,
             "batch": self.no_batch if self.answers_suites else self.no_nlu,
+            "strength": self.no_mutants,
+            "robustness": self.no_nlu,
         }
         return reasons.get(evaluation)
 

@@ -23,8 +23,10 @@ from turncheck.render.batch_text import batch_remarks
 from turncheck.render.causes import caused_first, findings_by_cause, in_both, number_of_tests, tests_by_cause
 from turncheck.render.not_run import skipped_by_cause
 from turncheck.render.overlap_text import overlap_remarks
+from turncheck.render.robustness_text import robustness_note
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.spans import Code, Entry, Prose, line
+from turncheck.render.strength_text import judged_mutants, strength_note
 from turncheck.render.tables import batch_table, confusion_table, coverage_table, intent_table, metrics_table
 from turncheck.render.unjudged_text import unjudged_remark
 from turncheck.render.wrong_cases import (
@@ -58,17 +60,17 @@ if TYPE_CHECKING:
 DEGRADATION: Final = (
     "method", "covered", "confusions", "intents", "suites", "still_found", "still_wrong", "still_misunderstood",
     "still_misunderstood_cases", "still_failing",
-    "substituted", "edited", "right", "gone", "names", "notes", "uncovered", "skipped", "remarks", "findings",
-    "labels", "relabelled", "wrong", "gone_tests", "collisions", "misunderstood", "misunderstood_cases",
+    "substituted", "survivors", "noise", "edited", "right", "gone", "names", "notes", "uncovered", "skipped", "remarks",
+    "findings", "labels", "relabelled", "wrong", "gone_tests", "collisions", "misunderstood", "misunderstood_cases",
     "failing", "errors", "gates", "metrics",
     "settings",
 )  # fmt: skip
 """Who gives up entries first: details, then what was wrong already, what became right, what became wrong, the gates."""
 ORDER: Final = (
     "remarks", "errors", "collisions", "relabelled", "failing", "misunderstood", "misunderstood_cases", "gone_tests",
-    "wrong", "labels", "findings", "uncovered", "notes", "right", "edited", "gone", "names", "still_failing",
-    "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites", "intents", "confusions",
-    "covered", "gates", "skipped", "substituted", "method",
+    "wrong", "labels", "findings", "uncovered", "survivors", "noise", "notes", "right", "edited", "gone", "names",
+    "still_failing", "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites",
+    "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that stand below its figures."""
 
@@ -99,6 +101,8 @@ def all_sections(
         coverage_table(report),
         intent_table(report, compared),
         confusion_table(report),
+        made.survivors(report),
+        made.noise(report),
         *made.run(report, compared, verdict, no_base=comparison.baseline.reason if comparison else ""),
     ]
     return tuple(section for section in sections if section.total)
@@ -313,6 +317,23 @@ class _Sections:
             "still_found", title, [(one, False) for one in groups], partial(_findings, {}), unfolded=0
         )
         yield replace(section, total=len(known), weights=tuple(map(len, groups)))
+
+    def survivors(self, report: Report) -> NeutralSection:
+        """The faults that nothing notices, folded."""
+        strength = report.strength
+        survived = [one for one in (strength.mutants if strength else ()) if one.outcome == "survived"]
+        title = f"No test notices if this is lost ({len(survived)} of {count(judged_mutants(report), 'fault')})"
+        return replace(
+            self.listed("survivors", title, survived, entries.survivor, unfolded=0), note=strength_note(report)
+        )
+
+    def noise(self, report: Report) -> NeutralSection:
+        """The sentences that noise makes misunderstood, folded."""
+        robustness = report.robustness
+        worst = robustness.worst if robustness else ()
+        title = f"Sentences that noise makes misunderstood ({len(worst)})"
+        section = self.listed("noise", title, worst, entries.under_noise, unfolded=0)
+        return replace(section, note=robustness_note(robustness)) if robustness else section
 
     def run(
         self, report: Report, compared: Comparison | None, verdict: Verdict, *, no_base: str

@@ -19,6 +19,7 @@ from turncheck.render.phrases import (
     heard,
     sure,
 )
+from turncheck.render.robustness_text import variant_told
 from turncheck.render.spans import Code, Entry, Place, Prose, Said, line, listed
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
     from turncheck.render.causes import Test
     from turncheck.render.spans import Line
-    from turncheck.report.model import Skipped, Substitution
+    from turncheck.report.model import MutantResult, SentenceUnderNoise, Skipped, Substitution
 
 _MOST_BEHIND: Final = 5
 """A failed gate names so many of the things that failed it; all of them are in verdict.json."""
@@ -82,6 +83,18 @@ def sentence(case: CaseChange) -> Entry:
         return Entry(told, _at(case.location), case=key)
     told = expected_intent(case.name, case.expected, case.actual, case.confidence, was=was)
     return Entry(told, _at(case.location), below=tuple(map(training, case.because)), case=key)
+
+
+def survivor(mutant: MutantResult) -> Entry:
+    """A fault that nothing notices."""
+    return Entry(line(Prose(mutant.what)), _at(mutant.location), label=mutant.operator)
+
+
+def under_noise(sentence: SentenceUnderNoise) -> Entry:
+    """A sentence, and what became of its variants."""
+    told = line(Said(sentence.text), " (", Code(sentence.intent), ")")
+    below = tuple(Entry(variant_told(one, sentence.intent)) for one in sentence.failed)
+    return Entry(told, _at(sentence.location), below=below)
 
 
 def step(kind: str, case: CaseChange) -> Entry:

@@ -209,10 +209,17 @@ def _named(report: Report, dropped: list[MetricDelta]) -> list[tuple[str, str, s
         ("Batch suites, intents right", "", "batch.intent_success"),
         ("Batch suites, F1", "", "batch.f1"),
         ("Batch suites, entities right", "", "batch.entity_success"),
+        (_noticed(report), "", "strength.score"),
+        ("Misunderstood under noise", "", "robustness.failure_rate"),
         ("Errors in the data", "", "validation.errors"),
         ("Warnings in the data", "", "validation.warnings"),
     ]
     return rows
+
+
+def _noticed(report: Report) -> str:
+    changed = report.strength is not None and report.strength.scope == "changed"
+    return "Faults in changed lines noticed" if changed else "Planted faults noticed"
 
 
 def _now(name: str, current: dict[str, Metric]) -> str:

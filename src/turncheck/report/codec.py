@@ -6,7 +6,8 @@ every type and key, and that the totals in it agree with the cases they are tota
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
@@ -23,6 +24,7 @@ BASELINE_NAME: Final = "baseline.json"
 MAX_BYTES: Final = 256 * 1024 * 1024
 """No report is read beyond this size."""
 
+_OUTCOMES: Final[tuple[Literal["killed", "survived", "equivalent"], ...]] = ("killed", "survived", "equivalent")
 _DECODER: Final = msgspec.json.Decoder(Report)
 
 
@@ -148,6 +150,9 @@ def _totals(report: Report) -> list[tuple[str, int, int]]:
             (f"{what}.passed", numbers.passed, sum(case.passed for case in cases)),
             (f"{what}.failed", numbers.failed, sum(not case.passed for case in cases)),
         ]
+    if report.strength:
+        became = Counter(mutant.outcome for mutant in report.strength.mutants)
+        totals += [(f"strength.{name}", getattr(report.strength, name), became[name]) for name in _OUTCOMES]
     return totals
 
 

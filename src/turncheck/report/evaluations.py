@@ -2,6 +2,9 @@
 
 from typing import Final, Literal
 
-Evaluation = Literal["validate", "nlu", "core", "e2e", "batch"]
-EVALUATIONS: Final[tuple[Evaluation, ...]] = ("validate", "nlu", "core", "e2e", "batch")
+Evaluation = Literal["validate", "nlu", "core", "e2e", "batch", "strength", "robustness"]
+EVALUATIONS: Final[tuple[Evaluation, ...]] = ("validate", "nlu", "core", "e2e", "batch", "strength", "robustness")
 """Those that run, in their order."""
+ON_REQUEST: Final[tuple[Evaluation, ...]] = ("strength", "robustness")
+"""Those that run only where somebody asks for them."""
+DEFAULT_EVALUATIONS: Final = tuple(name for name in EVALUATIONS if name not in ON_REQUEST)

@@ -36,8 +36,10 @@ from turncheck.report.conversations import (
     WrittenStep,
 )
 from turncheck.report.end_to_end import Attempt, CaseMessage, CaseResult, CaseStep, EndToEnd, Outcome, StepOutcome
-from turncheck.report.evaluations import EVALUATIONS, Evaluation
+from turncheck.report.evaluations import DEFAULT_EVALUATIONS, EVALUATIONS, ON_REQUEST, Evaluation
 from turncheck.report.part import Part
+from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
+from turncheck.report.strength import MutantGroup, MutantResult, Strength
 from turncheck.report.understanding import (
     ConfusedPair,
     Confusion,
@@ -63,7 +65,9 @@ from turncheck.report.understanding import (
 
 __all__ = [
     "COVERAGE_KINDS",
+    "DEFAULT_EVALUATIONS",
     "EVALUATIONS",
+    "ON_REQUEST",
     "SCHEMA",
     "Alternative",
     "Attempt",
@@ -89,6 +93,7 @@ __all__ = [
     "EntitySpan",
     "Evaluation",
     "ExpectedParse",
+    "FailedVariant",
     "FindingCounts",
     "GateSettings",
     "Insights",
@@ -96,10 +101,13 @@ __all__ = [
     "IntentScores",
     "KindCoverage",
     "Misunderstanding",
+    "MutantGroup",
+    "MutantResult",
     "NearSentence",
     "Neighbour",
     "Nlu",
     "NluPrediction",
+    "NoiseGroup",
     "Outcome",
     "PolicyEntities",
     "PredictedParse",
@@ -107,6 +115,8 @@ __all__ = [
     "RankedIntent",
     "Report",
     "ResponseScores",
+    "Robustness",
+    "SentenceUnderNoise",
     "Skipped",
     "Source",
     "SpanScores",
@@ -117,6 +127,7 @@ __all__ = [
     "StoryParse",
     "StoryResult",
     "StoryStep",
+    "Strength",
     "Substitution",
     "ThresholdPoint",
     "Tool",
@@ -355,6 +366,10 @@ class Report(Part, frozen=True, kw_only=True):
     """The end-to-end test cases."""
     batch: Batch | None = None
     """The batch suites."""
+    strength: Strength | None = None
+    """How many small faults the tests would notice; ``None`` where nobody asked."""
+    robustness: Robustness | None = None
+    """How language understanding bears the noise of real users; ``None`` where nobody asked."""
     coverage: dict[str, KindCoverage] = {}
     """What of the project its tests reach, by kind (``intents``, ``responses`` …)."""
     training: tuple[TrainingSentence, ...] = ()

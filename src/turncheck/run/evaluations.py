@@ -20,6 +20,7 @@ from turncheck.project.model import Config, UserStep
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import (
     EVALUATIONS,
+    ON_REQUEST,
     FindingCounts,
     Skipped,
     TrainingSentence,
@@ -31,6 +32,7 @@ from turncheck.run.cut_short import as_far_as_it_goes, with_one_model
 from turncheck.run.not_run import faulty, refused_training, unreadable, with_tests
 from turncheck.run.reading import file_of_all, read_given, read_tests
 from turncheck.run.report_of import project_info, report_of
+from turncheck.run.robustness import measure_robustness
 from turncheck.run.suites import SuitesOfRun
 from turncheck.run.trainable import ensure_assistant_here
 from turncheck.settings.bounds import capped_workers
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project, Story
     from turncheck.project.project_file import Role
-    from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, Report
+    from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, Report, Robustness, Strength
     from turncheck.run.cases_again import JudgesAgain
     from turncheck.run.inputs import Inputs
     from turncheck.run.reading import Tests
@@ -125,6 +127,8 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: S
         core=run.core_section,
         e2e=e2e,
         batch=run.batch_section,
+        strength=run.strength_section,
+        robustness=run.robustness_section,
         coverage=coverage_by_tests(project, tests, run.core_section, e2e),
         training=() if nlu or not (run.core_section or e2e) else training_sentences(project),
         settings=gate_settings(settings),
@@ -163,6 +167,8 @@ class _Run:
         self.core_section: Core | None = None
         self.e2e_section: EndToEnd | None = None
         self.batch_section: Batch | None = None
+        self.strength_section: Strength | None = None
+        self.robustness_section: Robustness | None = None
         self.validation_section: Validation | None = None
         self.skipped: dict[str, Skipped] = {}
         self.parts: list[Skipped] = []
@@ -180,6 +186,8 @@ class _Run:
         self.core_section = self.core()
         self.e2e_section = self.e2e()
         self.batch_section = self.batch()
+        self.robustness_section = self.robustness()
+        self.strength_section = self.strength()
         if self.stopped == INTERRUPTED:
             raise KeyboardInterrupt
 
@@ -196,9 +204,11 @@ class _Run:
             "core": self.core_section,
             "e2e": self.e2e_section,
             "batch": self.batch_section,
+            "strength": self.strength_section,
+            "robustness": self.robustness_section,
         }
         for name, section in sections.items():
-            if section is None and name not in self.skipped:
+            if section is None and name not in self.skipped and (name not in ON_REQUEST or self._is_asked(name)):
                 self._skip(Skipped(evaluation=name, reason=f"not run: {INTERRUPTED}"))
 
     def nlu(self) -> NluMeasurement | None:
@@ -342,6 +352,58 @@ class _Run:
         with self.screen.step("batch", f"Running {count(len(suites.texts), 'batch case')}"):
             return self._evaluated("batch", lambda: suites.evaluate(self.screen))
 
+    def robustness(self) -> Robustness | None:
+        """Language understanding under the noise of real users; only where somebody asks."""
+        from turncheck.evaluation.nlu import why_not_testable
+
+        if not self._is_asked("robustness"):
+            return None
+        tests = self.tests.nlu
+        untrainable = self.engines.capabilities.no_training if tests is None else None
+        reason = untrainable or why_not_testable(self.project, tests, folds=self.settings.folds)
+        why_not = self._why_not("robustness", in_folds=tests is None)
+        if why_not is None and reason:
+            why_not = Skipped(evaluation="robustness", reason=reason, no_tests=True)
+        if why_not is not None:
+            self._skip(why_not)
+            return None
+        with self.screen.step("robustness", "Varying the test sentences"):
+            return self._evaluated(
+                "robustness", lambda: measure_robustness(self.engines, self.project, tests, self.settings)
+            )
+
+    def strength(self) -> Strength | None:
+        """The tests, tried on the project with one small fault at a time; only where somebody asks."""
+        from turncheck.run.assistant import running_server
+        from turncheck.run.strength import measure_strength, why_no_mutants
+        from turncheck.validation.project_tests import ProjectTests
+
+        if not self._is_asked("strength"):
+            return None
+        none = Skipped(evaluation="strength", reason="the project has no tests", no_tests=True)
+        tests = ProjectTests(self.tests.stories, self.tests.nlu.examples if self.tests.nlu else (), self.cases.cases)
+        why_not = None if self.stopped is None else self._not_now("strength")
+        why_not = why_not or self._not_possible("strength")
+        if why_not is None and not (tests.stories or tests.examples or tests.cases):
+            why_not = none
+        # What is asked for by name is tried as a whole.
+        whole = "strength" in self.settings.evaluations or self.settings.strength == "all"
+        changed = None if whole or self.inputs.changed is None else self.inputs.changed()
+        if why_not is None and not whole and (reason := why_no_mutants(changed)) is not None:
+            why_not = Skipped(evaluation="strength", reason=reason, no_tests=True)
+        if why_not is not None:
+            self._skip(why_not)
+            return None
+
+        def all_mutants() -> Strength:
+            inputs = self.inputs
+            with running_server(self.settings, self.project, inputs.environment, self.screen, inputs.hosts) as server:
+                lines = None if whole or changed is None else changed.by_file
+                return measure_strength(self.engines, self.project, tests, self.settings, changed=lines, server=server)
+
+        with self.screen.step("strength", "Trying the tests on mutants"):
+            return self._evaluated("strength", all_mutants)
+
     def _not_understood(self, evaluation: Evaluation, has_sentences: bool) -> Skipped | None:
         """Return why tests cannot be run whose sentences nothing understands: each would fail by itself."""
         if not has_sentences or self.project.nlu.examples or self.engines.nlu is not None:
@@ -442,6 +504,9 @@ class _Run:
         return None
 
     def _is_asked(self, evaluation: str) -> bool:
+        if evaluation in ON_REQUEST:
+            switched_on = {"strength": self.settings.strength != "off", "robustness": self.settings.robustness}
+            return evaluation in self.settings.evaluations or switched_on[evaluation]
         return not self.settings.evaluations or evaluation in self.settings.evaluations
 
     def _not_asked(self, evaluation: Evaluation) -> Skipped:

@@ -24,7 +24,7 @@ from turncheck.engines.base import INTERRUPTED
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
 from turncheck.process.screen import Screen
-from turncheck.report.model import EVALUATIONS, Source
+from turncheck.report.model import DEFAULT_EVALUATIONS, Source
 from turncheck.run.evaluations import report_of_project
 from turncheck.run.find_base import BaseSearch
 from turncheck.run.inputs import Inputs
@@ -277,7 +277,11 @@ class BaselineSearch:
                 left_out.add(evaluation)
         moved["evaluations"] = own.evaluations
         if left_out:
-            moved["evaluations"] = tuple(name for name in own.evaluations or EVALUATIONS if name not in left_out)
+            moved["evaluations"] = tuple(
+                name for name in own.evaluations or DEFAULT_EVALUATIONS if name not in left_out
+            )
+        if settings.strength == "changed":
+            moved["strength"] = "off"  # the mutants of a change are this side's alone
         source = Source(repository=self.inputs.source.repository, commit=commit)
         gates = {name: getattr(own, name) for name in GATES}
         return replace(self.inputs, settings=replace(settings, **gates, **moved), source=source)

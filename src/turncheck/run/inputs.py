@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from turncheck.messages.location import Location
     from turncheck.report.model import Source
+    from turncheck.run.changed_lines import ChangedLines
     from turncheck.settings.options import Settings
 
 
@@ -21,7 +22,8 @@ class Inputs:
     ``root`` is the project's path in its repository, ``name`` what it is called where its folder's name says nothing;
     ``ignored`` the codes to leave out and where they are; ``rules`` where the gates' lines stand; ``hosts`` the hosts
     that addresses in the project's files may name beside loopback (``None``: any); ``environment`` what
-    ``endpoints.yml`` may refer to and child processes get; ``settings_file`` the ``turncheck.yml`` that was read.
+    ``endpoints.yml`` may refer to and child processes get; ``settings_file`` the ``turncheck.yml`` that was read;
+    ``changed`` tells which lines a change touches.
     """
 
     settings: Settings
@@ -33,3 +35,4 @@ class Inputs:
     hosts: tuple[str, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     settings_file: Path | None = None
+    changed: Callable[[], ChangedLines] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from turncheck.project.reader import ensure_export
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import Source
+from turncheck.run.changed_lines import changed_lines
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch
 from turncheck.run.inputs import Inputs
 from turncheck.run.named_baseline import read_baseline
@@ -98,6 +100,7 @@ def prepare(
         artifact_url=host.results_url(settings.out),
         html_url=host.results_url(settings.out, HTML_NAME),
     )
+    inputs = replace(inputs, changed=partial(changed_lines, settings, host))
     return Prepared(settings, given, inputs, links, host)
 
 

@@ -277,6 +277,21 @@ class Settings:
     max_regression: tuple[str, ...] = _setting(
         (), _lines, "largest drops against the baseline, one per line: nlu.intents.f1: 0.01", many=True, metavar="RULE"
     )
+    strength: str = _setting(
+        "off",
+        _one_of("off", "changed", "all"),
+        "try the tests on mutants, the project with one small fault each: of the lines that a change touches, or all",
+        choices=("off", "changed", "all"),
+    )
+    strength_budget: int = _setting(
+        60, _whole(0, _MOST_SECONDS), "seconds for the mutants, the others are not tried (0: no limit)", metavar="N"
+    )
+    robustness: bool = _setting(
+        False,
+        _switch,
+        "vary the test sentences as real users write: typos, casing, abbreviations and the like",
+        switch=True,
+    )
     require: tuple[str, ...] = _setting(
         (), _words(*EVALUATIONS), "evaluations that must not be skipped", many=True, choices=EVALUATIONS
     )

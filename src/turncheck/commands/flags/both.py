@@ -69,7 +69,7 @@ def _add_validation_flags(parser: argparse.ArgumentParser) -> None:
 
 def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``test`` with its kinds below it."""
-    from turncheck.commands.flags import batch, e2e, nlu  # `train` needs none of them
+    from turncheck.commands.flags import batch, e2e, nlu, robustness, strength  # `train` needs none of them
 
     parser = subparsers.add_parser(
         "test",
@@ -87,6 +87,8 @@ def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
     core.add_test_core(kinds)
     e2e.add_test_e2e(kinds)
     batch.add_test_batch(kinds)
+    strength.add_test_strength(kinds)
+    robustness.add_test_robustness(kinds)
 
 
 def _train_both(namespace: argparse.Namespace) -> int:

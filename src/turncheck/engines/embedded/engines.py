@@ -94,6 +94,7 @@ class EmbeddedEngines(Engines):
             trained_by_config=True,
             hears_as_given=True,
             stands_in=True,
+            no_mutants=calm or None,
         )
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from turncheck import __version__
@@ -17,7 +17,7 @@ from turncheck.engines.embedded.nlu.tokenizer_choice import make_tokenizer
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from turncheck.engines.embedded.nlu.batch import Component
     from turncheck.engines.embedded.nlu.plan import Step
@@ -79,6 +79,28 @@ class EmbeddedNluTrainer:
             retrieval_intents=tuple(sorted({str(one.base_intent) for one in examples if "/" in (one.intent or "")})),
             trained=bool(examples),
         )
+
+    def refit(self, engine: EmbeddedNluEngine, project: Project, kinds: Collection[str]) -> EmbeddedNluEngine:
+        """Return an engine whose steps of these kinds learn from another state of the project, the others as they are.
+
+        That is what :meth:`fit` would return where only these steps learn from what changed.
+
+        Raises:
+            UserError: as :meth:`fit`.
+        """
+        plan, tokenizer = self._prepare(project)
+        examples = unique_examples(project.nlu.examples)
+        batch = Batch.of([one.text for one in examples], [tokenizer.tokenize(one.text) for one in examples])
+        split = LabelSplit.of(plan.tokenizer.parameters)
+        training = Training(project, examples, batch, self.seed, split, self.duckling, self.vectors)
+        steps = iter(plan.steps)
+        components: list[tuple[Step, Component]] = []
+        for old, component in engine.components:
+            step = next(one for one in steps if one.kind == old.kind)
+            new = train_step(step, training) if step.kind in kinds else component
+            if new is not None:
+                components.append((step, new))
+        return replace(engine, components=tuple(components))
 
     def _prepare(self, project: Project) -> tuple[Plan, Tokenizer]:
         prepared = self._prepared.get(id(project.config))

@@ -1,0 +1,93 @@
+"""``turncheck test strength``: its flags."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import TYPE_CHECKING, Any
+
+from turncheck.commands.flags.engine import settings_of
+from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
+from turncheck.commands.flags.shared import (
+    add_config,
+    add_domain,
+    add_json,
+    add_paths,
+    add_project,
+    add_seed,
+    add_verbosity,
+    at_least_one,
+    not_negative,
+    screen_of,
+    workers,
+)
+
+if TYPE_CHECKING:
+    from turncheck.settings.options import Settings
+
+
+def add_test_strength(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``strength`` below ``test``."""
+    parser = subparsers.add_parser(
+        "strength",
+        help="try the tests on mutants: which faults would nobody notice?",
+        description="Plant one small fault after the other in the project, and see whether its tests notice.",
+    )
+    add_tested_flags(parser)
+    run = parser.add_argument_group("mutants")
+    run.add_argument("--changed", action="store_true", help="only those of lines that differ from the base")
+    run.add_argument("--mutants", type=at_least_one, default=0, metavar="N", help="try so many (default: all)")
+    run.add_argument(
+        "--budget", type=not_negative, default=0, metavar="S", help="stop after S seconds (default: never)"
+    )
+    run.add_argument("--fail-under", type=_score, metavar="SCORE", help="end with exit code 1 below this score")
+    output = parser.add_argument_group("output")
+    add_json(output)
+    add_verbosity(output)
+    parser.set_defaults(handler=_test_strength)
+
+
+def add_tested_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what is read: the project and its tests."""
+    read = parser.add_argument_group("what is read")
+    add_project(read)
+    add_domain(read)
+    add_config(read)
+    add_paths(read, "--data", words="training data, files or folders (default: data)")
+    add_paths(read, "-s", "--stories", words="test stories (default: test_*.yml below tests)")
+    add_paths(read, "--e2e", words="end-to-end cases (default: tests/e2e_test_cases.yml)")
+    read.add_argument("-u", "--nlu", metavar="PATH", help="test sentences, a file or folder (default: below tests)")
+    read.add_argument("--base", metavar="REF", help="the state that --changed compares with")
+    read.add_argument("--action-endpoint", metavar="URL", help="the action server of end-to-end cases")
+    add_seed(read, "everything random")
+    read.add_argument("--workers", type=workers, default=0, metavar="N", help="processes (default: one per processor)")
+    add_vectors_flag(read)
+    add_custom_code_flag(read)
+
+
+def tested_settings(namespace: argparse.Namespace) -> Settings:
+    """Return the settings of a command with these flags."""
+    from dataclasses import replace  # not for --help
+
+    settings = settings_of(namespace, workers=namespace.workers)
+    e2e = tuple(map(str, namespace.e2e or ()))
+    return replace(settings, e2e=e2e, base=namespace.base, strength_budget=getattr(namespace, "budget", 0))
+
+
+def _test_strength(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.strength import StrengthOptions, run_test_strength  # not for --help
+
+    options = StrengthOptions(
+        tested_settings(namespace), namespace.mutants, namespace.changed, namespace.fail_under, namespace.json
+    )
+    return run_test_strength(options, screen_of(namespace))
+
+
+def _score(written: str) -> float:
+    try:
+        value = float(written)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, not '{written[:80]}'")
+    return value

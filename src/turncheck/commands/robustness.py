@@ -1,0 +1,62 @@
+"""``turncheck test robustness``: test sentences as real users would write them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from turncheck.engines.base import NLU_PARTS
+from turncheck.engines.choice import chosen_engines
+from turncheck.evaluation.nlu import why_not_testable
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.publishing.files import write_file
+from turncheck.render.robustness_text import robustness_text
+from turncheck.render.version_text import noted_version_line
+from turncheck.report.codec import encode
+from turncheck.run.reading import read_tests
+from turncheck.run.report_of import project_info, report_of
+from turncheck.run.robustness import measure_robustness
+from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from turncheck.process.screen import Screen
+    from turncheck.settings.options import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class RobustnessOptions:
+    """What is varied and written. ``fail_over``: the largest failure rate that ends with 0."""
+
+    settings: Settings
+    fail_over: float | None = None
+    json: Path | None = None
+
+
+def run_test_robustness(options: RobustnessOptions, screen: Screen) -> int:
+    """Vary the test sentences, and tell which are not understood any more: 1 above the largest rate, else 0.
+
+    Raises:
+        UserError: nothing to vary, a project that cannot be trained, word lists that cannot be read.
+    """
+    settings = options.settings
+    project = read_assistant(settings)
+    ensure_readable(project, NLU_PARTS)
+    tests = read_tests(settings).nlu
+    if reason := why_not_testable(project, tests, folds=settings.folds):
+        raise UserError(reason)
+    with chosen_engines(settings, project, os.environ) as engines:
+        ensure_possible(engines, "robustness")
+        with screen.step("robustness", "Varying the test sentences"):
+            robustness = measure_robustness(engines, project, tests, settings)
+        info = engines.info(conversations=False)
+    report = report_of(project_info(project), settings.seed, engine=info, robustness=robustness, timings=screen.timings)
+    if options.json is not None:
+        write_file(options.json, encode(report))
+    sys.stdout.write(noted_version_line(report.project, settings.project))
+    sys.stdout.write(robustness_text(robustness, settings.project))
+    most = options.fail_over
+    return EXIT_FAILED if most is not None and (robustness.failure_rate or 0.0) > most else EXIT_OK

@@ -1,0 +1,116 @@
+"""``turncheck test strength``: the tests tried on mutants of the project."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from turncheck.engines.choice import chosen_engines
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.project.e2e.cases import read_cases
+from turncheck.publishing.files import write_file
+from turncheck.render.strength_text import strength_text
+from turncheck.render.version_text import noted_version_line
+from turncheck.report.codec import encode
+from turncheck.run.assistant import running_server
+from turncheck.run.changed_lines import ChangedLines, changed_lines
+from turncheck.run.reading import read_tests
+from turncheck.run.report_of import project_info, report_of
+from turncheck.run.strength import measure_strength, why_no_mutants
+from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dialogue_assistant
+from turncheck.validation.project_tests import ProjectTests
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from turncheck.process.screen import Screen
+    from turncheck.project.model import Project
+    from turncheck.settings.options import Settings
+
+
+_TOLD: Final = 10
+"""How often it is said how far it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class StrengthOptions:
+    """What is tried and written. ``most``: so many mutants (0: all); ``changed``: only of changed lines."""
+
+    settings: Settings
+    most: int = 0
+    changed: bool = False
+    fail_under: float | None = None
+    json: Path | None = None
+
+
+def run_test_strength(options: StrengthOptions, screen: Screen) -> int:
+    """Try the tests, and tell the score and what no test notices: 1 if the score is below the floor, else 0.
+
+    Raises:
+        UserError: there is nothing to test with, the project cannot be trained, which lines changed is not known.
+    """
+    settings = options.settings
+    project = read_dialogue_assistant(settings)
+    ensure_trainable(project)
+    tests = project_tests(settings, project)
+    lines = lines_of(options.changed, settings)
+    with chosen_engines(settings, project, os.environ) as engines:
+        ensure_possible(engines, "strength")
+        with (
+            running_server(settings, project, os.environ, screen) as server,
+            screen.step("strength", "Trying the tests on mutants"),
+        ):
+            by_file = None if lines is None else lines.by_file
+            strength = measure_strength(
+                engines, project, tests, settings, changed=by_file, server=server, most=options.most,
+                progress=lambda done, of: _tell(screen, done, of),
+            )  # fmt: skip
+        info = engines.info(conversations=False)
+    report = report_of(project_info(project), settings.seed, engine=info, strength=strength, timings=screen.timings)
+    if options.json is not None:
+        write_file(options.json, encode(report))
+    sys.stdout.write(noted_version_line(report.project, settings.project))
+    sys.stdout.write(strength_text(strength, settings.project))
+    floor = options.fail_under
+    return EXIT_FAILED if floor is not None and (strength.score or 0.0) < floor else EXIT_OK
+
+
+def _tell(screen: Screen, done: int, of: int) -> None:
+    """Say now and then how far it is."""
+    if done * _TOLD // of > (done - 1) * _TOLD // of:
+        screen.progress(f"{done} of {of} mutants")
+
+
+def project_tests(settings: Settings, project: Project) -> ProjectTests:
+    """Return the tests of a project.
+
+    Raises:
+        UserError: it has none.
+    """
+    tests = read_tests(settings)
+    cases = read_cases(project.root, tests.e2e).cases
+    found = ProjectTests(tests.stories, tests.nlu.examples if tests.nlu else (), cases)
+    if not (found.stories or found.examples or found.cases):
+        raise UserError(
+            "the project has no tests: nothing can notice a fault",
+            remedy="`turncheck init` writes first ones.",
+        )
+    return found
+
+
+def lines_of(changed: bool, settings: Settings) -> ChangedLines | None:
+    """Return the lines that a change touches, where these alone are meant.
+
+    Raises:
+        UserError: nobody knows them, or there are none.
+    """
+    if not changed:
+        return None
+    from turncheck.ci.hosts import find_host  # only for --changed
+
+    lines = changed_lines(settings, find_host(os.environ))
+    if reason := why_no_mutants(lines):
+        raise UserError(reason, remedy="Without --changed all lines count.")
+    return lines

@@ -1,0 +1,262 @@
+"""Eight ways in which people write the same otherwise: seven families of noise, and another value of an entity.
+
+The families are those of Sengupta et al. 2021 (On the Robustness of Intent Classification and Slot Labeling in
+Goal-oriented Dialog Systems to Real-world Noise, NLP4ConvAI). That the label stays is an invariance test, that the
+value follows a directional test, after CheckList (Ribeiro et al. 2020).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from turncheck.evaluation.robustness.sentence import Sentence, folded, words_of
+from turncheck.evaluation.robustness.words import Words, neighbours_of
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Mapping
+
+    from turncheck.project.model import EntityAnnotation, Example
+
+_SHORTEST: Final = 5
+"""Words with fewer letters get no typo: they would become other words."""
+_FEWEST_WORDS: Final = 3
+"""Shorter sentences get no polite words: nobody says "excuse me, hello"."""
+_GERMAN: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
+_KEPT: Final = "ñÑ"
+"""Letters of their own: without their sign they make other words (año, ano)."""
+_END: Final = re.compile(r"[\s.!?…。！？]*$")
+
+
+@dataclass
+class Noise:
+    """Makes variants for one project: its language's words, and what its training sentences forbid."""
+
+    language: str
+    words: Words
+    training: tuple[Example, ...]
+    _texts: dict[str, str] = field(init=False, default_factory=dict)
+
+    def variant(self, family: str, sentence: Sentence, chance: random.Random) -> Sentence | None:
+        """Return a variant of a family, ``None`` where there is none that means the same."""
+        made = FAMILIES[family](self, sentence, chance)
+        if made is None or made.text == sentence.text or not made.text.strip():
+            return None
+        owner = self.owners.get(folded(made.text))
+        return None if owner is not None and owner - {sentence.intent} else made
+
+    @cached_property
+    def owners(self) -> Mapping[str, set[str]]:
+        """The intents of each training sentence."""
+        found: dict[str, set[str]] = {}
+        for example in self.training:
+            found.setdefault(folded(example.text), set()).add(example.base_intent or "")
+        return found
+
+    @cached_property
+    def vocabulary(self) -> Mapping[str, set[str]]:
+        """The words of each intent's training sentences."""
+        texts: dict[str, list[str]] = {}
+        for example in self.training:
+            texts.setdefault(example.base_intent or "", []).append(example.text)
+        return {intent: words_of(found) for intent, found in texts.items()}
+
+    @cached_property
+    def all_words(self) -> set[str]:
+        """The words of all training sentences."""
+        return set().union(*self.vocabulary.values())
+
+    @cached_property
+    def values(self) -> Mapping[tuple[str, str | None, str | None, str], dict[str, EntityAnnotation]]:
+        """What entities are called in the training sentences, by entity, role, group and intent."""
+        found: dict[tuple[str, str | None, str | None, str], dict[str, EntityAnnotation]] = {}
+        for example in self.training:
+            for one in example.entities:
+                key = one.entity, one.role, one.group, example.base_intent or ""
+                found.setdefault(key, {}).setdefault(example.text[one.start : one.end], one)
+        return found
+
+    def is_anothers(self, word: str, intent: str) -> bool:
+        """Whether a word is one of other intents alone."""
+        word = word.casefold()
+        return word in self.all_words and word not in self.vocabulary.get(intent, ())
+
+    # --- the families -------------------------------------------------------------------------------------------------
+
+    def casing(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
+        """All in lower case, all in capitals, or the first letter the other way."""
+        first = sentence.text[:1]
+        ways = [str.lower, str.upper, lambda text: text]
+        chance.shuffle(ways)
+        for way in ways:
+            made = _outside(sentence, way)
+            if made.text == sentence.text and sentence.is_free(0, 1):
+                made = sentence.edited(0, 1, first.swapcase())
+            if made.text != sentence.text and made.text.casefold() == sentence.text.casefold():
+                return made
+        return None
+
+    def punctuation(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
+        """Without the final sign, with a full stop, or with other spaces."""
+        end = _END.search(sentence.text)
+        start = len(sentence.text) if end is None else end.start()
+        ways: list[Sentence] = []
+        if sentence.is_free(start, len(sentence.text)):
+            if start < len(sentence.text):
+                ways.append(sentence.edited(start, len(sentence.text), ""))
+            elif sentence.text[-1:].isalpha() and _is_alphabetic(sentence.text):
+                ways.append(sentence.edited(start, start, "."))
+        gaps = [
+            match.start() for match in re.finditer(" ", sentence.text) if sentence.is_free(match.start(), match.end())
+        ]
+        if gaps:
+            place = chance.choice(gaps)
+            ways.append(sentence.edited(place, place, " "))
+        commas = [match.start() for match in re.finditer(r"(?<=\w),(?= )", sentence.text)]
+        if commas and sentence.is_free(commas[0], commas[0] + 1):
+            ways.append(sentence.edited(commas[0], commas[0] + 1, ""))
+        return chance.choice(ways) if ways else None
+
+    def contraction(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
+        """Contracted, written out, or without the apostrophe."""
+        pairs = [*self.words.contractions.items()]
+        ways = [
+            made for one, other in pairs for pair in ((one, other), (other, one)) for made in _replaced(sentence, *pair)
+        ]
+        for start, end, word in sentence.words():
+            bare = re.sub(r"['’]", "", word)
+            # Without it some are other words (we'll, well): those that anybody writes are left alone.
+            if bare != word and "'" in word and bare.casefold() not in {"well", "were", "hell", "shell", "ill", "its"}:
+                ways.append(sentence.edited(start, end, bare))
+        return chance.choice(ways) if ways else None
+
+    def typo(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
+        """One word with a neighbouring key, a doubled, a dropped or two swapped letters; never its first letter."""
+        words = [
+            one for one in sentence.words()
+            if len(one[2]) >= _SHORTEST and one[2].isalpha() and not self.is_anothers(one[2], sentence.intent)
+        ]  # fmt: skip
+        chance.shuffle(words)
+        for start, end, word in words:
+            place = chance.randrange(1, len(word) - 1)
+            ways = [word[:place] + word[place] + word[place:], word[:place] + word[place + 1 :]]
+            ways.append(word[:place] + word[place + 1] + word[place] + word[place + 2 :])
+            ways += [word[:place] + key + word[place + 1 :] for key in neighbours_of(word[place], self.language)[:1]]
+            chance.shuffle(ways)
+            for made in ways:
+                if made != word and made.casefold() not in self.all_words:
+                    return sentence.edited(start, end, made)
+        return None
+
+    def diacritics(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
+        """Without accents; in German with two letters, or without."""
+        two = self.language == "de" and chance.random() < 0.5
+
+        def plain(text: str) -> str:
+            text = "".join(_GERMAN.get(letter, letter) for letter in text) if two else text
+            return "".join(map(_without_accent, text))
+
+        made = _outside(sentence, plain)
+        changed = words_of([made.text]) - words_of([sentence.text])
+        return (
+            None
+            if any(word in self.all_words and self.is_anothers(word, sentence.intent) for word in changed)
+            else made
+        )
+
+    def abbreviation(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
+        """One word as chats abbreviate it."""
+        ways = [made for one, other in self.words.abbreviations.items() for made in _replaced(sentence, one, other)]
+        return chance.choice(ways) if ways else None
+
+    def politeness(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
+        """With a polite word before or behind it."""
+        said = words_of([sentence.text])
+        if len(said) < _FEWEST_WORDS or sentence.text.startswith("/"):
+            return None
+        end = _END.search(sentence.text)
+        last = len(sentence.text) if end is None else end.start()
+        fits = [
+            not words_of([affix]) & said and not self._is_of_others(affix, sentence.intent)
+            for affix in (*self.words.prefixes, *self.words.suffixes)
+        ]
+        places = [*((0, one) for one in self.words.prefixes), *((last, one) for one in self.words.suffixes)]
+        ways = [sentence.edited(at, at, affix) for (at, affix), good in zip(places, fits, strict=True) if good]
+        return chance.choice(ways) if ways else None
+
+    def _is_of_others(self, affix: str, intent: str) -> bool:
+        return any(self.is_anothers(word, intent) for word in words_of([affix]))
+
+    def value(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
+        """With another value of one of its entities, one that the same intent has in training."""
+        entities = list(sentence.entities)
+        chance.shuffle(entities)
+        for one in entities:
+            said = sentence.text[one.start : one.end]
+            known = self.values.get((one.entity, one.role, one.group, sentence.intent), {})
+            # What a synonym stands for fits where it is: "pick up" is no noun, its value is.
+            others = [
+                text for text, other in known.items() if other.value == text and text.casefold() != said.casefold()
+            ]
+            if one.value != said or not others or any(other is not one and _meet(one, other) for other in entities):
+                continue
+            new = chance.choice(others)
+            rest = replace(sentence, entities=tuple(other for other in sentence.entities if other is not one))
+            made = rest.edited(one.start, one.end, new)
+            moved = replace(one, end=one.start + len(new), value=known[new].value)
+            return replace(made, entities=tuple(sorted((*made.entities, moved), key=lambda entity: entity.start)))
+        return None
+
+
+FAMILIES: Final[Mapping[str, Callable[[Noise, Sentence, random.Random], Sentence | None]]] = {
+    "casing": Noise.casing,
+    "punctuation": Noise.punctuation,
+    "contraction": Noise.contraction,
+    "typo": Noise.typo,
+    "diacritics": Noise.diacritics,
+    "abbreviation": Noise.abbreviation,
+    "politeness": Noise.politeness,
+    "value": Noise.value,
+}
+
+
+def _meet(one: EntityAnnotation, other: EntityAnnotation) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _outside(sentence: Sentence, change: Callable[[str], str]) -> Sentence:
+    """Change what is outside of entities, from the end, so that what is before stays where it is."""
+    borders = sorted((one.start, one.end) for one in sentence.entities)
+    end = len(sentence.text)
+    made = sentence
+    for start, stop in [*reversed(borders), (0, 0)]:
+        if stop < end:
+            made = made.edited(stop, end, change(made.text[stop:end]))
+        end = min(end, start)
+    return made
+
+
+def _replaced(sentence: Sentence, one: str, other: str) -> list[Sentence]:
+    """Return the sentence with a phrase replaced where it is, outside of entities; capitals stay."""
+    found = re.search(rf"(?<![\w'’]){re.escape(one)}(?![\w'’])", sentence.text, re.IGNORECASE)
+    if found is None or not sentence.is_free(*found.span()):
+        return []
+    new = other[:1].upper() + other[1:] if found[0][:1].isupper() and found.start() == 0 else other
+    return [sentence.edited(*found.span(), new)]
+
+
+def _without_accent(letter: str) -> str:
+    if letter in _KEPT:
+        return letter
+    base = unicodedata.normalize("NFD", letter)
+    return base[0] if base[0].isascii() and base[0].isalpha() else letter
+
+
+def _is_alphabetic(text: str) -> bool:
+    """Whether the script is one whose sentences end with a full stop."""
+    names = [unicodedata.name(letter, "") for letter in text if letter.isalpha()]
+    return all(name.startswith(("LATIN", "CYRILLIC", "GREEK")) for name in names)

@@ -1,0 +1,291 @@
+"""Robustness: which sentences that are understood are not any more when people write them otherwise."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.evaluation.fold_runs import run_folds
+from turncheck.evaluation.intents import before_fallback
+from turncheck.evaluation.neighbours import find_neighbours
+from turncheck.evaluation.robustness.families import FAMILIES, Noise
+from turncheck.evaluation.robustness.sentence import Sentence
+from turncheck.evaluation.robustness.words import base_language, words_for
+from turncheck.evaluation.splits import stable_folds
+from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from turncheck.engines.base import NluEngine, NluTrainer, Parse
+    from turncheck.project.model import Example, NluData, Project
+    from turncheck.report.model import EngineInfo
+
+MOST_SENTENCES: Final = 400
+"""So many are varied, of every intent alike: more make the interval no narrower that anybody would notice."""
+_NEARLY: Final = 0.9
+"""A variant that is as near as this to a sentence of another intent is dropped (cosine of n-grams, 0 to 1)."""
+_WORST: Final = 100
+"""So many sentences are listed."""
+_Z: Final = 1.959963984540054
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A variant of the example with this index."""
+
+    example: int
+    family: str
+    sentence: Sentence
+
+
+def make_variants(examples: Sequence[Example], project: Project, seed: int) -> list[Variant]:
+    """Return the variants of sentences, one of each family at most; those that may mean another thing are left out.
+
+    Raises:
+        UserError: the project's own word lists cannot be read.
+    """
+    language = project.config.language
+    words = words_for(language, project.root)
+    noise = Noise(base_language(language), words, project.nlu.examples)
+    made = []
+    for number in _sampled(examples, seed):
+        example = examples[number]
+        sentence = Sentence(example.text, example.base_intent or "", example.entities)
+        for family in FAMILIES:
+            chance = random.Random(f"{seed}/{family}/{example.text}")
+            variant = noise.variant(family, sentence, chance)
+            if variant is not None:
+                made.append(Variant(number, family, variant))
+    return _unmistakable(made, project.nlu.examples)
+
+
+def _sampled(examples: Sequence[Example], seed: int) -> list[int]:
+    """Return the numbers of the sentences to vary, the intents by turns."""
+    by_intent: dict[str, list[int]] = defaultdict(list)
+    for number, example in enumerate(examples):
+        if example.base_intent and example.text.strip() and not example.text.lstrip().startswith("/"):
+            by_intent[example.base_intent].append(number)
+    queues = []
+    for intent, numbers in sorted(by_intent.items()):
+        random.Random(f"{seed}/{intent}").shuffle(numbers)
+        queues.append(numbers)
+    chosen: list[int] = []
+    for turn in range(max(map(len, queues), default=0)):
+        chosen += [queue[turn] for queue in queues if turn < len(queue)]
+    return sorted(chosen[:MOST_SENTENCES])
+
+
+def _unmistakable(variants: Sequence[Variant], training: Sequence[Example]) -> list[Variant]:
+    """Leave out variants that are nearly another intent's sentence."""
+    near = find_neighbours(
+        training, {number: one.sentence.text for number, one in enumerate(variants)}, lambda _, __: True
+    )
+    kept = []
+    for number, one in enumerate(variants):
+        nearest = near.get(number, ())
+        if nearest and nearest[0][1] >= _NEARLY and training[nearest[0][0]].base_intent != one.sentence.intent:
+            continue
+        kept.append(one)
+    return kept
+
+
+def evaluate_robustness(project: Project, engine: NluEngine, test_data: NluData, *, seed: int = 42) -> Robustness:
+    """Vary held-out sentences.
+
+    Raises:
+        UserError: the project's own word lists cannot be read.
+    """
+    examples = test_data.examples
+    variants = make_variants(examples, project, seed)
+    parses = engine.parse([example.text for example in examples])
+    noisy = engine.parse([one.sentence.text for one in variants])
+    return _section(examples, variants, parses, noisy, "held-out")
+
+
+@dataclass(frozen=True, slots=True)
+class _WithVariants:
+    """Trains the engines of folds so that they read the variants of what they judge, after it."""
+
+    trainer: NluTrainer
+    variants: Mapping[str, tuple[str, ...]]
+
+    def fit(self, project: Project) -> NluEngine:
+        """Train."""
+        return _Reading(self.trainer.fit(project), self.variants)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    engine: NluEngine
+    variants: Mapping[str, tuple[str, ...]]
+
+    @property
+    def info(self) -> EngineInfo:
+        return self.engine.info
+
+    @property
+    def extractors(self) -> tuple[str, ...]:
+        return tuple(self.engine.extractors)
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand the texts, then the variants of each."""
+        return self.engine.parse([*texts, *(one for text in texts for one in self.variants.get(text, ()))])
+
+
+def cross_validate_robustness(
+    project: Project, trainer: NluTrainer, *, folds: int = 5, seed: int = 42, workers: int = 1
+) -> Robustness:
+    """Vary the project's own sentences, each read by an engine that was trained without its fold.
+
+    Raises:
+        UserError: the project's own word lists cannot be read, or it cannot be trained.
+        CutShortError: somebody interrupted it.
+    """
+    examples = project.nlu.examples
+    variants = make_variants(examples, project, seed)
+    plan = stable_folds(examples, folds, seed)
+    by_text: dict[str, list[str]] = defaultdict(list)
+    for one in variants:
+        by_text[examples[one.example].text].append(one.sentence.text)
+    texts = {text: tuple(dict.fromkeys(found)) for text, found in by_text.items()}
+    runs = run_folds(project, _WithVariants(trainer, texts), plan, workers=workers)
+    read: dict[int, tuple[Parse, dict[str, Parse]]] = {}
+    for run in runs:
+        judged = plan.judged(run.fold)
+        heard = {parse.text: parse for parse in run.parses}
+        for index, parse in zip(judged, run.parses, strict=False):
+            read[index] = parse, heard
+    kept = [index for index in range(len(examples)) if index in read]
+    place = {index: number for number, index in enumerate(kept)}
+    known = [one for one in variants if one.example in place]
+    noisy = [read[one.example][1][one.sentence.text] for one in known]
+    moved = [replace(one, example=place[one.example]) for one in known]
+    return _section([examples[i] for i in kept], moved, [read[i][0] for i in kept], noisy, "cross-validation")
+
+
+def _section(
+    examples: Sequence[Example], variants: Sequence[Variant], parses: Sequence[Parse], noisy: Sequence[Parse], mode: Any
+) -> Robustness:
+    tried: list[_Tried] = []
+    for one, parse in zip(variants, noisy, strict=True):
+        example, before = examples[one.example], parses[one.example]
+        sentence = Sentence(example.text, example.base_intent or "", example.entities)
+        tried.append(
+            _Tried(
+                one,
+                parse,
+                right=_intent(before) == sentence.intent,
+                stays=_intent(parse) == sentence.intent,
+                entities_right=bool(sentence.entities) and _finds(before, sentence),
+                entities_stay=_finds(parse, one.sentence),
+            )
+        )
+    total = _group("all", tried)
+    return Robustness(
+        mode=mode,
+        sentences=len({one.variant.example for one in tried}),
+        variants=total.variants,
+        failed=total.failed,
+        failure_rate=total.failure_rate,
+        low=total.low,
+        high=total.high,
+        entities=_group("entities", tried, entities=True),
+        by_family=tuple(_group(name, [one for one in tried if one.variant.family == name]) for name in FAMILIES),
+        entities_by_family=tuple(
+            _group(name, [one for one in tried if one.variant.family == name], entities=True) for name in FAMILIES
+        ),
+        by_intent=_by_intent(tried),
+        worst=_worst(tried, examples),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A variant as it was read, and whether intent and entities were right before and are now."""
+
+    variant: Variant
+    parse: Parse
+    right: bool
+    stays: bool
+    entities_right: bool
+    entities_stay: bool
+
+
+def _intent(parse: Parse) -> str | None:
+    return before_fallback(parse)[0].name
+
+
+def _finds(parse: Parse, sentence: Sentence) -> bool:
+    """Whether all annotated entities are found where they are."""
+    found = {(one.start, one.end, one.entity, one.role, one.group) for one in parse.entities}
+    return all((one.start, one.end, one.entity, one.role, one.group) in found for one in sentence.entities)
+
+
+def _group(name: str, tried: Iterable[_Tried], *, entities: bool = False) -> NoiseGroup:
+    pairs = [(one.entities_right, one.entities_stay) if entities else (one.right, one.stays) for one in tried]
+    judged = [stays for right, stays in pairs if right]
+    failed = judged.count(False)
+    low, high = wilson(failed, len(judged))
+    return NoiseGroup(
+        name=name,
+        variants=len(judged),
+        failed=failed,
+        failure_rate=failed / len(judged) if judged else None,
+        low=low,
+        high=high,
+    )
+
+
+def wilson(failed: int, of: int) -> tuple[float | None, float | None]:
+    """Return the 95 % interval of a rate (Wilson 1927); ``None`` where nothing was tried.
+
+    >>> [round(border, 3) for border in wilson(5, 50)]
+    [0.043, 0.214]
+    """
+    if not of:
+        return None, None
+    rate, square = failed / of, _Z * _Z
+    middle = (rate + square / (2 * of)) / (1 + square / of)
+    half = _Z / (1 + square / of) * math.sqrt(rate * (1 - rate) / of + square / (4 * of * of))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def _by_intent(tried: Sequence[_Tried]) -> tuple[NoiseGroup, ...]:
+    groups: dict[str, list[_Tried]] = defaultdict(list)
+    for one in tried:
+        groups[one.variant.sentence.intent].append(one)
+    return tuple(_group(name, group) for name, group in sorted(groups.items()))
+
+
+def _worst(tried: Sequence[_Tried], examples: Sequence[Example]) -> tuple[SentenceUnderNoise, ...]:
+    """Return the sentences with the most variants that are not understood any more."""
+    by_example: dict[int, list[_Tried]] = defaultdict(list)
+    for one in tried:
+        if (one.right and not one.stays) or (one.entities_right and not one.entities_stay):
+            by_example[one.variant.example].append(one)
+    ordered = sorted(by_example.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+    return tuple(
+        SentenceUnderNoise(
+            text=examples[number].text,
+            intent=examples[number].base_intent or "",
+            location=examples[number].location,
+            failed=tuple(_failed(one) for one in group),
+        )
+        for number, group in ordered[:_WORST]
+    )
+
+
+def _failed(one: _Tried) -> FailedVariant:
+    intent = before_fallback(one.parse)[0]
+    return FailedVariant(
+        family=one.variant.family,
+        text=one.variant.sentence.text,
+        predicted=intent.name,
+        confidence=intent.confidence,
+        intent_failed=one.right and not one.stays,
+        entities_failed=one.entities_right and not one.entities_stay,
+    )

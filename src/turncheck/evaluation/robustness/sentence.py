@@ -1,0 +1,55 @@
+"""A sentence that is varied, and its annotations, which move with its text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from turncheck.project.model import EntityAnnotation
+
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A text with its entities; offsets are code points."""
+
+    text: str
+    intent: str
+    entities: tuple[EntityAnnotation, ...] = ()
+
+    def edited(self, start: int, end: int, new: str) -> Sentence:
+        """Return the sentence with another text between two offsets, outside of entities; these move along."""
+        shift = len(new) - (end - start)
+        moved = tuple(
+            replace(one, start=one.start + shift, end=one.end + shift) if one.start >= end else one
+            for one in self.entities
+        )
+        return replace(self, text=self.text[:start] + new + self.text[end:], entities=moved)
+
+    def is_free(self, start: int, end: int) -> bool:
+        """Whether nothing between two offsets belongs to an entity."""
+        return all(end <= one.start or start >= one.end for one in self.entities)
+
+    def words(self) -> list[tuple[int, int, str]]:
+        """Return the words outside of entities and numbers: borders and text."""
+        found = ((match.start(), match.end(), match[0]) for match in _WORD.finditer(self.text))
+        return [one for one in found if self.is_free(one[0], one[1]) and not self._joins_digit(one[0], one[1])]
+
+    def _joins_digit(self, start: int, end: int) -> bool:
+        around = self.text[max(0, start - 1) : start] + self.text[end : end + 1]
+        return any(letter.isdigit() or letter in "@/_#{}" for letter in around)
+
+
+def words_of(texts: Iterable[str]) -> set[str]:
+    """Return the words of texts, folded."""
+    return {match[0].casefold() for text in texts for match in _WORD.finditer(text)}
+
+
+def folded(text: str) -> str:
+    """Return a text as its words alone, so that only its words tell it from others."""
+    return " ".join(match[0].casefold() for match in re.finditer(r"\w+", text))

@@ -1,0 +1,159 @@
+"""What people write for what: contractions, abbreviations of chats, polite words, for five languages and more.
+
+The lists hold what means the same in any sentence. A project adds to them, in any language, in ``tests/noise.yml``:
+
+    contractions: {I am: I'm}
+    abbreviations: {please: pls}
+    prefixes: ["excuse me, "]
+    suffixes: [", please"]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+FILE: Final = "tests/noise.yml"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a language. Contractions go both ways, abbreviations one."""
+
+    contractions: Mapping[str, str] = field(default_factory=dict)
+    abbreviations: Mapping[str, str] = field(default_factory=dict)
+    prefixes: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()
+
+    def with_more(self, other: Words) -> Words:
+        """Return what both have; where they differ the other counts."""
+        return Words(
+            {**self.contractions, **other.contractions},
+            {**self.abbreviations, **other.abbreviations},
+            (*self.prefixes, *other.prefixes),
+            (*self.suffixes, *other.suffixes),
+        )
+
+
+LANGUAGES: Final[Mapping[str, Words]] = {
+    "en": Words(
+        {
+            "I am": "I'm", "I have": "I've", "I would": "I'd", "I will": "I'll", "you are": "you're", "it is": "it's",
+            "that is": "that's", "what is": "what's", "where is": "where's", "who is": "who's", "how is": "how's",
+            "there is": "there's", "we are": "we're", "they are": "they're", "we will": "we'll", "do not": "don't",
+            "does not": "doesn't", "did not": "didn't", "is not": "isn't", "are not": "aren't", "was not": "wasn't",
+            "cannot": "can't", "could not": "couldn't", "would not": "wouldn't", "will not": "won't",
+            "should not": "shouldn't", "have not": "haven't", "has not": "hasn't", "let us": "let's",
+            "want to": "wanna", "going to": "gonna", "got to": "gotta", "give me": "gimme", "kind of": "kinda",
+        },
+        {
+            "you": "u", "are": "r", "please": "pls", "thanks": "thx", "thank you": "ty", "because": "cuz",
+            "tomorrow": "tmrw", "what": "wat", "people": "ppl", "your": "ur", "with": "w/", "without": "w/o",
+            "about": "abt", "message": "msg", "know": "kno", "really": "rly", "tonight": "tonite", "okay": "ok",
+            "information": "info", "appointment": "appt", "address": "addr", "minutes": "mins", "hours": "hrs",
+        },
+        ("excuse me, ",), (", please",),
+    ),
+    "de": Words(
+        {
+            "habe ich": "hab ich", "ich habe": "ich hab", "geht es": "geht's", "gibt es": "gibt's", "ist es": "ist's",
+            "für das": "fürs", "auf das": "aufs", "wie geht es": "wie geht's", "haben wir": "ham wir",
+            "möchte ich": "möcht ich", "ich möchte": "ich möcht", "eine": "ne", "einen": "nen", "etwas": "was",
+        },
+        {
+            "vielleicht": "vllt", "eigentlich": "eig", "danke": "thx", "bitte": "pls", "nicht": "nich", "und": "u",
+            "zum beispiel": "zb", "ungefähr": "ca", "gerade": "grad", "wahrscheinlich": "wahrsch", "nachricht": "nachr",
+            "straße": "str", "termin": "term", "telefonnummer": "telnr", "nummer": "nr",
+        },
+        ("entschuldigung, ",), (", bitte",),
+    ),
+    "es": Words(
+        {"está": "ta", "estoy": "toy", "para": "pa", "para el": "pal", "nada": "na", "muy": "mu"},
+        {
+            "que": "q", "por favor": "xfa", "porque": "xq", "por qué": "xq", "también": "tb", "gracias": "grax",
+            "mucho": "mxo", "bien": "bn", "mensaje": "msj", "cuando": "cnd", "teléfono": "tlf", "hasta luego": "hl",
+        },
+        ("disculpe, ",), (", por favor",),
+    ),
+    "fr": Words(
+        {
+            "je suis": "j'suis", "tu as": "t'as", "tu es": "t'es", "il y a": "y a", "ce n'est pas": "c'est pas",
+            "je ne sais pas": "je sais pas", "je ne veux pas": "je veux pas", "je ne peux pas": "je peux pas",
+            "est-ce que": "esk", "cela": "ça",
+        },
+        {
+            "s'il vous plaît": "svp", "s'il te plaît": "stp", "bonjour": "bjr", "bonsoir": "bsr", "beaucoup": "bcp",
+            "quelqu'un": "qqn", "quelque chose": "qqch", "pourquoi": "pk", "salut": "slt", "toujours": "tjs",
+            "maintenant": "mtn", "rendez-vous": "rdv", "message": "msg", "avec": "ac", "pour": "pr", "merci": "mrc",
+        },
+        ("excusez-moi, ",), (", s'il vous plaît",),
+    ),
+    "pt": Words(
+        {"está": "tá", "estou": "tô", "estava": "tava", "para": "pra", "para o": "pro", "você": "cê", "não é": "né"},
+        {
+            "você": "vc", "vocês": "vcs", "porque": "pq", "por que": "pq", "também": "tb", "obrigado": "obg",
+            "obrigada": "obg", "por favor": "pf", "que": "q", "hoje": "hj", "quando": "qdo", "muito": "mt",
+            "mensagem": "msg", "beleza": "blz", "não": "ñ", "com": "c/", "quanto": "qto", "depois": "dps",
+        },
+        ("com licença, ",), (", por favor",),
+    ),
+}  # fmt: skip
+
+ROWS: Final[Mapping[str, tuple[str, ...]]] = {
+    "": ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
+    "de": ("qwertzuiopü", "asdfghjklöä", "yxcvbnm"),
+    "fr": ("azertyuiop", "qsdfghjklm", "wxcvbn"),
+}
+"""The letters of keyboards, row by row; "" is that of all other languages."""
+
+
+def words_for(language: str | None, root: Path | None = None) -> Words:
+    """Return the words of a language (``en``, ``pt-BR``), and those that a project's own file adds.
+
+    Raises:
+        UserError: that file is not as it should be.
+    """
+    words = LANGUAGES.get(base_language(language), Words())
+    path = None if root is None else root / FILE
+    return words if path is None or not path.is_file() else words.with_more(_read(path))
+
+
+def base_language(language: str | None) -> str:
+    """Return a language without its region."""
+    return (language or "").replace("_", "-").partition("-")[0].lower()
+
+
+def neighbours_of(letter: str, language: str) -> str:
+    """Return the letters beside one on the keyboard of a language, "" where it is not on it."""
+    for row in ROWS.get(language, ROWS[""]):
+        place = row.find(letter.lower())
+        if place >= 0:
+            return row[max(0, place - 1) : place] + row[place + 1 : place + 2]
+    return ""
+
+
+def _read(path: Path) -> Words:
+    import yaml  # only where a project has such a file
+
+    place = Location(FILE)
+    try:
+        content: Any = yaml.safe_load(path.read_text("utf-8")) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"the word lists are not YAML: {error}".splitlines()[0], location=place) from None
+    known = {"contractions": dict, "abbreviations": dict, "prefixes": list, "suffixes": list}
+    if not isinstance(content, dict) or not content.keys() <= known.keys():
+        raise UserError(f"expected the keys {', '.join(known)}", location=place)
+    for key, value in content.items():
+        texts = [*value, *value.values()] if isinstance(value, dict) else value
+        if not isinstance(value, known[key]) or not all(isinstance(text, str) and text for text in texts):
+            wanted = "a mapping of strings to strings" if known[key] is dict else "a list of strings"
+            raise UserError(f"'{key}': expected {wanted}", location=place)
+    lists = {key: tuple(content.get(key, ())) for key in ("prefixes", "suffixes")}
+    return Words(content.get("contractions", {}), content.get("abbreviations", {}), **lists)

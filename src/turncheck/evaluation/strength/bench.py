@@ -1,0 +1,187 @@
+"""The tests that mutants are put to: those that pass on the original, and what each of them reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from turncheck.engines.action_server.server import NoActionServer
+from turncheck.evaluation.coverage import reached_by_conversations, reached_by_stories
+from turncheck.evaluation.e2e import CaseRun, run_case
+from turncheck.evaluation.predictions import Judged
+from turncheck.evaluation.stories import evaluate_stories
+from turncheck.messages.errors import UserError
+from turncheck.project.model import CheckpointStep, UserStep
+from turncheck.validation.learnable import learnable
+from turncheck.validation.pipeline import validate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.engines.base import ActionServer, Parse
+    from turncheck.evaluation.coverage import Reached
+    from turncheck.evaluation.strength.assistant import Trained
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
+    from turncheck.project.e2e.model import E2ECase
+    from turncheck.project.model import Example, Project, Story
+    from turncheck.validation.project_tests import ProjectTests
+
+Kind = Literal["sentence", "story", "case", "validation"]
+CASE_RUN: Final = CaseRun()
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """Which test notices a fault: its kind, its name, and where it is."""
+
+    kind: Kind
+    test: str
+    location: Location | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoryTest:
+    """Test stories that are judged together (checkpoints join them), what they reach, and which of them pass."""
+
+    stories: tuple[Story, ...]
+    reach: frozenset[str]
+    passing: frozenset[tuple[str, Location]]
+
+    def kill(self, trained: Trained, server: ActionServer) -> Kill | None:  # noqa: ARG002 - stories run no action
+        """Return the first story that passes on the original and not here."""
+        for name, place, outcome in outcomes_of_stories(trained, self.stories):
+            if outcome != "passed" and (name, place) in self.passing:
+                return Kill("sentence" if outcome == "misunderstood" else "story", name, place)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTest:
+    """An end-to-end case that passes on the original, and what it reaches."""
+
+    case: E2ECase
+    reach: frozenset[str]
+
+    def kill(self, trained: Trained, server: ActionServer) -> Kill | None:
+        """Return the case where it fails here. One that lacks an action tells nothing."""
+        engine = trained.engine(server)
+        outcome = "failed" if engine is None else run_case(engine, self.case, CASE_RUN, 0).result.outcome
+        return Kill("case", self.case.name, self.case.location) if outcome in {"failed", "error"} else None
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What notices a fault: held-out sentences, stories and cases that pass on the original, and validation."""
+
+    sentences: tuple[Example, ...]
+    stories: tuple[StoryTest, ...]
+    cases: tuple[CaseTest, ...]
+    tests: ProjectTests
+    findings: frozenset[tuple[str, Location, str]]
+    server: ActionServer
+
+
+def make_bench(original: Trained, tests: ProjectTests, server: ActionServer | None = None) -> Bench:
+    """Run the tests on the original, and keep those that pass."""
+    server = server or NoActionServer()
+    sentences: tuple[Example, ...] = ()
+    if original.nlu is not None:
+        heard = original.nlu.parse([example.text for example in tests.examples])
+        sentences = tuple(one for one, parse in zip(tests.examples, heard, strict=True) if _is_right(one, parse))
+    stories = []
+    for joined in _joined([story for story in tests.stories if story.kind == "story"]):
+        outcomes = outcomes_of_stories(original, joined)
+        passing = frozenset((name, place) for name, place, outcome in outcomes if outcome == "passed")
+        if passing:
+            stories.append(StoryTest(joined, labels(reached_by_stories(joined)), passing))
+    cases = []
+    engine = original.engine(server)
+    for case in tests.cases if engine is not None else ():
+        if case.expects_nothing or engine is None:
+            continue
+        outcome = run_case(engine, case, CASE_RUN, 0)
+        if outcome.result.outcome == "passed":
+            cases.append(CaseTest(case, labels(reached_by_conversations(outcome.exercised.by_kind()))))
+    return Bench(sentences, tuple(stories), tuple(cases), tests, found_in(original.project, tests), server)
+
+
+def found_in(project: Project, tests: ProjectTests) -> frozenset[tuple[str, Location, str]]:
+    """Return the errors and warnings that validation finds."""
+    return frozenset(map(_finding, _noticed(project, tests)))
+
+
+def new_finding(bench: Bench, project: Project) -> Finding | None:
+    """Return the first error or warning that is not found in the original."""
+    return next((one for one in _noticed(project, bench.tests) if _finding(one) not in bench.findings), None)
+
+
+def _noticed(project: Project, tests: ProjectTests) -> list[Finding]:
+    found = validate(project, tests=tests).findings
+    return [one for one in found if one.severity in {"error", "warning"}]
+
+
+def _finding(finding: Finding) -> tuple[str, Location, str]:
+    return finding.code, finding.location, finding.message
+
+
+def sentence_kill(bench: Bench, trained: Trained, touched: frozenset[str]) -> Kill | None:
+    """Return the first held-out sentence that is right on the original and wrong here, of what was touched first."""
+    if trained.nlu is None:
+        return None
+    heard = trained.nlu.parse([example.text for example in bench.sentences])
+    wrong = [one for one, parse in zip(bench.sentences, heard, strict=True) if not _is_right(one, parse)]
+    wrong.sort(key=lambda one: f"intent {one.base_intent}" not in touched)
+    return Kill("sentence", wrong[0].text, wrong[0].location) if wrong else None
+
+
+def _is_right(example: Example, parse: Parse) -> bool:
+    """Whether intent, entities and the chosen response are as annotated."""
+    if not Judged(example, parse).correct:
+        return False
+    wanted = {(one.start, one.end, one.entity, one.role, one.group, str(one.value)) for one in example.entities}
+    found = {(one.start, one.end, one.entity, one.role, one.group, str(one.value)) for one in parse.entities}
+    if example.retrieval_label is not None:
+        chosen = {one.intent_response_key for one in parse.responses.values()}
+        return wanted <= found and example.retrieval_label in chosen
+    return wanted <= found
+
+
+def outcomes_of_stories(trained: Trained, stories: Sequence[Story]) -> list[tuple[str, Location, str]]:
+    """Return name, place and outcome of each test story."""
+    ensemble, project = trained.ensemble, trained.project
+    if ensemble is None:
+        return [(story.name, story.location, "failed") for story in stories]
+    says = any(isinstance(step, UserStep) and step.text for story in stories for step in story.steps)
+    generated = "nlg" in project.endpoints
+    try:
+        core = evaluate_stories(
+            ensemble,
+            stories,
+            nlu=trained.nlu if says else None,
+            end_to_end=True,
+            shows=lambda action: ensemble.domain.shows_something(action, generated=generated),
+            known=learnable(project),
+        )
+    except UserError:
+        return [(story.name, story.location, "failed") for story in stories]
+    return [(one.name, one.location, one.outcome) for one in core.stories]
+
+
+def _joined(stories: Sequence[Story]) -> list[tuple[Story, ...]]:
+    """Each story by itself, but those that checkpoints may join: together."""
+    joined = tuple(story for story in stories if any(isinstance(step, CheckpointStep) for step in story.steps))
+    alone: list[tuple[Story, ...]] = [(story,) for story in stories if story not in joined]
+    return [*alone, joined] if joined else alone
+
+
+def labels(reached: Reached) -> frozenset[str]:
+    """Return what is reached as mutants name what they touch."""
+    named = {
+        "entity": reached.entities,
+        "action": reached.actions,
+        "slot": reached.slots,
+        "form": reached.forms,
+        "intent": {name.partition("/")[0] for name in reached.intents},
+    }
+    return frozenset(f"{kind} {name}" for kind, names in named.items() for name in names)

@@ -1,0 +1,140 @@
+"""A mutant: the project with one small fault, and the operators that make such faults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from turncheck.messages.location import Location
+    from turncheck.project.model import Project
+
+Trains = Literal["nlu", "policies", "nothing"]
+"""What of an assistant has to be trained again for a fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A kind of fault. ``kind``: the part of a project that it is made in; ``reason``: why people make it."""
+
+    name: str
+    kind: str
+    trains: Trains
+    what: str
+    reason: str
+    steps: frozenset[str] | None = None
+    """The kinds of pipeline steps that learn from what was changed; ``None``: all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """The project with one fault.
+
+    ``what`` says which; ``location`` is the line that is lost or altered, ``places`` are all of them. ``touched`` names
+    the intents, entities, actions, slots and forms that it concerns.
+    """
+
+    operator: Operator
+    what: str
+    location: Location
+    project: Project
+    touched: frozenset[str] = frozenset()
+    places: tuple[Location, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from all others, whatever else is in the project."""
+        return self.operator.name, str(self.location), self.what
+
+
+OPERATORS: Final[tuple[Operator, ...]] = (
+    Operator(
+        "drop-intent", "sentences", "nlu", "all training sentences of an intent are removed",
+        "a block is lost in a merge, or its heading is misspelt",
+    ),
+    Operator(
+        "cut-intent", "sentences", "nlu", "an intent keeps two of its training sentences",
+        "an intent is added in a hurry, or sentences are moved away from it",
+    ),
+    Operator(
+        "drop-annotation", "sentences", "nlu", "the annotation of one entity in one sentence is removed",
+        "sentences are pasted from logs without their annotations",
+    ),
+    Operator(
+        "drop-entity", "sentences", "nlu", "all annotations of an entity are removed",
+        "an export or a conversion loses the annotations of one entity",
+    ),
+    Operator(
+        "rename-role", "sentences", "nlu", "a role of an entity is renamed in the training sentences",
+        "a role is renamed in the domain, and not in the sentences",
+    ),
+    Operator(
+        "drop-synonym", "sentences", "nlu", "a synonym is removed",
+        "a value is renamed, and what stood for it is forgotten", frozenset({"EntitySynonymMapper"}),
+    ),
+    Operator(
+        "drop-lookup", "sentences", "nlu", "a lookup table is removed",
+        "a table is moved to a file that nobody reads",
+    ),
+    Operator("drop-regex", "sentences", "nlu", "a regular expression is removed", "its name no longer fits its entity"),
+    Operator(
+        "replace-response", "responses", "nothing", "the text of a response is replaced",
+        "the wrong text is pasted, or a placeholder is left",
+    ),
+    Operator(
+        "swap-responses", "responses", "nothing", "two responses have each other's text",
+        "texts are sorted or translated, and two are mixed up",
+    ),
+    Operator(
+        "drop-step", "stories", "policies", "an action of a rule or story is removed",
+        "a line is lost while a story is edited",
+    ),
+    Operator(
+        "swap-steps", "stories", "policies", "two actions in a row change places",
+        "steps are put in the order in which somebody thinks of them",
+    ),
+    Operator(
+        "drop-rule-condition", "stories", "policies", "the condition of a rule is removed",
+        "a rule is copied, and its condition is not",
+    ),
+    Operator(
+        "rename-slot-value", "stories", "policies", "the value of a slot in a story or rule is another one",
+        "a value is renamed in the domain, and not in the stories",
+    ),
+    Operator(
+        "drop-mapping", "slots", "nothing", "a mapping of a slot is removed",
+        "a slot is given a second mapping, and the first is replaced by it",
+    ),
+    Operator(
+        "drop-mapping-condition", "slots", "nothing", "the conditions of a slot mapping are removed",
+        "a mapping is copied to another form, and its conditions are not",
+    ),
+    Operator(
+        "rename-category", "slots", "policies", "a value of a categorical slot is renamed",
+        "a value is renamed in one place of several",
+    ),
+    Operator(
+        "drop-response-condition", "responses", "nothing", "the condition of a response variation is removed",
+        "a variation is copied, and its condition is not",
+    ),
+    Operator(
+        "drop-required-slot", "forms", "nothing", "a form no longer asks for a slot",
+        "a question is dropped, and what needs its answer is not",
+    ),
+    Operator(
+        "move-nlu-threshold", "config", "nlu", "a threshold of the pipeline is moved half way to 1, or halved",
+        "thresholds are tuned by trial and error", frozenset({"FallbackClassifier"}),
+    ),
+    Operator(
+        "move-policy-threshold", "config", "policies", "a threshold of a policy is moved half way to 1, or halved",
+        "thresholds are tuned by trial and error",
+    ),
+    Operator(
+        "drop-component", "config", "nlu", "a component of the pipeline is removed",
+        "a pipeline is replaced by one that somebody recommends",
+    ),
+    Operator("drop-policy", "config", "policies", "a policy is removed", "policies are tidied up"),
+)  # fmt: skip
+"""All operators, in the order in which the manual lists them."""
+
+BY_NAME: Final = {operator.name: operator for operator in OPERATORS}

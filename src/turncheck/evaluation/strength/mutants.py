@@ -1,0 +1,46 @@
+"""All mutants of a project, in an order that only its files and the seed decide."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from turncheck.evaluation.strength.config_faults import config_faults
+from turncheck.evaluation.strength.domain_faults import domain_faults
+from turncheck.evaluation.strength.sentence_faults import sentence_faults
+from turncheck.evaluation.strength.story_faults import story_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from turncheck.evaluation.strength.mutant import Mutant
+    from turncheck.project.model import Project
+
+
+def mutants_of(project: Project, seed: int) -> list[Mutant]:
+    """Return all mutants, shuffled by the seed: the first of them are a fair sample of all.
+
+    Where each comes depends on itself and the seed alone, so that a change elsewhere in the project leaves the others
+    in their order.
+    """
+    found = {mutant.key: mutant for mutant in _all(project, seed)}
+    return sorted(found.values(), key=lambda mutant: (_chance(mutant, seed), mutant.key))
+
+
+def _all(project: Project, seed: int) -> Iterator[Mutant]:
+    yield from sentence_faults(project, seed)
+    yield from domain_faults(project)
+    yield from story_faults(project)
+    yield from config_faults(project)
+
+
+def _chance(mutant: Mutant, seed: int) -> str:
+    # Without the line: what was only moved stays where it was.
+    told = f"{seed}/{mutant.operator.name}/{mutant.location.path}/{mutant.what}"
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+
+
+def is_in(mutant: Mutant, changed: Mapping[str, Collection[int]]) -> bool:
+    """Whether a mutant is about one of these lines, by file."""
+    places = mutant.places or (mutant.location,)
+    return any(place.line in changed.get(place.path, ()) for place in places)

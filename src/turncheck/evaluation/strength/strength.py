@@ -1,0 +1,196 @@
+"""The strength of a project's tests: mutants in, score and survivors out."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from turncheck.engines.action_server.server import NoActionServer
+from turncheck.evaluation.strength.behaviour import Behaviour
+from turncheck.evaluation.strength.bench import make_bench
+from turncheck.evaluation.strength.mutants import is_in, mutants_of
+from turncheck.evaluation.strength.trial import try_mutant
+from turncheck.process.temporary import temporary_folder
+from turncheck.report.strength import KILLERS, MutantGroup, MutantResult, Strength
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from turncheck.engines.base import ActionServer
+    from turncheck.evaluation.strength.assistant import Workshop
+    from turncheck.evaluation.strength.bench import Bench
+    from turncheck.evaluation.strength.mutant import Mutant
+    from turncheck.project.model import Project
+    from turncheck.validation.project_tests import ProjectTests
+
+_WORTH_WORKERS = 8
+"""Fewer mutants are done before a second process has started."""
+
+
+@dataclass(frozen=True, slots=True)
+class StrengthRun:
+    """How mutants are tried. ``budget`` in seconds and ``most`` mutants: 0 is no limit; ``changed``: lines by file.
+
+    ``workers``: processes, 0 for one per processor. The result does not depend on it, but that more are tried within
+    the budget.
+    """
+
+    seed: int = 42
+    budget: float = 0.0
+    most: int = 0
+    workers: int = 0
+    changed: Mapping[str, Collection[int]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Trials:
+    """All that a worker needs: each makes the mutants anew, which takes no time."""
+
+    project: Project
+    workshop: Workshop
+    bench: Bench
+    behaviour: Behaviour
+    seed: int
+
+
+def evaluate_strength(
+    project: Project,
+    workshop: Workshop,
+    tests: ProjectTests,
+    run: StrengthRun,
+    *,
+    server: ActionServer | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Strength:
+    """Try the mutants of a project.
+
+    Args:
+        project: as read.
+        workshop: trains it and its mutants.
+        tests: the project's own; those that fail already are left out.
+        run: which mutants, and how long.
+        server: runs custom actions of end-to-end cases; ``None``: nobody does.
+        progress: told after each mutant how many of how many are done.
+
+    Raises:
+        UserError: the project itself cannot be trained.
+    """
+    begin = time.monotonic()
+    found = mutants_of(project, run.seed)
+    numbers = [number for number, one in enumerate(found) if run.changed is None or is_in(one, run.changed)]
+    chosen = numbers[: run.most] if run.most else numbers
+    if not chosen:
+        return _section([], 0, run, len(numbers))
+    original = workshop.original(project)
+    bench = make_bench(original, tests, server or NoActionServer())
+    trials = _Trials(project, workshop, bench, Behaviour(original), run.seed)
+
+    def in_time() -> Iterator[int]:
+        """Hand out mutants until the time is over; one is tried in any case."""
+        for place, number in enumerate(chosen):
+            if place and run.budget and time.monotonic() - begin > run.budget:
+                return
+            yield number
+
+    results = []
+    for result in _tried(trials, found, in_time(), _workers(run.workers, len(chosen))):
+        results.append(result)
+        if progress is not None:
+            progress(len(results), len(chosen))
+    return _section(results, len(numbers) - len(results), run, len(numbers))
+
+
+def _tried(trials: _Trials, mutants: Sequence[Mutant], numbers: Iterable[int], workers: int) -> Iterator[MutantResult]:
+    if workers == 1:
+        for number in numbers:
+            yield _try_one(trials, mutants[number])
+        return
+    from joblib import Parallel, delayed  # only where processes are started
+
+    with temporary_folder("mutants") as folder:
+        path = folder / "trials.pickle"
+        path.write_bytes(pickle.dumps(trials))
+        pool = Parallel(n_jobs=workers, return_as="generator", pre_dispatch=workers, batch_size=1)
+        yield from pool(delayed(_try_in_worker)(str(path), number) for number in numbers)
+
+
+@lru_cache(maxsize=1)
+def _read(path: str) -> tuple[_Trials, Sequence[Mutant]]:
+    trials: _Trials = pickle.loads(Path(path).read_bytes())
+    return trials, mutants_of(trials.project, trials.seed)
+
+
+def _try_in_worker(path: str, number: int) -> MutantResult:
+    trials, mutants = _read(path)
+    return _try_one(trials, mutants[number])
+
+
+def _try_one(trials: _Trials, mutant: Mutant) -> MutantResult:
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+    # With more threads a sum is added up in another order, and its last digit may depend on the machine.
+    with threadpool_limits(limits=1):
+        return try_mutant(mutant, trials.workshop, trials.bench, trials.behaviour)
+
+
+def _workers(asked: int, mutants: int) -> int:
+    if mutants < _WORTH_WORKERS:
+        return 1
+    if asked == 0:
+        import joblib  # knows about containers and affinity
+
+        asked = int(joblib.cpu_count())
+    return min(asked, mutants)
+
+
+def _section(results: Sequence[MutantResult], not_tried: int, run: StrengthRun, total: int) -> Strength:
+    ordered = tuple(sorted(results, key=lambda one: (one.location.sort_key, one.operator, one.what)))
+    killers = Counter(one.by for one in ordered if one.by is not None)
+    return Strength(
+        scope="all" if run.changed is None else "changed",
+        score=score_of(ordered),
+        killed=sum(one.outcome == "killed" for one in ordered),
+        survived=sum(one.outcome == "survived" for one in ordered),
+        equivalent=sum(one.outcome == "equivalent" for one in ordered),
+        not_tried=not_tried,
+        killed_by={name: killers[name] for name in KILLERS},
+        by_kind=_groups(ordered, lambda one: one.kind),
+        by_file=_groups(ordered, lambda one: one.location.path),
+        mutants=ordered,
+        remarks=_remarks(len(ordered), not_tried, run, total),
+    )
+
+
+def score_of(results: Iterable[MutantResult]) -> float | None:
+    """Return killed / (all - equivalent); ``None`` where there is nothing to kill."""
+    outcomes = Counter(one.outcome for one in results)
+    judged = outcomes["killed"] + outcomes["survived"]
+    return outcomes["killed"] / judged if judged else None
+
+
+def _groups(results: Sequence[MutantResult], name: Callable[[MutantResult], str]) -> tuple[MutantGroup, ...]:
+    groups: dict[str, list[MutantResult]] = {}
+    for one in results:
+        groups.setdefault(name(one), []).append(one)
+    return tuple(
+        MutantGroup(
+            name=key,
+            score=score_of(group),
+            killed=sum(one.outcome == "killed" for one in group),
+            survived=sum(one.outcome == "survived" for one in group),
+            equivalent=sum(one.outcome == "equivalent" for one in group),
+        )
+        for key, group in sorted(groups.items())
+    )
+
+
+def _remarks(tried: int, not_tried: int, run: StrengthRun, total: int) -> tuple[str, ...]:
+    if not not_tried:
+        return ()
+    why = f"the first {run.most}" if run.most and tried == run.most else f"within {run.budget:g} seconds"
+    return (f"{tried:,} of {total:,} mutants were tried ({why}), a sample that the seed chose.",)

@@ -1,0 +1,61 @@
+"""One mutant put to the tests: the first that notices ends it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.evaluation.strength.bench import Kill, new_finding, sentence_kill
+from turncheck.messages.errors import UserError
+from turncheck.report.strength import MutantResult
+
+if TYPE_CHECKING:
+    from turncheck.evaluation.strength.assistant import Trained, Workshop
+    from turncheck.evaluation.strength.behaviour import Behaviour
+    from turncheck.evaluation.strength.bench import Bench, CaseTest, StoryTest
+    from turncheck.evaluation.strength.mutant import Mutant
+
+
+def try_mutant(mutant: Mutant, workshop: Workshop, bench: Bench, behaviour: Behaviour) -> MutantResult:
+    """Return what became of a mutant.
+
+    Tests come first, those that reach what was changed before the others; what none of them notices may be no fault at
+    all (the mutant behaves like the original), and else validation may still notice it.
+    """
+    try:
+        trained = workshop.mutated(behaviour.original, mutant)
+    except UserError as error:
+        return _result(mutant, Kill("validation", "training-refused", error.location))
+    kill = killing_test(mutant, trained, bench)
+    if kill is None and behaviour.is_that_of(trained, mutant):
+        return _result(mutant, None, equivalent=True)
+    if kill is None and (finding := new_finding(bench, mutant.project)) is not None:
+        kill = Kill("validation", finding.code, finding.location)
+    return _result(mutant, kill)
+
+
+def killing_test(mutant: Mutant, trained: Trained, bench: Bench) -> Kill | None:
+    """Return the first test that notices a mutant."""
+    trains = mutant.operator.trains
+    if trains == "nlu" and (kill := sentence_kill(bench, trained, mutant.touched)) is not None:
+        return kill
+    # A response's text is nothing that a story could see.
+    stories = bench.stories if mutant.operator.kind != "responses" else ()
+    tests: list[StoryTest | CaseTest] = [*stories, *bench.cases]
+    tests.sort(key=lambda test: -len(test.reach & mutant.touched))
+    for test in tests:
+        if (kill := test.kill(trained, bench.server)) is not None:
+            return kill
+    return None
+
+
+def _result(mutant: Mutant, kill: Kill | None, *, equivalent: bool = False) -> MutantResult:
+    return MutantResult(
+        operator=mutant.operator.name,
+        kind=mutant.operator.kind,
+        what=mutant.what,
+        location=mutant.location,
+        outcome="equivalent" if equivalent else "survived" if kill is None else "killed",
+        by=None if kill is None else kill.kind,
+        test=None if kill is None else kill.test,
+        test_location=None if kill is None else kill.location,
+    )

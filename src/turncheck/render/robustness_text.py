@@ -1,0 +1,80 @@
+"""Robustness in words: for a document's section, and in plain lines for the terminal and for logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.render.sinks.terminal import place, text
+from turncheck.render.spans import Code, Said, line, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from turncheck.render.spans import Line
+    from turncheck.report.model import FailedVariant, NoiseGroup, Robustness
+
+_MOST: Final = 20
+
+
+def variant_told(one: FailedVariant, intent: str) -> Line:
+    """Say what became of a variant: ``typo: 'ordwr a pizza': expected order, got inform (0.41)``."""
+    head = line(f"{one.family}: ", Said(one.text), ": ")
+    if one.intent_failed:
+        return line(head, "expected ", Code(intent), ", got ", Code(one.predicted or ""), f" ({one.confidence:.2f})")
+    return line(head, "its entities are no longer found")
+
+
+def robustness_note(robustness: Robustness) -> Line:
+    """Say the rate of each family, the worst first."""
+    rates = [f"{one.name} {_rate(one)}" for one in _worst_first(robustness.by_family)]
+    return line(f"Misunderstood variants by family: {'; '.join(rates)}.")
+
+
+def _worst_first(groups: Sequence[NoiseGroup]) -> list[NoiseGroup]:
+    judged = [one for one in groups if one.failure_rate is not None]
+    return sorted(judged, key=lambda one: -(one.failure_rate or 0.0))
+
+
+def _rate(one: NoiseGroup) -> str:
+    if one.failure_rate is None or one.low is None or one.high is None:
+        return "–"
+    return f"{one.failure_rate:.1%} ({one.failed} of {one.variants}, 95 % interval {one.low:.1%} to {one.high:.1%})"
+
+
+def robustness_text(robustness: Robustness, folder: str = "") -> str:
+    """Tell the rates, by family and intent, and the worst sentences with their places from where one stands."""
+    return "\n".join([*_figures(robustness), *_worst(robustness, folder), ""])
+
+
+def _figures(robustness: Robustness) -> Iterator[str]:
+    of = "test sentences" if robustness.mode == "held-out" else "sentences of the training data, by folds"
+    if robustness.failure_rate is None:
+        yield "No sentence that is understood could be varied: there is nothing to measure."
+        return
+    whole = [one for one in robustness.by_family if one.variants]
+    interval = f"95 % interval {robustness.low or 0:.1%} to {robustness.high or 0:.1%}"
+    counted = f"{robustness.failed} of {robustness.variants} variants of {robustness.sentences} {of}"
+    yield f"Misunderstood under noise: {robustness.failure_rate:.1%} ({counted}; {interval})"
+    if robustness.entities.variants:
+        yield f"Entities lost under noise: {_rate(robustness.entities)}"
+    yield from _table("By family", whole)
+    worst = [one for one in _worst_first(robustness.by_intent) if one.failed][:_MOST]
+    yield from _table("Worst intents", worst)
+
+
+def _table(title: str, groups: Sequence[NoiseGroup]) -> Iterator[str]:
+    if groups:
+        yield f"{title}:"
+        width = max(len(text(one.name, 40)) for one in groups)
+        yield from (f"  {text(one.name, 40):<{width}}  {_rate(one)}" for one in groups)
+
+
+def _worst(robustness: Robustness, folder: str) -> Iterator[str]:
+    if robustness.worst:
+        yield ""
+        yield "Sentences that noise makes misunderstood:"
+    for sentence in robustness.worst[:_MOST]:
+        yield f"  {place(sentence.location, folder)}: {text(sentence.text, 100)} ({text(sentence.intent)})"
+        yield from (f"    {text(plain(variant_told(one, sentence.intent)), 300)}" for one in sentence.failed)
+    if len(robustness.worst) > _MOST:
+        yield f"  … and {len(robustness.worst) - _MOST} more: they are in the report (--json)"

@@ -1,0 +1,80 @@
+"""The strength of the tests in words: for a document's section, and in plain lines for the terminal and for logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.plurals import count
+from turncheck.render.sinks.terminal import place, text
+from turncheck.render.spans import line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from turncheck.render.spans import Line
+    from turncheck.report.model import MutantGroup, Report, Strength
+
+_KILLERS: Final = {
+    "sentence": "test sentences",
+    "story": "test stories",
+    "case": "end-to-end cases",
+    "validation": "validation alone",
+}
+_MOST_SURVIVORS: Final = 50
+
+
+def judged_mutants(report: Report) -> int:
+    """Return how many faults there were to notice."""
+    strength = report.strength
+    return strength.killed + strength.survived if strength else 0
+
+
+def strength_note(report: Report) -> Line:
+    """Say what was noticed by whom, and what does not count."""
+    return line(" ".join(_told(report.strength))) if report.strength else ()
+
+
+def _told(strength: Strength) -> Iterator[str]:
+    noticed = [f"{number:,} by {_KILLERS[name]}" for name, number in strength.killed_by.items() if number]
+    yield f"Noticed: {', '.join(noticed) or 'none'}."
+    if strength.equivalent:
+        yield f"Left out, since nothing changes by them: {count(strength.equivalent, 'fault')}."
+    yield from strength.remarks
+
+
+def strength_text(strength: Strength, folder: str = "") -> str:
+    """Tell the score, by kind and file, and the survivors with their places, counted from where one stands."""
+    return "\n".join([*_figures(strength), *_survivors(strength, folder), ""])
+
+
+def _figures(strength: Strength) -> Iterator[str]:
+    total = strength.killed + strength.survived
+    if strength.score is None:
+        yield "No fault could be planted: there is nothing to notice."
+    else:
+        noticed = f"{strength.killed} of {count(total, 'planted fault')} noticed"
+        yield f"Strength of the tests: {strength.score:.2f} ({noticed})"
+    yield from (f"  {text(told, 400)}" for told in _told(strength))
+    yield from _table("By kind", strength.by_kind)
+    yield from _table("By file", strength.by_file)
+
+
+def _table(title: str, groups: Sequence[MutantGroup]) -> Iterator[str]:
+    if not groups:
+        return
+    width = max(len(text(group.name, 60)) for group in groups)
+    yield f"{title}:"
+    for group in groups:
+        score = " – " if group.score is None else f"{group.score:.2f}"
+        yield f"  {text(group.name, 60):<{width}}  {score:>4}  {group.killed} of {group.killed + group.survived}"
+
+
+def _survivors(strength: Strength, folder: str) -> Iterator[str]:
+    survived = [one for one in strength.mutants if one.outcome == "survived"]
+    if survived:
+        yield ""
+        yield f"No test notices if this is lost ({len(survived)}):"
+    for one in survived[:_MOST_SURVIVORS]:
+        yield f"  {place(one.location, folder)}: {text(one.what, 300)}"
+    if len(survived) > _MOST_SURVIVORS:
+        yield f"  … and {len(survived) - _MOST_SURVIVORS} more: all of them are in the report (--json)"

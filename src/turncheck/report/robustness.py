@@ -1,0 +1,86 @@
+"""The report's section on how language understanding bears the noise of real users."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from turncheck.messages.location import Location
+from turncheck.report.part import Part
+
+
+class NoiseGroup(Part, frozen=True, kw_only=True):
+    """Variants of one family or one intent: how many that were right before are wrong after."""
+
+    name: str
+    """The family, or the intent."""
+    variants: int
+    """How many variants there are of sentences that were right."""
+    failed: int
+    """How many of these are wrong."""
+    failure_rate: float | None
+    """failed / variants, 0 to 1; ``None`` without any."""
+    low: float | None
+    """The lower end of its 95 % interval (Wilson)."""
+    high: float | None
+    """The upper end."""
+
+
+class FailedVariant(Part, frozen=True, kw_only=True):
+    """A variant that is not understood as its sentence is."""
+
+    family: str
+    """What was done to the sentence: ``typo``, ``casing`` …"""
+    text: str
+    """The variant."""
+    predicted: str | None
+    """The intent it is understood as."""
+    confidence: float
+    """How sure the engine is of that, 0 to 1."""
+    intent_failed: bool
+    """Whether its intent is wrong, and was right."""
+    entities_failed: bool
+    """Whether its entities are, and were right."""
+
+
+class SentenceUnderNoise(Part, frozen=True, kw_only=True):
+    """A sentence, and those of its variants that are wrong."""
+
+    text: str
+    """The sentence."""
+    intent: str
+    """Its intent."""
+    location: Location
+    """Where it is."""
+    failed: tuple[FailedVariant, ...]
+    """The variants that are wrong."""
+
+
+class Robustness(Part, frozen=True, kw_only=True):
+    """How often a sentence that is understood is not any more when people write it otherwise."""
+
+    mode: Literal["held-out", "cross-validation"]
+    """Whether test sentences were varied, or those of the training data, by folds."""
+    sentences: int
+    """How many sentences were varied."""
+    variants: int
+    """How many variants there are of sentences whose intent was right."""
+    failed: int
+    """How many of these have a wrong intent."""
+    failure_rate: float | None
+    """failed / variants, 0 to 1; ``None`` without any."""
+    low: float | None
+    """The lower end of its 95 % interval (Wilson)."""
+    high: float | None
+    """The upper end."""
+    entities: NoiseGroup
+    """The same of the entities: of sentences whose entities were all found."""
+    by_family: tuple[NoiseGroup, ...]
+    """By family, of the intents."""
+    entities_by_family: tuple[NoiseGroup, ...]
+    """By family, of the entities."""
+    by_intent: tuple[NoiseGroup, ...]
+    """By intent."""
+    worst: tuple[SentenceUnderNoise, ...]
+    """The sentences with the most variants that are wrong."""
+    remarks: tuple[str, ...] = ()
+    """What else a reader must know."""

@@ -1,0 +1,74 @@
+"""The report's section on the strength of the tests."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from turncheck.messages.location import Location
+from turncheck.report.part import Part
+
+Killer = Literal["sentence", "story", "case", "validation"]
+KILLERS: Final[tuple[Killer, ...]] = ("sentence", "story", "case", "validation")
+
+
+class MutantResult(Part, frozen=True, kw_only=True):
+    """The project with one small fault, and whether anything noticed it."""
+
+    operator: str
+    """What kind of fault it is: ``drop-step``, ``swap-responses`` …"""
+    kind: str
+    """The part of the project that it is in: ``sentences``, ``responses``, ``stories``, ``slots``, ``forms`` …"""
+    what: str
+    """The fault, in words."""
+    location: Location
+    """The line that is lost or altered."""
+    outcome: Literal["killed", "survived", "equivalent"]
+    """``equivalent``: it behaves as the project does, so there is nothing to notice."""
+    by: Killer | None = None
+    """What noticed it first: a sentence, a story, an end-to-end case, or validation alone."""
+    test: str | None = None
+    """The test that noticed it; of validation the code of the finding."""
+    test_location: Location | None = None
+    """Where that is."""
+
+
+class MutantGroup(Part, frozen=True, kw_only=True):
+    """The mutants of one kind, or of one file."""
+
+    name: str
+    """The kind, or the file's path."""
+    score: float | None
+    """killed / (killed + survived); ``None`` where there is nothing to kill."""
+    killed: int
+    """How many something noticed."""
+    survived: int
+    """How many nothing noticed."""
+    equivalent: int
+    """How many behave as the project does."""
+
+
+class Strength(Part, frozen=True, kw_only=True):
+    """How many small faults the tests would notice."""
+
+    scope: Literal["all", "changed"] = "all"
+    """Whether all mutants were meant, or those of the lines that the change touches."""
+    score: float | None
+    """killed / (killed + survived), 0 to 1; ``None`` where there is nothing to kill."""
+    killed: int
+    """How many something noticed, validation included."""
+    survived: int
+    """How many nothing noticed."""
+    equivalent: int
+    """How many behave as the project does; they do not count."""
+    not_tried: int = 0
+    """How many there was no time for."""
+    killed_by: dict[str, int] = {}
+    """How many each kind of test noticed first; ``validation``: no test did."""
+    by_kind: tuple[MutantGroup, ...] = ()
+    """By the part of the project."""
+    by_file: tuple[MutantGroup, ...] = ()
+    """By file."""
+    mutants: tuple[MutantResult, ...] = ()
+    """All that were tried, by place."""
+    remarks: tuple[str, ...] = ()
+    """What else a reader must know."""

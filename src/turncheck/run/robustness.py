@@ -1,0 +1,28 @@
+"""Language understanding under noise: held-out sentences are varied, else those of the training data, by folds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turncheck.engines.base import Engines
+    from turncheck.project.model import NluData, Project
+    from turncheck.report.model import Robustness
+    from turncheck.settings.options import Settings
+
+
+def measure_robustness(engines: Engines, project: Project, tests: NluData | None, settings: Settings) -> Robustness:
+    """Vary the test sentences where there are any, else the project's own.
+
+    Raises:
+        UserError: the project's own word lists cannot be read, or it cannot be trained.
+    """
+    from turncheck.evaluation.robustness.robustness import cross_validate_robustness, evaluate_robustness
+
+    engine = engines.nlu if tests is not None else None
+    if tests is not None and engine is not None:
+        return evaluate_robustness(project, engine, tests, seed=settings.seed)
+    workers = 1 if engines.capabilities.slow_training else settings.workers
+    return cross_validate_robustness(
+        project, engines.nlu_trainer, folds=settings.folds, seed=settings.seed, workers=workers
+    )

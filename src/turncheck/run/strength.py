@@ -1,0 +1,55 @@
+"""The tests of a project, tried on its mutants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from turncheck.evaluation.strength.assistant import Workshop
+from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from turncheck.engines.base import ActionServer, Engines
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+    from turncheck.project.model import Project
+    from turncheck.report.model import Strength
+    from turncheck.run.changed_lines import ChangedLines
+    from turncheck.settings.options import Settings
+    from turncheck.validation.project_tests import ProjectTests
+
+
+def measure_strength(
+    engines: Engines,
+    project: Project,
+    tests: ProjectTests,
+    settings: Settings,
+    *,
+    changed: Mapping[str, Collection[int]] | None,
+    server: ActionServer,
+    most: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Strength:
+    """Try the tests on the mutants of all lines, or of those that a change touches.
+
+    Raises:
+        UserError: the project cannot be trained.
+    """
+    run = StrengthRun(
+        seed=settings.seed,
+        budget=settings.strength_budget,
+        most=most,
+        workers=settings.workers,
+        changed=changed,
+    )
+    workshop = Workshop(cast("EmbeddedNluTrainer", engines.nlu_trainer), settings.seed)
+    return evaluate_strength(project, workshop, tests, run, server=server, progress=progress)
+
+
+def why_no_mutants(changed: ChangedLines | None) -> str | None:
+    """Return why there are no mutants of a change."""
+    if changed is None:
+        return "which lines changed is not known here"
+    if changed.unknown:
+        return f"no changed lines to try: {changed.unknown}"
+    return None if changed.by_file else "the change touches no line of the project"

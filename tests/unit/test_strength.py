@@ -1,0 +1,262 @@
+"""The strength of tests: which faults are planted, what kills them, and what is no fault."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tools.make_strength_page import PAGE, with_table
+
+from turncheck.ci.git import Checkout
+from turncheck.cli import run_command_line
+from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.evaluation.strength.assistant import Workshop
+from turncheck.evaluation.strength.mutants import mutants_of
+from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
+from turncheck.project.e2e.cases import read_cases
+from turncheck.project.reader import read_project, read_story_files
+from turncheck.report.codec import decode
+from turncheck.report.model import MutantResult, Strength
+from turncheck.validation.project_tests import ProjectTests
+
+CONFIG = """
+recipe: default.v1
+language: en
+pipeline:
+  - name: WhitespaceTokenizer
+  - name: KeywordIntentClassifier
+  - name: RegexEntityExtractor
+policies:
+  - name: RulePolicy
+"""
+DOMAIN = """
+version: "3.1"
+intents: [greet, bye, book]
+entities: [city]
+slots:
+  city:
+    type: text
+    influence_conversation: false
+    mappings:
+      - type: from_entity
+        entity: city
+responses:
+  utter_hello:
+    - text: Hello there
+  utter_bye:
+    - text: See you
+  utter_booked:
+    - text: Booked for {city}
+  utter_never:
+    - text: Nobody says this
+"""
+NLU = """
+version: "3.1"
+nlu:
+  - intent: greet
+    examples: |
+      - hello
+      - good day
+      - hey you
+  - intent: bye
+    examples: |
+      - goodbye
+      - see you
+  - intent: book
+    examples: |
+      - a room in [Bonn](city)
+      - a bed in [Rome](city)
+  - lookup: city
+    examples: |
+      - Bonn
+      - Rome
+"""
+RULES = """
+version: "3.1"
+rules:
+  - rule: say hello
+    steps:
+      - intent: greet
+      - action: utter_hello
+  - rule: say bye
+    steps:
+      - intent: bye
+      - action: utter_bye
+  - rule: book
+    steps:
+      - intent: book
+      - action: utter_booked
+"""
+STORIES = """
+version: "3.1"
+stories:
+  - story: hello and bye
+    steps:
+      - user: hello
+        intent: greet
+      - action: utter_hello
+      - user: goodbye
+        intent: bye
+      - action: utter_bye
+"""
+CASES = """
+test_cases:
+  - test_case: booking
+    steps:
+      - user: a room in Bonn
+      - bot: Booked for Bonn
+"""
+
+
+def small_bot(root: Path, **tests: str) -> Path:
+    files = {"config.yml": CONFIG, "domain.yml": DOMAIN, "data/nlu.yml": NLU, "data/rules.yml": RULES}
+    files |= {f"tests/{name}.yml": text for name, text in tests.items()}
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.lstrip(), encoding="utf-8")
+    return root
+
+
+def strength_of(root: Path, **run: Any) -> Strength:
+    stories = [root / "tests/test_stories.yml"] if (root / "tests/test_stories.yml").exists() else []
+    cases = [str(path) for path in root.glob("tests/e2e*.yml")]
+    tests = ProjectTests(read_story_files(stories, root)[0] if stories else (), (), read_cases(root, cases).cases)
+    options = {"workers": 1, **run}
+    return evaluate_strength(read_project(root), Workshop(EmbeddedNluTrainer(), 42), tests, StrengthRun(**options))
+
+
+def the(strength: Strength, operator: str, words: str) -> MutantResult:
+    (found,) = [one for one in strength.mutants if one.operator == operator and words in one.what]
+    return found
+
+
+@pytest.fixture(scope="module")
+def tested(tmp_path_factory: pytest.TempPathFactory) -> Strength:
+    return strength_of(small_bot(tmp_path_factory.mktemp("bot"), test_stories=STORIES, e2e_test_cases=CASES))
+
+
+def test_a_story_notices_a_lost_rule(tested: Strength) -> None:
+    mutant = the(tested, "drop-step", "'utter_bye'")
+
+    assert (mutant.outcome, mutant.by, mutant.test) == ("killed", "story", "hello and bye")
+    assert (mutant.location.path, mutant.location.line) == ("data/rules.yml", 10)
+
+
+def test_a_case_notices_another_text_and_a_lost_mapping(tested: Strength) -> None:
+    assert the(tested, "replace-response", "'utter_booked'").by == "case"
+    assert the(tested, "drop-mapping", "'city'").test == "booking"
+
+
+def test_a_text_that_no_case_quotes_survives(tested: Strength) -> None:
+    survivor = the(tested, "replace-response", "'utter_hello'")
+
+    assert (survivor.outcome, survivor.by) == ("survived", None)
+    assert survivor.location.line == DOMAIN.lstrip().splitlines().index("  utter_hello:") + 1
+
+
+def test_a_response_that_nobody_says_is_no_fault(tested: Strength) -> None:
+    assert the(tested, "replace-response", "'utter_never'").outcome == "equivalent"
+
+
+def test_a_story_notices_that_its_intent_cannot_be_learnt_any_more(tested: Strength) -> None:
+    mutant = the(tested, "drop-intent", "'bye'")
+
+    assert (mutant.outcome, mutant.by) == ("killed", "story")
+
+
+def test_the_score_leaves_out_what_is_no_fault(tested: Strength) -> None:
+    assert tested.score == tested.killed / (tested.killed + tested.survived)
+    assert sum(tested.killed_by.values()) == tested.killed
+    assert tested.killed + tested.survived + tested.equivalent == len(tested.mutants)
+    assert sum(group.killed for group in tested.by_file) == tested.killed == sum(one.killed for one in tested.by_kind)
+
+
+def test_fewer_tests_are_weaker(tested: Strength, tmp_path: Path) -> None:
+    fewer = strength_of(small_bot(tmp_path, test_stories=STORIES))
+
+    assert fewer.score is not None
+    assert tested.score is not None
+    assert fewer.score < tested.score
+
+
+def test_workers_change_nothing(tested: Strength, tmp_path: Path) -> None:
+    root = small_bot(tmp_path, test_stories=STORIES, e2e_test_cases=CASES)
+
+    assert strength_of(root, workers=2) == tested
+
+
+def test_what_there_is_no_time_for_is_said(tmp_path: Path) -> None:
+    root = small_bot(tmp_path, test_stories=STORIES)
+    some = strength_of(root, most=3)
+
+    assert len(some.mutants) == 3
+    assert some.not_tried == len(mutants_of(read_project(root), 42)) - 3
+    assert "3 of" in some.remarks[0]
+    assert len(strength_of(root, budget=1e-9).mutants) == 1
+
+
+def test_the_order_depends_on_the_mutants_themselves(tmp_path: Path) -> None:
+    one = [mutant.what for mutant in mutants_of(read_project(small_bot(tmp_path / "one")), 42)]
+    root = small_bot(tmp_path / "other")
+    (root / "data/rules.yml").write_text("# a comment\n" + RULES.lstrip(), encoding="utf-8")
+
+    assert [mutant.what for mutant in mutants_of(read_project(root), 42)] == one
+    assert [mutant.what for mutant in mutants_of(read_project(root), 7)] != one
+
+
+def test_only_changed_lines(tmp_path: Path) -> None:
+    root = small_bot(tmp_path, test_stories=STORIES)
+    line = RULES.lstrip().splitlines().index("      - action: utter_bye") + 1
+    changed = strength_of(root, changed={"data/rules.yml": {line}})
+
+    assert {mutant.what for mutant in changed.mutants} == {"rule 'say bye' without 'utter_bye'"}
+    assert changed.scope == "changed"
+    assert strength_of(root, changed={}).score is None
+
+
+def test_lines_that_a_commit_does_not_have(tmp_path: Path) -> None:
+    root = small_bot(tmp_path)
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], cwd=root, check=True)
+    rules = root / "data" / "rules.yml"
+    rules.write_text(rules.read_text("utf-8").replace("rule: say bye", "rule: say goodbye"), encoding="utf-8")
+    (root / "data" / "ünew.yml").write_text("a\nb\n", encoding="utf-8")
+
+    changed = Checkout(root).changed_lines("HEAD", root)
+
+    assert changed[rules] == {7}
+    assert {1, 2} <= changed[root / "data" / "ünew.yml"]
+    assert len(changed) == 2
+
+
+def test_the_command_tells_survivors_with_their_places(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = small_bot(tmp_path / "bot", test_stories=STORIES)
+    monkeypatch.chdir(root)
+    json = tmp_path / "report.json"
+    command = ["test", "strength", "--workers", "1", "--json", str(json), "--fail-under", "0.99", "-q"]
+
+    assert run_command_line(command) == 1
+    told = capsys.readouterr().out
+    assert "Strength of the tests: 0." in told
+    assert "domain.yml:12:3: 'utter_hello' says something else" in told
+    report = decode(json.read_bytes())
+    assert report.strength is not None
+    assert f"{report.strength.score:.2f}" in told
+
+
+def test_a_project_without_tests_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["test", "strength", "--project", str(small_bot(tmp_path))]) == 2
+    assert "the project has no tests" in capsys.readouterr().err
+
+
+def test_the_manual_lists_every_operator() -> None:
+    """Write it with: python tools/make_strength_page.py"""
+    text = PAGE.read_text("utf-8")
+
+    assert with_table(text) == text
+    assert "| `drop-step` |" in text
