@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,7 +65,7 @@ def variants(text: str, family: str, *, language: str = "en", intent: str = "ord
         ("abbreviation", "por favor ayuda", "es", {"xfa ayuda"}),
         ("abbreviation", "você vem hoje", "pt", {"vc vem hoje", "você vem hj"}),
         ("diacritics", "où est le café", "fr", {"ou est le cafe"}),
-        ("diacritics", "fünf Öfen", "de", {"fuenf Oefen", "funf Ofen"}),
+        ("diacritics", "fünf Öfen", "de", {"fuenf Oefen"}),
         ("diacritics", "el año", "es", set()),
         ("politeness", "hello you", "en", set()),
         ("politeness", "a pizza for me?", "en", {"excuse me, a pizza for me?", "a pizza for me, please?"}),
@@ -196,3 +197,15 @@ def test_words_that_cannot_be_read_are_an_error_with_their_place(tmp_path: Path)
             words_for("en", tmp_path)
         assert caught.value.location is not None
         assert caught.value.location.path == "tests/noise.yml"
+
+
+def test_the_sample_that_was_judged_by_hand_has_its_rate() -> None:
+    rows = [
+        json.loads(line)
+        for line in (Path(__file__).parents[1] / "data" / "judged_variants.jsonl").read_text("utf-8").splitlines()
+    ]
+
+    assert len(rows) == 500
+    kept = sum(row["same"] for row in rows)
+    page = (Path(__file__).parents[2] / "docs" / "robustness.md").read_text("utf-8")
+    assert f"{kept} of 500" in page

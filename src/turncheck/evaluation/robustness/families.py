@@ -29,6 +29,7 @@ _FEWEST_WORDS: Final = 3
 _GERMAN: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
 _KEPT: Final = "ñÑ"
 """Letters of their own: without their sign they make other words (año, ano)."""
+_PRONOUN: Final = re.compile(r"\s+(?:I|you|we|they|he|she|it)\b", re.IGNORECASE)
 _END: Final = re.compile(r"[\s.!?…。！？]*$")
 
 
@@ -153,11 +154,11 @@ class Noise:
         return None
 
     def diacritics(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
-        """Without accents; in German with two letters, or without."""
-        two = self.language == "de" and chance.random() < 0.5
+        """Without accents; in German with two letters, since without it is often another word (möchte, mochte)."""
+        del chance  # there is one way
 
         def plain(text: str) -> str:
-            text = "".join(_GERMAN.get(letter, letter) for letter in text) if two else text
+            text = "".join(_GERMAN.get(letter, letter) for letter in text) if self.language == "de" else text
             return "".join(map(_without_accent, text))
 
         made = _outside(sentence, plain)
@@ -245,6 +246,8 @@ def _replaced(sentence: Sentence, one: str, other: str) -> list[Sentence]:
     found = re.search(rf"(?<![\w'’]){re.escape(one)}(?![\w'’])", sentence.text, re.IGNORECASE)
     if found is None or not sentence.is_free(*found.span()):
         return []
+    if other.endswith(" not") and _PRONOUN.match(sentence.text, found.end()):
+        return []  # "aren't you" is not "are not you"
     new = other[:1].upper() + other[1:] if found[0][:1].isupper() and found.start() == 0 else other
     return [sentence.edited(*found.span(), new)]
 

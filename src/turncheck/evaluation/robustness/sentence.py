@@ -38,11 +38,13 @@ class Sentence:
     def words(self) -> list[tuple[int, int, str]]:
         """Return the words outside of entities and numbers: borders and text."""
         found = ((match.start(), match.end(), match[0]) for match in _WORD.finditer(self.text))
-        return [one for one in found if self.is_free(one[0], one[1]) and not self._joins_digit(one[0], one[1])]
+        return [one for one in found if self.is_free(one[0], one[1]) and not self._is_no_prose(one[0], one[1])]
 
-    def _joins_digit(self, start: int, end: int) -> bool:
-        around = self.text[max(0, start - 1) : start] + self.text[end : end + 1]
-        return any(letter.isdigit() or letter in "@/_#{}" for letter in around)
+    def _is_no_prose(self, start: int, end: int) -> bool:
+        """Whether a word is a part of a number, an address or the like."""
+        before, behind = self.text[:start].split(" ")[-1], self.text[end:].split(" ")[0]
+        around = f"{before} {behind.rstrip('.,;:!?')}"
+        return any(letter.isdigit() or letter in "@/_#{}.:" for letter in around)
 
 
 def words_of(texts: Iterable[str]) -> set[str]:

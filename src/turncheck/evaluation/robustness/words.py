@@ -45,7 +45,7 @@ class Words:
 LANGUAGES: Final[Mapping[str, Words]] = {
     "en": Words(
         {
-            "I am": "I'm", "I have": "I've", "I would": "I'd", "I will": "I'll", "you are": "you're", "it is": "it's",
+            "I am": "I'm", "I would": "I'd", "I will": "I'll", "you are": "you're", "it is": "it's",
             "that is": "that's", "what is": "what's", "where is": "where's", "who is": "who's", "how is": "how's",
             "there is": "there's", "we are": "we're", "they are": "they're", "we will": "we'll", "do not": "don't",
             "does not": "doesn't", "did not": "didn't", "is not": "isn't", "are not": "aren't", "was not": "wasn't",
