@@ -291,3 +291,21 @@ def test_any_bytes_are_decoded_or_refused(content: bytes) -> None:
     source, findings = decode("a.csv", content)
     assert source is not None or [one.code for one in findings] == ["file-not-utf8"]
     assert Location("a.csv").path == "a.csv"
+
+
+def test_a_column_or_key_of_another_case_is_named(tmp_path: Path) -> None:
+    csv = "\ufeffIntent;Input;Entity Name\r\nPay;zahle, bitte;Betrag\r\n"
+    (refused,) = read(tmp_path, csv, "a.csv").findings
+    assert (refused.code, refused.hint.partition(" Write")[0]) == ("suite-header", "'Input' should be 'input'.")
+    (refused,) = read(tmp_path, '{"testCases": [{"Input": "hi", "intent": "A"}]}').errors
+    assert (refused.code, refused.hint) == ("suite-input-missing", "'Input' should be 'input'.")
+
+
+def test_a_value_under_a_column_without_a_name_is_refused(tmp_path: Path) -> None:
+    (refused,) = read(tmp_path, "input,intent,,\nhi,A,,\nho,B,x,\n", "a.csv").findings
+    assert (refused.code, refused.location.line, refused.location.column) == ("suite-extra-field", 3, 6)
+
+
+def test_suites_for_dialog_gpt_have_one_app_for_several_intents(tmp_path: Path) -> None:
+    csv = "Utterance,Fulfillment Type,Expected Intent,Linked App\nhi,Multi Intent,A|B|C|D,App1\nho,No Intent,,\n"
+    assert read(tmp_path, csv, "a.csv").findings == ()

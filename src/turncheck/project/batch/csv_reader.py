@@ -15,6 +15,7 @@ from turncheck.project.batch.rules import (
     Written,
     WrittenCase,
     WrittenEntity,
+    meant_for_input,
     meant_key,
     names_of_dialog_gpt,
     shortened,
@@ -38,7 +39,7 @@ def is_column(name: str) -> bool:
 
 def read_csv_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
     """Return the cases; what is wrong stands in ``rules.findings``."""
-    records = read_csv(source, is_column)
+    records = read_csv(source, lambda name: is_column(name) or bool(meant_key(name)))
     header = next(records, None)
     if header is None:
         rules.error("suite-empty", f"'{rules.path}' is empty.", Location(rules.path, 1, 1), "Write a header and rows.")
@@ -46,7 +47,7 @@ def read_csv_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
     columns = _columns(header, rules)
     if "input" not in columns:
         return ()
-    written = list(_cases(records, columns, len(header.fields), rules))
+    written = list(_cases(records, columns, header, rules))
     if not written and rules.has_errors:
         return ()
     return rules.cases(written)
@@ -62,9 +63,8 @@ def _columns(header: Record, rules: Rules) -> dict[str, int]:
         _open_quote(header.open_quote, rules)
         return {}
     if "input" not in names:
-        near = next((hint for name in names if (hint := meant_key(name)).endswith("'input'?")), "")
         message = f"'{rules.path}' has no column 'input'."
-        hint = f"{near or 'The first line names the columns.'} Write: {','.join(COLUMNS[:-1])}."
+        hint = f"{meant_for_input(names) or 'The first line names the columns.'} Write: {','.join(COLUMNS[:-1])}."
         rules.error("suite-header", message, header.location, hint)
         return {}
     for index, field in enumerate(header.fields):
@@ -77,13 +77,13 @@ def _columns(header: Record, rules: Rules) -> dict[str, int]:
     return columns
 
 
-def _cases(records: Iterator[Record], columns: dict[str, int], width: int, rules: Rules) -> Iterator[WrittenCase]:
+def _cases(records: Iterator[Record], columns: dict[str, int], header: Record, rules: Rules) -> Iterator[WrittenCase]:
     current: WrittenCase | None = None
     for record in records:
         if record.open_quote:
             _open_quote(record.open_quote, rules)
             continue
-        if not _has_right_fields(record, width, rules):
+        if not _has_right_fields(record, header, rules):
             continue
         row = _Row(record, columns)
         if current is not None and _continues(row, current):
@@ -153,13 +153,16 @@ def _shift_hint(row: _Row) -> str:
     return f"This row has {number}: is its `parentIntent` empty? Then write the empty column."
 
 
-def _has_right_fields(record: Record, width: int, rules: Rules) -> bool:
+def _has_right_fields(record: Record, header: Record, rules: Rules) -> bool:
     if torn := _torn_by_typographic_quotes(record.fields):
         message = f"A typographic quote {torn.text[0]} does not quote in CSV: the delimiter inside splits the field."
         rules.error("suite-typographic-quote", message, torn.location, 'Write straight quotes: "…".')
         return False
-    extra = next((field for field in record.fields[width:] if field.text), None)
+    names = [field.text for field in header.fields]
+    names += [""] * (len(record.fields) - len(names))
+    extra = next((field for field, name in zip(record.fields, names, strict=False) if field.text and not name), None)
     if extra is not None:
+        width = len([field for field in header.fields if field.text])
         message = f"This row has {count(len(record.fields), 'field')} under a header of {width}."
         hint = 'Quote a field that holds the delimiter: "stop, at once".'
         rules.error("suite-extra-field", message, extra.location, hint)

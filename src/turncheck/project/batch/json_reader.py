@@ -14,6 +14,7 @@ from turncheck.project.batch.rules import (
     Written,
     WrittenCase,
     WrittenEntity,
+    meant_for_input,
     names_of_dialog_gpt,
 )
 from turncheck.yaml_tree.json_tree import parse_json
@@ -92,6 +93,8 @@ def _case(node: YamlNode, rules: Rules) -> WrittenCase | None:
         return _of_dialog_gpt(node, others, rules)
     _check_keys(node, (*KEYS, GENERATED), rules)
     case = WrittenCase(node.location)
+    if "input" not in node.items and (hint := meant_for_input(map(str, node.items))):
+        case.hint = hint
     case.input = _text(node, "input", rules)
     case.intent = _text(node, "intent", rules)
     case.parent = _text(node, "parentIntent", rules)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding, Severity
 from turncheck.messages.location import Location
+from turncheck.messages.plurals import count
 from turncheck.messages.suggestions import nearest
 from turncheck.project.batch.fields import (
     IntentField,
@@ -73,7 +74,10 @@ class WrittenEntity:
 
 @dataclass(slots=True)
 class WrittenCase:
-    """A case as written, its fields not yet taken apart; ``order`` is one place per entity."""
+    """A case as written, its fields not yet taken apart; ``order`` is one place per entity.
+
+    ``hint``: what to do where it has no input.
+    """
 
     location: Location
     input: Written | None = None
@@ -83,6 +87,7 @@ class WrittenCase:
     entities: list[WrittenEntity] = field(default_factory=list)
     order: list[Written] = field(default_factory=list)
     generated: bool = False
+    hint: str = "Write the utterance."
 
 
 _OF_DIALOG_GPT: Final = {
@@ -124,6 +129,12 @@ def meant_key(name: str) -> str:
     same = [key for key in known if key.casefold() == bare]
     near = same or ([_OTHER_WORDS[bare]] if bare in _OTHER_WORDS else list(nearest(name, known)))
     return f"Did you mean '{near[0]}'?" if near else ""
+
+
+def meant_for_input(names: Iterable[str]) -> str:
+    """Return which of these keys, or columns, is probably the input, as a hint; else an empty text."""
+    near = next((name for name in names if meant_key(name).endswith("'input'?")), None)
+    return "" if near is None else f"'{shortened(near)}' should be 'input'."
 
 
 def shortened(text: str) -> str:
@@ -181,8 +192,9 @@ class Rules:
         intents = [read_intent(one.intent.text if one.intent else "") for one in written]
         cases = [self._case(one, intent) for one, intent in zip(written, intents, strict=True)]
         self._check_number(len(cases))
-        self._check_bots(written, cases)
-        self._check_blank_intents(written, intents)
+        if self.most_alternatives != MAX_OF_DIALOG_GPT:  # whose apps and kinds of answer say more than ours
+            self._check_bots(written, cases)
+            self._check_blank_intents(written, intents)
         self._check_contradictions(cases)
         return tuple(cases)
 
@@ -209,7 +221,7 @@ class Rules:
 
     def _input(self, written: WrittenCase) -> str:
         if written.input is None or not written.input.text:
-            self.error("suite-input-missing", "A case has no input.", written.location, "Write the utterance.")
+            self.error("suite-input-missing", "A case has no input.", written.location, written.hint)
             return ""
         length = len(written.input.text)
         if length > MAX_INPUT:
@@ -305,7 +317,7 @@ class Rules:
         for one, case in zip(written, cases, strict=True):
             expected = 1 if case.is_trait else max(1, len(case.intents))
             if case.bots and len(case.bots) != expected and not (case.is_trait and len(case.bots) == len(case.intents)):
-                message = f"{len(case.bots)} bot names for {expected} intents."
+                message = f"{count(len(case.bots), 'bot name')} for {count(expected, 'intent')}."
                 place = one.bots.location if one.bots else one.location
                 self.error("suite-bot-name", message, place, "Write one bot name per intent, in the same order.")
             elif needs_bots and not case.bots:

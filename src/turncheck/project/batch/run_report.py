@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -39,7 +40,7 @@ _LARGEST_CELL: Final = 1 << 20
 _ESCAPED: Final = re.compile(r"'(?='*[=+\-@\t\r])")
 _ENTITY: Final = ("entityname", "expectedentityvalue", "matchedentityvalue", "entityresult")
 _SCORE: Final = re.compile(
-    r"(?:(?P<engine>[A-Za-z][A-Za-z ]{0,30}?)\s*[:=]\s*)?(?P<score>\d{1,15}(?:\.\d{1,20})?(?:e-\d\d)?|-)"
+    r"(?:(?P<engine>[A-Za-z][A-Za-z ]{0,30}?)\s*[:=]\s*)?(?P<score>\d{1,15}(?:\.\d{1,20})?(?:e[+-]\d{2,3})?|-)"
 )
 
 
@@ -209,4 +210,5 @@ def _scores(written: str, names: Sequence[str]) -> dict[str, float]:
         ]
     else:
         keys = ()
-    return {key: float(part["score"]) for key, part in zip(keys, parts, strict=False) if part["score"] != "-"}
+    scores = {key: float(part["score"]) for key, part in zip(keys, parts, strict=False) if part["score"] != "-"}
+    return {key: score for key, score in scores.items() if math.isfinite(score)}

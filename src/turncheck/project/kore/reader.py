@@ -59,7 +59,8 @@ def read_bot(source: Source, language: str | None = None) -> tuple[KoreBot, NluD
     try:
         file = JsonFile(source)
     except JsonError as error:
-        message = f"'{source.path}' is not JSON: {error.what[:1].lower()}{error.what[1:]}."
+        what = f"is not JSON: {error.what[:1].lower()}{error.what[1:]}" if source.text.strip() else "is empty"
+        message = f"'{source.path}' {what}."
         place = source.location(error.offset)
         raise NotAnExportError(not_an_export(message, place)) from None
     top, prefix = _unwrapped(file.data)
