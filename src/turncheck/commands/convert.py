@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.process.temporary import temporary_folder
-from turncheck.project.conversion.check import nlu_differences, project_differences, story_differences
-from turncheck.project.conversion.config import convert_config
+from turncheck.project.conversion.check import (
+    data_files,
+    nlu_differences,
+    project_differences,
+    story_differences,
+)
+from turncheck.project.conversion.config import RULES_OF_FALLBACK, convert_config
 from turncheck.project.conversion.core import convert_core
-from turncheck.project.conversion.domain import convert_domain
+from turncheck.project.conversion.domain import RULES_OF_INTENTS, convert_domain
 from turncheck.project.conversion.nlu import convert_nlu
 from turncheck.project.conversion.result import Converted
+from turncheck.project.conversion.yaml_data import YAML_SUFFIXES, convert_yaml_data
 from turncheck.project.files import read_data
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.project_file import DATA_KEYS
 from turncheck.project.reader import read_nlu, read_nlu_responses, read_project, read_stories
+from turncheck.project.testfiles import find_test_stories
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import place, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from turncheck.commands.convert_behaviour import Behaviour
     from turncheck.process.screen import Screen
     from turncheck.project.files import DataFile
     from turncheck.project.model import Project
 
 Kind = Literal["nlu", "core", "domain", "config"]
 KINDS: tuple[Kind, ...] = ("nlu", "core", "domain", "config")
-_YAML = frozenset({".yml", ".yaml"})
 _DEFAULTS: dict[Kind, str] = {"nlu": "data", "core": "data", "domain": "domain.yml", "config": "config.yml"}
 
 
@@ -62,7 +69,7 @@ def run_data_convert(conversion: Conversion, screen: Screen) -> int:
     if not converted.files:
         raise UserError(
             f"there is nothing to convert: no {conversion.kind} of an older Rasa in {', '.join(map(str, paths))}",
-            remedy="Name files in Markdown or JSON, or a domain or configuration of Rasa 0.x, 1.x or 2.x.",
+            remedy="Name training data, a domain or a configuration of Rasa 0.x, 1.x or 2.x.",
         )
     if conversion.dry_run:
         for name, content in converted.files.items():
@@ -73,11 +80,16 @@ def run_data_convert(conversion: Conversion, screen: Screen) -> int:
     _tell(conversion, converted)
     if not conversion.check:
         return EXIT_OK
-    differences = _differences(conversion, converted, originals)
+    behaviour = _behaviour(conversion, screen)
+    differences = [*_differences(conversion, converted, originals), *behaviour.differences]
     for difference in differences:
         sys.stdout.write(f"Differs: {text(difference, 400)}\n")
+    for reason in behaviour.not_run:
+        sys.stdout.write(f"Not compared, {text(reason, 400)}.\n")
     if not differences:
         sys.stdout.write("Checked: what is read from the converted files is what was read before.\n")
+        if behaviour.compared:
+            sys.stdout.write(f"Checked: both projects treat {' and '.join(behaviour.compared)} the same.\n")
     screen.detail(f"{len(converted.files)} files converted")
     return EXIT_FAILED if differences else EXIT_OK
 
@@ -90,10 +102,11 @@ class _Originals:
     project: Project | None = None
 
 
-def _converted(conversion: Conversion, paths: Sequence[Path]) -> tuple[Converted, _Originals]:
+def _converted(conversion: Conversion, paths: Sequence[Path], *, keep: bool = False) -> tuple[Converted, _Originals]:
+    """Convert the files; ``keep``: take over those, too, that Rasa 3 reads as they are."""
     converted = Converted()
     if conversion.kind in {"nlu", "core"}:
-        return converted, _data(conversion, paths, converted)
+        return converted, _data(conversion, paths, converted, keep=keep)
     given = paths[0]
     domain, config = (given, None) if conversion.kind == "domain" else (None, given)
     project = read_project(conversion.project, domain=domain, config=config)
@@ -103,23 +116,29 @@ def _converted(conversion: Conversion, paths: Sequence[Path]) -> tuple[Converted
         )
     if conversion.kind == "domain":
         file = next(file for file in project.files if file.role == "domain")
-        convert_domain(file, project.domain, converted)
+        convert_domain(file, project.domain, converted, beside=data_files(project))
     else:
         file = next(file for file in project.files if file.role == "config")
         convert_config(file, project.config, converted, major=project.older.major, assistant=project.name)
     return converted, _Originals(project=project)
 
 
-def _data(conversion: Conversion, paths: Sequence[Path], converted: Converted) -> _Originals:
+def _data(conversion: Conversion, paths: Sequence[Path], converted: Converted, *, keep: bool) -> _Originals:
     folder = ProjectFolder(conversion.project)
-    read = [one for one in read_data(folder, paths, DATA_KEYS) if Path(one.file.path).suffix not in _YAML]
-    wanted = {"nlu", "responses"} if conversion.kind == "nlu" else {"stories"}
-    chosen = [one for one in read if not one.file.kinds.isdisjoint(wanted)]
-    for one in chosen:
-        if conversion.kind == "nlu":
+    is_nlu = conversion.kind == "nlu"
+    wanted = {"nlu", "responses"} if is_nlu else {"stories", "rules"}
+    read = read_data(folder, paths, DATA_KEYS)
+    chosen = []
+    for one in (one for one in read if not one.file.kinds.isdisjoint(wanted)):
+        before = len(converted.files)
+        if Path(one.file.path).suffix in YAML_SUFFIXES:
+            convert_yaml_data(one, converted, is_nlu=is_nlu, keep=keep)
+        elif is_nlu:
             convert_nlu(one, converted)
         else:
             convert_core(one, converted)
+        if len(converted.files) > before:
+            chosen.append(one)
         for finding in one.parts.findings:
             if finding.severity == "error":
                 converted.note(finding.message, finding.location, finding.hint)
@@ -168,3 +187,44 @@ def _differences(conversion: Conversion, converted: Converted, originals: _Origi
         if originals.project is None:
             return []
         return project_differences(conversion.kind, originals.project, read_project(folder, data=[folder]))
+
+
+def _behaviour(conversion: Conversion, screen: Screen) -> Behaviour:
+    """Train the project as it is and with everything in it converted, and compare what the kind of file bears on."""
+    from turncheck.commands.convert_behaviour import Behaviour, compare_stories, compare_understanding  # NumPy
+
+    before = read_project(conversion.project)
+    if before.older is None or not before.config.keys:
+        return Behaviour(not_run=("both projects: there is no older configuration beside the files",))
+    with temporary_folder("converted") as name, screen.step("check", "Training both"):
+        folder = Path(name)
+        tests = find_test_stories(conversion.project)
+        _write_whole(conversion, tests, folder)
+        after = read_project(folder)
+        behaviour = Behaviour()
+        if conversion.kind in {"nlu", "config"}:
+            behaviour += compare_understanding(before, after)
+        if conversion.kind != "nlu":
+            behaviour += compare_stories(before, after, tests, find_test_stories(folder))
+    return behaviour
+
+
+def _write_whole(conversion: Conversion, tests: Sequence[Path], folder: Path) -> None:
+    """Write the whole project anew, each kind of file from where the project keeps it."""
+    root = conversion.project
+    wanted: list[tuple[Kind, list[Path], str]] = [
+        ("domain", [root / _DEFAULTS["domain"]], "."),
+        ("config", [root / _DEFAULTS["config"]], "."),
+        ("nlu", [root / _DEFAULTS["nlu"]], "data"),
+        ("core", [root / _DEFAULTS["core"]], "data"),
+        ("core", list(tests), "tests"),
+    ]
+    for kind, paths, below in wanted:
+        given = list(conversion.files) if kind == conversion.kind and below != "tests" else []
+        there = [path for path in given or paths if path.exists()]
+        if not there:
+            continue
+        whole, _ = _converted(replace(conversion, kind=kind), there, keep=True)
+        for file, content in whole.files.items():
+            rules = file in {RULES_OF_INTENTS, RULES_OF_FALLBACK}
+            write_file(folder / ("data" if rules else below) / file, content.encode())

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import argparse
 
 _KINDS: Final = {
-    "nlu": "NLU data and responses in Markdown or JSON",
-    "core": "stories in Markdown",
+    "nlu": "NLU data and responses in Markdown or JSON, or in the YAML of Rasa 2",
+    "core": "stories in Markdown, or in the YAML of Rasa 2",
     "domain": "a domain of Rasa 0.x, 1.x or 2.x",
     "config": "a configuration of Rasa 0.x, 1.x or 2.x",
 }
@@ -23,7 +23,7 @@ def add_older(kinds: argparse._SubParsersAction[Any]) -> None:
     for kind, what in _KINDS.items():
         parser = kinds.add_parser(
             kind,
-            help=f"{what}, to the YAML of Rasa 3",
+            help=f"{what}: to the YAML of Rasa 3",
             description=f"Write {what} anew for Rasa 3, and say what could not be carried over.",
         )
         parser.add_argument(
@@ -31,7 +31,7 @@ def add_older(kinds: argparse._SubParsersAction[Any]) -> None:
         )
         add_project(parser)
         parser.add_argument("--out", type=Path, default=Path("converted"), metavar="DIR", help="default: converted")
-        parser.add_argument("--check", action="store_true", help="read both, and end with 1 where they differ")
+        parser.add_argument("--check", action="store_true", help="train and test both, and end with 1 where they differ")
         parser.add_argument(
             "--dry-run", action="store_true", help="write nothing, show the difference to what is there"
         )

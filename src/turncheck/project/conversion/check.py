@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from turncheck.project.conversion.core import new_action, told_steps
 from turncheck.project.conversion.result import Converted
+from turncheck.project.conversion.yaml_data import new_response
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from turncheck.project.files import DataFile
     from turncheck.project.model import Domain, Example, NluData, Project, Response, Story
@@ -59,7 +60,7 @@ def _entries(data: Iterable[NluData]) -> set[tuple[str, str]]:
 
 def _texts(responses: Mapping[str, Response]) -> set[tuple[str, str]]:
     return {
-        (name, json.dumps(one.content, sort_keys=True, default=str))
+        (new_response(name), json.dumps(one.content, sort_keys=True, default=str))
         for name, response in responses.items()
         for one in response.variations
     }
@@ -79,7 +80,7 @@ def _story(story: Story) -> tuple[str, str]:
 def project_differences(kind: str, before: Project, after: Project) -> list[str]:
     """Return what differs of a domain or a configuration."""
     if kind == "domain":
-        old, new = _domain(before.domain), _domain(after.domain)
+        old, new = _domain(before.domain, data_files(before)), _domain(after.domain)
         rules = {(rule.name, str(told_steps(rule.steps, Converted()))) for rule in after.rules}
         triggers = {one.name for one in before.domain.intents.values() if one.triggers}
         missing = triggers - {name.partition(" triggers ")[0] for name, _ in rules}
@@ -91,11 +92,16 @@ def project_differences(kind: str, before: Project, after: Project) -> list[str]
     return [] if pipelines[0] == kept else ["the pipeline"]
 
 
-def _domain(domain: Domain) -> set[tuple[str, str]]:
-    """What a dialogue sees of a domain, each part under its name."""
+def data_files(project: Project) -> frozenset[str]:
+    """Return the names of the files of data, whose responses are converted with them."""
+    return frozenset(file.path for file in project.files if file.role == "data")
+
+
+def _domain(domain: Domain, beside: Collection[str] = frozenset()) -> set[tuple[str, str]]:
+    """What a dialogue sees of a domain, each part under its name; ``beside``: files whose responses do not count."""
     told = {("intent", f"{one.name} {one.use_entities} {one.ignore_entities}") for one in domain.intents.values()}
     told |= {("entity", name) for name in domain.entities}
-    told |= {("response", f"{name} {text}") for name, text in _texts(domain.responses)}
+    told |= {("response", f"{name} {text}") for name, text in _texts(_of_domain(domain, beside))}
     told |= {("action", new_action(name)) for name in domain.actions if name not in domain.forms}
     told |= {("form", f"{one.name} {one.required_slots} {one.ignored_intents}") for one in domain.forms.values()}
     for slot in domain.slots.values():
@@ -106,3 +112,7 @@ def _domain(domain: Domain) -> set[tuple[str, str]]:
         )
     told.add(("session", f"{float(domain.session.session_expiration_time)}"))
     return told
+
+
+def _of_domain(domain: Domain, beside: Collection[str]) -> dict[str, Response]:
+    return {name: one for name, one in domain.responses.items() if one.location.path not in beside}

@@ -18,6 +18,7 @@ _RULED: Final = frozenset({"MappingPolicy", "FormPolicy", "FallbackPolicy", "Two
 _TWO_STAGE: Final = "TwoStageFallbackPolicy"
 _FALLBACKS: Final = frozenset({"FallbackPolicy", _TWO_STAGE})
 _GONE: Final = frozenset({"ConveRTTokenizer", "HFTransformersNLP", "NGramFeaturizer"})
+_KEYWORDS: Final = "KeywordIntentClassifier"
 _DEFAULT_ACTION: Final = "action_default_fallback"
 _HISTORY_OF_RASA_1: Final = 5
 
@@ -28,6 +29,10 @@ def convert_config(file: ProjectFile, config: Config, converted: Converted, *, m
     if config.language:
         content["language"] = config.language
     pipeline = [_component(one, converted) for one in config.pipeline or ()]
+    for one in config.pipeline or ():
+        if major == 0 and one.name == _KEYWORDS:
+            what = f"'{_KEYWORDS}' had words of its own for 'greet' and 'goodbye', and takes the examples since Rasa 1."
+            converted.note(what, one.location, "Compare what is understood, or take another classifier.")
     policies: list[dict[str, Any]] = []
     rule_policy: dict[str, Any] = {}
     fallback: Component | None = None

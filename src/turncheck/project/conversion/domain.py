@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.conversion.core import new_action
 from turncheck.project.conversion.result import comments_at_top, document
+from turncheck.project.conversion.yaml_data import new_response
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from turncheck.project.conversion.result import Converted
     from turncheck.project.model import Domain, Form, Intent, Slot, SlotMapping
     from turncheck.project.project_file import ProjectFile
@@ -16,8 +19,13 @@ RULES_OF_INTENTS: Final = "rules_for_intents.yml"
 _OWN_CLASS: Final = "."
 
 
-def convert_domain(file: ProjectFile, domain: Domain, converted: Converted) -> None:
-    """Convert a domain as it was read by the rules of its version."""
+def convert_domain(
+    file: ProjectFile, domain: Domain, converted: Converted, *, beside: Collection[str] = frozenset()
+) -> None:
+    """Convert a domain as it was read by the rules of its version.
+
+    ``beside``: the files of data, whose responses are converted with them.
+    """
     content: dict[str, Any] = {"version": "3.1"}
     content["session_config"] = {
         "session_expiration_time": domain.session.session_expiration_time,
@@ -29,7 +37,9 @@ def convert_domain(file: ProjectFile, domain: Domain, converted: Converted) -> N
         "slots": {slot.name: _slot(slot, domain, converted) for slot in domain.slots.values()},
         "forms": {form.name: _form(form, converted) for form in domain.forms.values()},
         "responses": {
-            name: [dict(one.content) for one in response.variations] for name, response in domain.responses.items()
+            new_response(name): [dict(one.content) for one in response.variations]
+            for name, response in domain.responses.items()
+            if response.location.path not in beside
         },
         "actions": [new_action(name) for name in domain.actions if name not in domain.forms],
     }

@@ -1,0 +1,147 @@
+"""``data convert --check``: the project as it is and as converted are trained, and held against each other.
+
+Sentences must be understood the same, stories pass or fail the same. Policies that learn are stand-ins in both.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.engines.embedded.policies.trainer import train_ensemble
+from turncheck.evaluation.stories import evaluate_stories
+from turncheck.messages.errors import UserError
+from turncheck.messages.plurals import count
+from turncheck.project.model import UserStep
+from turncheck.project.reader import read_stories
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from turncheck.engines.base import NluEngine, Parse
+    from turncheck.project.model import Project, Step, Story
+    from turncheck.report.model import StoryResult
+
+_FALLBACK: Final = "FallbackClassifier"
+_RESTART: Final = "restart"
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What came of it: the differences, what was compared, and what could not be."""
+
+    differences: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
+    not_run: tuple[str, ...] = ()
+
+    def __add__(self, other: Behaviour) -> Behaviour:
+        """Put two together."""
+        return Behaviour(
+            self.differences + other.differences, self.compared + other.compared, self.not_run + other.not_run
+        )
+
+
+def compare_understanding(before: Project, after: Project) -> Behaviour:
+    """Train both pipelines and read all sentences with both.
+
+    The threshold of a fallback that was a policy's is left out: what is understood does not depend on it.
+    """
+    texts = list(dict.fromkeys(one.text for one in (*before.nlu.examples, *after.nlu.examples) if one.text.strip()))
+    if not texts or before.config.pipeline is None:
+        return Behaviour(not_run=("understanding: the project has no NLU data, or no pipeline",))
+    try:
+        old, new = EmbeddedNluTrainer().fit(before), EmbeddedNluTrainer().fit(_without_new_fallback(before, after))
+    except UserError as error:
+        return Behaviour(not_run=(f"understanding: {error.what}",))
+    told = [
+        f"“{text}” is understood as {_understood(one)} before, as {_understood(other)} after"
+        for text, one, other in zip(texts, old.parse(texts), new.parse(texts), strict=True)
+        if _understood(one) != _understood(other)
+    ]
+    return Behaviour(tuple(told), (count(len(texts), "sentence"),))
+
+
+def _without_new_fallback(before: Project, after: Project) -> Project:
+    if any(one.name == _FALLBACK for one in before.config.pipeline or ()):
+        return after
+    pipeline = tuple(one for one in after.config.pipeline or () if one.name != _FALLBACK)
+    return replace(after, config=replace(after.config, pipeline=pipeline))
+
+
+def _understood(parse: Parse) -> str:
+    marks = []
+    for one in sorted(parse.entities, key=lambda entity: (entity.start, entity.end, entity.entity)):
+        more = "".join(f", {name}" for name in (one.role, one.group) if name)
+        marks.append(f"{one.entity}={one.value} ({one.start}-{one.end}{more})")
+    return f"{parse.intent.name or 'nothing'}{' with ' if marks else ''}{', '.join(marks)}"
+
+
+def compare_stories(before: Project, after: Project, old_tests: Sequence[Path], new_tests: Sequence[Path]) -> Behaviour:
+    """Train the policies of both and hold the stories and test stories against them."""
+    if not before.config.policies:
+        return Behaviour(not_run=("stories: the project has no policies",))
+    try:
+        old = _verdicts(before, old_tests)
+    except UserError as error:
+        return Behaviour(not_run=(f"stories: {error.what}",))
+    try:
+        new = _verdicts(after, new_tests)
+    except UserError as error:
+        return Behaviour((f"the converted project cannot be trained: {error.what}",))
+    differences = [
+        f"the story '{name}' {_said(one)} before, and {_said(other)} after{_first_fault(other)}"
+        for name, results in old.items()
+        for one, other in zip(results, new.get(name, ()), strict=False)
+        if one.passed is not other.passed
+    ]
+    number = sum(map(len, old.values()))
+    restarting = [
+        f"the story '{story.name}': Rasa 3 begins a session after its `restart`" for story in _restarting(before)
+    ]
+    return Behaviour(tuple(differences), (count(number, "story", "stories"),) if number else (), tuple(restarting))
+
+
+def _restarting(project: Project) -> list[Story]:
+    """Return the stories that go on otherwise by themselves: older Rasas listen after a restart."""
+    return [story for story in project.stories if any(_is_restart(step) for step in story.steps)]
+
+
+def _is_restart(step: Step) -> bool:
+    return getattr(step, "event", None) == _RESTART or getattr(step, "action", None) == _RESTART
+
+
+def _said(result: StoryResult) -> str:
+    return "passes" if result.passed else "fails"
+
+
+def _first_fault(result: StoryResult) -> str:
+    wrong = next((step for step in result.steps if not step.passed), None)
+    return "" if wrong is None else f": expected {wrong.wanted}, got {wrong.got}"
+
+
+def _verdicts(project: Project, tests: Sequence[Path]) -> dict[str, list[StoryResult]]:
+    """Judge the training stories by their intents, and test stories with texts end to end."""
+    ensemble = train_ensemble(project)
+    stories = [*project.stories, *(read_stories(tests, project.root)[0] if tests else ())]
+    stories = [story for story in stories if story.kind != "rule" and not any(map(_is_restart, story.steps))]
+    spoken = [story for story in stories if _has_texts(story)]
+    silent = [story for story in stories if not _has_texts(story)]
+    results = list(evaluate_stories(ensemble, silent).stories) if silent else []
+    if spoken:
+        nlu: NluEngine = EmbeddedNluTrainer().fit(project)
+        results += evaluate_stories(ensemble, spoken, nlu=nlu, end_to_end=True).stories
+    return _by_name(result for result in results if not result.duplicate)
+
+
+def _has_texts(story: Story) -> bool:
+    return any(isinstance(step, UserStep) and step.text for step in story.steps)
+
+
+def _by_name(results: Iterable[StoryResult]) -> dict[str, list[StoryResult]]:
+    named: dict[str, list[StoryResult]] = defaultdict(list)
+    for result in results:
+        named[result.name].append(result)
+    return named
