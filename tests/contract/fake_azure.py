@@ -51,6 +51,8 @@ class FakeAzure(FakeHost):
         super().reset()
         self.threads: dict[int, dict[str, Any]] = {}
         self.merge_bases: dict[tuple[str, str], str] = {}
+        self.files: dict[str, dict[str, bytes]] = {}
+        """The files of each commit."""
 
     def close(self) -> None:
         """Stop listening."""
@@ -83,6 +85,8 @@ class FakeAzure(FakeHost):
             found = self.merge_bases.get((match[1], seen.query.get("otherCommitId", "")))
             value = [checked("GitCommitRef", {"commitId": found})] if found else []
             return Answer(200, {"value": value, "count": len(value)})
+        if seen.path == f"{PATH}/items":
+            return self._of_items(seen)
         if seen.path == f"{PATH}/pullRequests/7":
             commit = {"commitId": "a" * 40}
             made = {"pullRequestId": 7, "targetRefName": "refs/heads/main", "lastMergeSourceCommit": commit}
@@ -93,6 +97,22 @@ class FakeAzure(FakeHost):
             if match
             else problem(404, "TF401180: The requested pull request was not found.")
         )
+
+    def _of_items(self, seen: Seen) -> Answer:
+        assert seen.query["versionDescriptor.versionType"] == "commit"
+        files = self.files.get(seen.query["versionDescriptor.version"])
+        if files is None:
+            return problem(404, "TF401175: The version descriptor could not be resolved")
+        if "path" in seen.query:
+            assert seen.query["$format"] == "octetStream"
+            return Answer(200, content=files[seen.query["path"]])
+        assert (seen.query["scopePath"], seen.query["recursionLevel"]) == ("/", "full")
+        items = [{"path": "/", "gitObjectType": "tree", "isFolder": True}]
+        items += [
+            {"path": path, "gitObjectType": "blob", **({"isSymLink": True} if path.endswith(".link") else {})}
+            for path in files
+        ]
+        return Answer(200, {"value": [checked("GitItem", one) for one in items], "count": len(items)})
 
     def _of_threads(self, seen: Seen, match: re.Match[str]) -> Answer:
         if match[1] is None and seen.method == "GET":

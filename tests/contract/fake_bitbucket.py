@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import unquote, urlencode
 
 from fake_host import Answer, FakeHost, Seen, serve
 
@@ -72,6 +73,8 @@ class FakeBitbucket(FakeHost):
         self.reports: dict[str, dict[str, Any]] = {}
         self.annotations: dict[str, dict[str, dict[str, Any]]] = {}
         self.merge_bases: dict[str, str] = {}
+        self.sources: dict[str, dict[str, bytes]] = {}
+        """The files of each commit."""
         self.signs = False
         """Whether it stands in for the proxy of a step, which signs what comes without a token."""
 
@@ -126,7 +129,23 @@ class FakeBitbucket(FakeHost):
             return Answer(200, {"type": "commit", "hash": found}) if found else problem(404, "Commit not found")
         if match := re.fullmatch(r"/commit/([0-9a-f]+)/reports/([\w-]+)(/annotations)?", path):
             return self._of_reports(seen, match[2], annotations=bool(match[3]))
+        if match := re.fullmatch(r"/src/([0-9a-f]+)/(.*)", path):
+            return self._of_source(seen, self.sources.get(match[1]), unquote(match[2]))
         return problem(404, "Resource not found")
+
+    def _of_source(self, seen: Seen, files: dict[str, bytes] | None, name: str) -> Answer:
+        if files is None or (name and name not in files):
+            return problem(404, "No such file or directory")
+        if name:
+            return Answer(200, content=files[name])
+        assert int(seen.query["max_depth"]) > 1
+        folders = {path.partition("/")[0] for path in files if "/" in path}
+        items: list[dict[str, Any]] = [{"type": "commit_directory", "path": folder} for folder in sorted(folders)]
+        items += [
+            {"type": "commit_file", "path": path, "attributes": ["link"] if path.endswith(".link") else []}
+            for path in sorted(files)
+        ]
+        return self._page(seen, items)
 
     def _of_comments(self, seen: Seen, number: int | None, author: str) -> Answer:
         if seen.method in {"POST", "PUT"}:
@@ -136,13 +155,7 @@ class FakeBitbucket(FakeHost):
         if number is None and seen.method == "POST":
             return Answer(201, self.add_comment(seen.body["content"]["raw"], author))
         if number is None:
-            size = min(int(seen.query.get("pagelen", 10)), self.most_per_page)
-            page = int(seen.query.get("page", 1))
-            items = list(self.comments.values())
-            shown: dict[str, Any] = {"values": items[(page - 1) * size : page * size], "pagelen": size, "page": page}
-            if page * size < len(items):
-                shown["next"] = f"{self.address}{seen.path}?pagelen={size}&page={page + 1}"
-            return Answer(200, shown)
+            return self._page(seen, list(self.comments.values()))
         found = self.comments.get(number)
         if found is None or found["deleted"]:
             return problem(404, "Comment not found")
@@ -153,6 +166,15 @@ class FakeBitbucket(FakeHost):
             return Answer(204)
         found["content"]["raw"] = seen.body["content"]["raw"]
         return Answer(200, found)
+
+    def _page(self, seen: Seen, items: list[dict[str, Any]]) -> Answer:
+        size = min(int(seen.query.get("pagelen", 10)), self.most_per_page)
+        page = int(seen.query.get("page", 1))
+        shown: dict[str, Any] = {"values": items[(page - 1) * size : page * size], "pagelen": size, "page": page}
+        if page * size < len(items):
+            query = urlencode({**seen.query, "pagelen": size, "page": page + 1})
+            shown["next"] = f"{self.address}{seen.path}?{query}"
+        return Answer(200, shown)
 
     def _of_reports(self, seen: Seen, name: str, *, annotations: bool) -> Answer:
         if annotations:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -230,3 +233,50 @@ def test_a_repository_of_github_is_not_one_of_azures(
 
     assert "the repository is not one of Azure DevOps (GitHub)" in capsys.readouterr().out
     assert fake.log == []
+
+
+def test_the_base_is_had_from_azure_where_the_checkout_lacks_it(fake: FakeAzure) -> None:
+    files = {"/domain.yml": b'version: "3.1"\n', "/bots/d\u00fc 1.yml": b"x", "/a.link": b"domain.yml"}
+    fake.files["c" * 40] = files
+    client = AzureClient(fake.url, Secret(TOKEN), Patience(sleep=lambda _: None))
+    repository = AzureRepository(client, "p1", "r1", PAGE)
+
+    with repository.files_of("c" * 40) as folder:
+        found = {
+            "/" + path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+        }
+    assert found == {name: content for name, content in files.items() if not name.endswith(".link")}
+    with pytest.raises(NotFoundError), repository.files_of("d" * 40):
+        pass
+
+
+def test_a_shallow_checkout_of_the_test_merge_is_held_against_its_first_parent(
+    fake: FakeAzure, job: Callable[..., int]
+) -> None:
+    def git(*arguments: str) -> str:
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main")
+        done = subprocess.run(["git", *identity, *arguments], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    git("init", "-q", "upstream")
+    (upstream := Path("upstream")).joinpath("domain.yml").write_bytes(Path("domain.yml").read_bytes())
+    git("-C", "upstream", "add", ".")
+    git("-C", "upstream", "commit", "-q", "-m", "base")
+    base = git("-C", "upstream", "rev-parse", "HEAD")
+    git("-C", "upstream", "checkout", "-q", "-b", "change")
+    (upstream / "data").mkdir()
+    (upstream / "data" / "rules.yml").write_bytes(Path("data/rules.yml").read_bytes())
+    git("-C", "upstream", "add", ".")
+    git("-C", "upstream", "commit", "-q", "-m", "change")
+    head = git("-C", "upstream", "rev-parse", "HEAD")
+    git("-C", "upstream", "checkout", "-q", "main")
+    git("-C", "upstream", "merge", "-q", "--no-ff", "-m", "test merge", "change")
+    git("clone", "-q", "--depth", "1", f"file://{upstream.resolve()}", "checkout")
+    os.chdir("checkout")
+    merge = git("rev-parse", "HEAD")
+    fake.files[base] = {"/domain.yml": Path("domain.yml").read_bytes()}
+
+    job(SYSTEM_PULLREQUEST_SOURCECOMMITID=head, BUILD_SOURCEVERSION=merge)
+
+    baseline = json.loads(Path("results/comparison.json").read_text())["baseline"]
+    assert (baseline["status"], baseline["way"], baseline["commit"]) == ("present", "tarball", base)

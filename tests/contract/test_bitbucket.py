@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -230,3 +232,30 @@ def test_where_no_proxy_is_the_verdict_is_the_same(
     assert job(BITBUCKET_TOKEN=None) == 1
 
     assert "Bitbucket cannot be reached" in capsys.readouterr().out
+
+
+def test_the_base_is_had_from_bitbucket_where_the_checkout_lacks_it(
+    fake: FakeBitbucket, job: Callable[..., int]
+) -> None:
+    fake.most_per_page = 2
+    rules = b'version: "3.1"\nrules: []\n'
+    files = {"domain.yml": Path("domain.yml").read_bytes(), "data/rules.yml": rules, "data/rûles 2.yml": rules}
+    fake.sources["c" * 40] = {**files, "a.link": b"domain.yml"}
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "merged by the step"]):
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *command], check=True)
+    fake.merge_bases[f"{'b' * 40}..main"] = "c" * 40
+
+    job()
+
+    baseline = json.loads(Path("results/comparison.json").read_text())["baseline"]
+    assert (baseline["status"], baseline["way"], baseline["commit"]) == ("present", "tarball", "c" * 40)
+    with repository(fake).files_of("c" * 40) as folder:
+        found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert found == files
+
+
+@pytest.mark.parametrize("name", ["../out", "a/../../out"])
+def test_a_name_that_leads_out_is_refused(fake: FakeBitbucket, name: str) -> None:
+    fake.sources["c" * 40] = {name: b"x"}
+    with pytest.raises(RestError, match="leads out"), repository(fake).files_of("c" * 40):
+        pass

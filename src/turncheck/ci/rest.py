@@ -239,7 +239,9 @@ class RestClient:
         """
         self._json(self._request("DELETE", path, needs=needs))
 
-    def download(self, path: str, file: BinaryIO, limit: int, *, needs: str | None = None, **parameters: Any) -> None:
+    def download(
+        self, path: str, file: BinaryIO, limit: int, /, *, needs: str | None = None, **parameters: Any
+    ) -> None:
         """Write what a path leads to into ``file``, at most ``limit`` bytes.
 
         Raises:

@@ -14,13 +14,18 @@ import msgspec
 from turncheck.ci.comment import Written
 from turncheck.ci.host import Target
 from turncheck.ci.rest import NotFoundError, RefusedError, Request, RestClient, RestError
+from turncheck.ci.single_files import single_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+    from typing import BinaryIO
 
 VERSION: Final = "7.1"
 _PREVIEW: Final = "7.1-preview"
 _NEEDS: Final = 'the right "Contribute to pull requests" on the repository'
+_NEEDS_CODE: Final = 'the right "Read" on the repository'
 _ACTIVE: Final = "active"
 _RESOLVED: Final = "fixed"
 
@@ -48,6 +53,18 @@ class _Thread(_Answer, frozen=True, kw_only=True):
 
 class _Commit(_Answer, frozen=True, kw_only=True):
     commit_id: str
+
+
+class _Item(_Answer, frozen=True, kw_only=True):
+    path: str
+    git_object_type: str = ""
+    is_folder: bool = False
+    is_sym_link: bool = False
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file of the repository itself."""
+        return self.git_object_type == "blob" and not self.is_folder and not self.is_sym_link
 
 
 class _PullRequest(_Answer, frozen=True, kw_only=True):
@@ -120,6 +137,24 @@ class AzureRepository:
         except NotFoundError:
             return None
         return found[0].commit_id if found else None
+
+    def files_of(self, commit: str) -> AbstractContextManager[Path]:
+        """Return a commit's files in a temporary folder; links and submodules are left out.
+
+        Its zip does not say which folder it begins with; source: "Items" in the reference.
+        """
+        path = f"{self._path}/items"
+        state = {"versionDescriptor.version": commit, "versionDescriptor.versionType": "commit"}
+        state["api-version"] = VERSION
+
+        def fetch(name: str, file: BinaryIO, limit: int) -> None:
+            content = {"path": name, "$format": "octetStream"}
+            self.client.download(path, file, limit, needs=_NEEDS_CODE, **content, **state)
+
+        listed = self.client.pages(
+            path, _Item, key="value", needs=_NEEDS_CODE, scopePath="/", recursionLevel="full", **state
+        )
+        return single_files((one.path for one in listed if one.is_file), fetch)
 
     def threads(self, number: int, *, resolved: bool) -> PullRequestThreads:
         """Return the threads of a pull request; ours is left resolved, or open."""

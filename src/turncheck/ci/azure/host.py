@@ -24,6 +24,8 @@ from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
     from typing import Self
 
     from turncheck.process.secret import Secret
@@ -123,6 +125,9 @@ class Azure(JobHost):
     def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
         target = self.variables.branch("SYSTEM_PULLREQUEST_TARGETBRANCH")
         return Base(target, head="HEAD") if target else None
+
+    def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
+        return self._repository.files_of(commit) if self._repository else None
 
     # --- where it is said --------------------------------------------------------------------------------------------
 

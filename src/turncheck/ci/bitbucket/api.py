@@ -17,16 +17,22 @@ from turncheck.ci.bitbucket.markdown import from_bitbucket, to_bitbucket
 from turncheck.ci.comment import Written
 from turncheck.ci.host import Target
 from turncheck.ci.rest import NotFoundError, RefusedError, Request, RestClient, RestError
+from turncheck.ci.single_files import single_files
 from turncheck.render.sinks.plain import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+    from typing import BinaryIO
 
     from turncheck.ci.host import Check
     from turncheck.render.annotations import Annotation, Level
 
 MOST: Final = 1_000
 BATCH: Final = 100
+_DEEPEST: Final = 20
+"""Folders within each other that are listed."""
 _NEEDS_COMMENTS: Final = "the scope `pullrequest:write`"
 _NEEDS_REPORTS: Final = "the scope `repository`"
 _LONGEST_TITLE: Final = 450
@@ -65,6 +71,17 @@ class _Comment(_Answer, frozen=True, kw_only=True):
 
 class _Commit(_Answer, frozen=True, kw_only=True):
     hash: str
+
+
+class _Entry(_Answer, frozen=True, kw_only=True):
+    type: str = ""
+    path: str = ""
+    attributes: list[str] = []
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file of the repository itself."""
+        return self.type == "commit_file" and not {"link", "subrepository"} & set(self.attributes)
 
 
 class _Branch(_Answer, frozen=True, kw_only=True):
@@ -135,6 +152,21 @@ class BitbucketRepository:
             return self.client.get(f"{self._path}/merge-base/{names}", _Commit).hash
         except NotFoundError:
             return None
+
+    def files_of(self, commit: str) -> AbstractContextManager[Path]:
+        """Return a commit's files in a temporary folder; links and submodules are left out.
+
+        The API has no archive; source: "Source" in its reference.
+        """
+        path = f"{self._path}/src/{quote(commit, safe='')}"
+
+        def fetch(name: str, file: BinaryIO, limit: int) -> None:
+            self.client.download(f"{path}/{quote(name, errors='replace')}", file, limit, needs=_NEEDS_REPORTS)
+
+        listed = self.client.pages(
+            f"{path}/", _Entry, key="values", needs=_NEEDS_REPORTS, max_depth=_DEEPEST, pagelen=BATCH
+        )
+        return single_files((one.path for one in listed if one.is_file), fetch)
 
     def report(self, check: Check) -> int:
         """Put a report with its annotations beside a commit; return how many annotations it has.

@@ -19,6 +19,8 @@ from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
     from typing import Self
 
     from turncheck.ci.host import Check
@@ -112,7 +114,14 @@ class Bitbucket(JobHost):
         return Base(target, head="HEAD", tip=tip) if target else None
 
     def merge_base(self, branch: str, head: str) -> str | None:
-        return self._repository.merge_base(branch, head) if self._repository else None
+        """Return where ``head`` left ``branch``; a merge that only this step has made stands for the pull request."""
+        heads = dict.fromkeys(one for one in (head, self.run.commit) if one)
+        asked = self._repository
+        found = (asked.merge_base(branch, one) for one in heads) if asked is not None else ()
+        return next((commit for commit in found if commit is not None), None)
+
+    def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
+        return self._repository.files_of(commit) if self._repository else None
 
     # --- where it is said --------------------------------------------------------------------------------------------
 
