@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from threadpoolctl import threadpool_limits
+
 from turncheck import __version__
 from turncheck.engines.embedded.kore.engine import NEAR_ENOUGH, THRESHOLD, KoreNluEngine
 from turncheck.engines.embedded.kore.entities import EntityFinder
@@ -31,6 +33,10 @@ class KoreNluTrainer:
 
     def fit(self, project: Project) -> KoreNluEngine:
         """Train on the project's examples; one of a project of another kind is a fault of the caller's."""
+        with threadpool_limits(limits=1, user_api="blas"):  # as EmbeddedNluTrainer does
+            return self._fit(project)
+
+    def _fit(self, project: Project) -> KoreNluEngine:
         bot = project.kore
         if bot is None:
             raise ValueError("not a Kore.ai assistant")

@@ -16,6 +16,7 @@ from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.linear import LinearModel
 from turncheck.engines.embedded.nlu.second_opinion import MOST_SENTENCES, SecondOpinion, count, fit_linear
 from turncheck.engines.embedded.nlu.sentence_features import SentenceFeatures
+from turncheck.engines.embedded.nlu.small_svm import MOST_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,6 +63,7 @@ class IntentModel:
         With ``split`` labels are read as combinations: see :meth:`.LinearModel.fit`.
         """
         features, rows = SentenceFeatures.fit(texts, vectors)
+        rows = _ready(rows)
         linear = LinearModel.fit(rows, labels, seed, split)
         counts = Counter(labels)
         shares = tuple(counts[name] / len(labels) for name in linear.names)
@@ -74,6 +76,7 @@ class IntentModel:
         if len(texts) > MOST_SENTENCES or vectors is not None:
             return cls(features, linear, factor, shares)
         columns, plain = count(texts)
+        plain = plain.with_products()
         second = SecondOpinion(columns, fit_linear(plain, labels))
         if (judged_too := _judged(plain, labels, seed, fit_linear)) is not None:
             second = second.calibrated(softmax(np.maximum(judged.scores, -1e6) * factor), judged_too)
@@ -118,6 +121,11 @@ class IntentModel:
         return cls(features, linear, calibration["factor"], tuple(calibration["shares"]), best, second)
 
 
+def _ready(rows: SparseRows) -> SparseRows:
+    """Few rows get their products here, once for all models that see parts of them."""
+    return rows.with_products() if len(rows) <= MOST_ROWS else rows
+
+
 def _judged(
     rows: SparseRows, labels: Sequence[str], seed: int, fit: Callable[[SparseRows, Sequence[str]], LinearModel]
 ) -> Judged | None:
@@ -151,7 +159,7 @@ def out_of_fold_labels(
     What learns from predicted intents must see them as wrong in training as they will be later. The vocabulary is the
     one of all sentences, which tells nothing of the labels.
     """
-    rows = features.transform(texts)
+    rows = _ready(features.transform(texts))
     halves = np.random.default_rng(seed).permutation(len(labels)) % 2
     predicted = list(labels)
     for half in (0, 1):

@@ -40,17 +40,44 @@ class SparseRows:
     columns: NDArray[np.int32]
     values: NDArray[np.float32]
     width: int
+    products: NDArray[np.float32] | None = None
+    """Each row times each, shape (rows, rows), where they are known."""
 
     def __len__(self) -> int:
         """The number of rows."""
         return len(self.starts) - 1
+
+    @property
+    def row_of(self) -> NDArray[np.int64]:
+        """The row of each value."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     def take(self, rows: NDArray[np.int64]) -> SparseRows:
         """Return these rows, in this order."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         positions = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
-        return SparseRows(starts, self.columns[positions], self.values[positions], self.width)
+        products = None if self.products is None else self.products[np.ix_(rows, rows)]
+        return SparseRows(starts, self.columns[positions], self.values[positions], self.width, products)
+
+    def with_products(self) -> SparseRows:
+        """The same with each row times each, which subsets take along: models of parts of the rows need them again."""
+        if self.products is not None:
+            return self
+        return SparseRows(self.starts, self.columns, self.values, self.width, self.times(self._by_column()))
+
+    def _by_column(self) -> NDArray[np.float32]:
+        """A dense matrix of shape (width, rows)."""
+        dense = np.zeros((self.width, len(self)), dtype=np.float32)
+        dense[self.columns, self.row_of] = self.values
+        return dense
+
+    def weighted_sums(self, weights: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Sum the rows, each by its weight, for each column of ``weights`` (rows, outputs); (width, outputs)."""
+        order = np.argsort(self.columns, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(self.columns, minlength=self.width))]).astype(np.int64)
+        turned = SparseRows(starts, self.row_of[order].astype(np.int32), self.values[order], len(self))
+        return turned.times(weights.astype(np.float32))
 
     @classmethod
     def of_dense(cls, values: NDArray[np.float32]) -> Self:

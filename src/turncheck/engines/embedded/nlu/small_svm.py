@@ -28,12 +28,10 @@ def fit_small(
 
     ``penalty`` is the SVM's C; ``tolerance`` the largest violation of the optimality conditions that is left.
     """
-    dense = np.zeros((rows.width, len(rows)), dtype=np.float32)
-    row_of = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
-    dense[rows.columns, row_of] = rows.values
-    gram = rows.times(dense).astype(np.float64) + 1.0  # the intercept is one more feature, always 1
+    rows = rows.with_products()
+    gram = np.asarray(rows.products, dtype=np.float64) + 1.0  # the intercept is one more feature, always 1
     duals = _solve(gram, truth, labels, penalty, tolerance)
-    return (dense @ duals).astype(np.float32), duals.sum(axis=0).astype(np.float32)
+    return rows.weighted_sums(duals), duals.sum(axis=0).astype(np.float32)
 
 
 def _solve(
