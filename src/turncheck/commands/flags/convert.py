@@ -31,7 +31,7 @@ def add_older(kinds: argparse._SubParsersAction[Any]) -> None:
         )
         add_project(parser)
         parser.add_argument("--out", type=Path, default=Path("converted"), metavar="DIR", help="default: converted")
-        parser.add_argument("--check", action="store_true", help="train and test both, and end with 1 where they differ")
+        parser.add_argument("--check", action="store_true", help="train both, and end with 1 where they differ")
         parser.add_argument(
             "--dry-run", action="store_true", help="write nothing, show the difference to what is there"
         )

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from turncheck.dialogue import defaults as names
 from turncheck.engines.embedded.actions import defaults
+from turncheck.engines.embedded.actions.fallback_events import revert_fallback_events
 from turncheck.engines.embedded.actions.forms import FormAction
 from turncheck.engines.embedded.actions.slot_extraction import extract_slots
 from turncheck.engines.embedded.actions.speech import UTTER_PREFIX, respond, retrieve, say
 from turncheck.engines.embedded.actions.two_stage_fallback import TwoStageFallback
+from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
     from turncheck.dialogue.domain import DialogueDomain
@@ -41,6 +43,8 @@ def finder(domain: DialogueDomain) -> ActionFinder:
 
     def find(name: str) -> Action:
         if name not in own:
+            if name == names.ACTION_REVERT_FALLBACK_EVENTS and domain.domain.rasa < NEWEST:
+                return revert_fallback_events
             if name == names.ACTION_TWO_STAGE_FALLBACK:
                 return TwoStageFallback(find)
             if name in _DEFAULT_ACTIONS:

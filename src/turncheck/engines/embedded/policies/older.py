@@ -15,6 +15,7 @@ from turncheck.dialogue.defaults import (
 from turncheck.dialogue.events import ActionExecuted
 from turncheck.dialogue.policy_states import RuleOnly, learner_states, learnt
 from turncheck.dialogue.prediction import Prediction
+from turncheck.engines.embedded.actions.fallback_events import actions_but_listening
 from turncheck.engines.embedded.policies.memoization import digest_of
 
 if TYPE_CHECKING:
@@ -203,32 +204,19 @@ class TwoStageFallbackPolicy(FallbackPolicy):
         latest = tracker.latest_action_name
         if latest in {ACTION_DEFAULT_ASK_AFFIRMATION, ACTION_DEFAULT_ASK_REPHRASE, self.action}:
             return self._sure(ACTION_LISTEN)
-        asked = _acted(tracker)
-        if latest != ACTION_LISTEN or not asked:
-            return FallbackPolicy.predict(self, tracker, rule_only)
-        denied = tracker.latest_message.intent_name == self.deny_intent
-        if asked[-1] == ACTION_DEFAULT_ASK_REPHRASE:
-            if denied:
-                return self._sure(self.last_action)
-            unsure = self._is_unsure(tracker)
+        done = actions_but_listening(tracker)
+        unsure = latest == ACTION_LISTEN and self._is_unsure(tracker)
+        if done[-1:] == [ACTION_DEFAULT_ASK_AFFIRMATION]:
+            if tracker.latest_message.intent_name == self.deny_intent:
+                again = done[-2:-1] == [ACTION_DEFAULT_ASK_REPHRASE]
+                return self._sure(self.last_action if again else ACTION_DEFAULT_ASK_REPHRASE)
+            return self._sure(self.last_action if unsure else ACTION_REVERT_FALLBACK_EVENTS)
+        if done[-1:] == [ACTION_DEFAULT_ASK_REPHRASE]:
             return self._sure(ACTION_DEFAULT_ASK_AFFIRMATION if unsure else ACTION_REVERT_FALLBACK_EVENTS)
-        if asked[-1] == ACTION_DEFAULT_ASK_AFFIRMATION:
-            if not denied and not self._is_unsure(tracker):
-                return self._sure(ACTION_REVERT_FALLBACK_EVENTS)
-            again = ACTION_DEFAULT_ASK_REPHRASE in asked[-2:-1]
-            return self._sure(self.last_action if again else ACTION_DEFAULT_ASK_REPHRASE)
-        if denied:
-            return self._sure(self.last_action)
         return FallbackPolicy.predict(self, tracker, rule_only)
 
     def _sure(self, action: str) -> Prediction:
         return Prediction(self.name, {action: 1.0}, priority=self.priority)
-
-
-def _acted(tracker: Tracker) -> list[str | None]:
-    """Return the actions so far, but for listening."""
-    actions = (event.name for event in tracker.applied_events() if isinstance(event, ActionExecuted))
-    return [name for name in actions if name != ACTION_LISTEN]
 
 
 def _number(parameters: Mapping[str, Any], key: str, default: float) -> float:
