@@ -50,7 +50,8 @@ class KoreNluTrainer:
         guessed: list[str | None] = []
         if dialogs:
             model = IntentModel.train(texts, labels, self.seed, vectors=self.vectors)
-            guessed += out_of_fold_labels(model.features, texts, labels, self.seed)
+            if any(one.entities for one in dialogs):  # entities alone are learnt with what their sentence may mean
+                guessed += out_of_fold_labels(model.features, texts, labels, self.seed)
         tokens = [tokenizer.tokenize(text) for text in texts]
         return KoreNluEngine(
             info=EngineInfo(
