@@ -1,4 +1,4 @@
-"""Write the JSON Schemas under docs/: report, comparison, verdict from their types, test cases from their shapes.
+"""Write the JSON Schemas under docs/: those of our own documents from their types, of test cases from their shapes.
 
 Run after changing these.
 """
@@ -12,6 +12,8 @@ from typing import Any
 from turncheck.comparison.model import json_schemas
 from turncheck.project.e2e.shapes import schema as schema_of_cases
 from turncheck.report.codec import json_schema
+from turncheck.report.schemas import document_schema
+from turncheck.report.trust import Calibration
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -21,6 +23,7 @@ def documents() -> dict[str, str]:
     schemas: dict[str, dict[str, Any]] = {
         "report": json_schema(),
         **json_schemas(),
+        "calibration": document_schema(Calibration, name="calibration", title="turncheck calibration"),
         "e2e_test_cases": schema_of_cases(),
     }
     return {

@@ -181,6 +181,7 @@ def _measurement(
                 pretrained=pretrained,
                 trained=engines.trained_sentences,
                 unknown_entities=unknown,
+                team_confidences=engines.team_confidences,
             )
     trainer, slow = engines.nlu_trainer, engines.capabilities.slow_training
     if note := engines.before_folds(settings.folds):
@@ -195,6 +196,7 @@ def _measurement(
             pretrained=pretrained,
             progress=_estimated(screen) if slow else _told(screen),
             unknown_entities=unknown,
+            team_confidences=engines.team_confidences,
         )
 
 

@@ -50,6 +50,7 @@ from turncheck.messages.plurals import count
 if TYPE_CHECKING:
     from turncheck.comparison.changed_cases import Matched
     from turncheck.report.model import Evaluation, Report
+    from turncheck.report.trust import Trust
 
 
 _IF_EMPTY: Final = {
@@ -241,7 +242,17 @@ def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
         if one != other and one is not None and other is not None:
             names = re.sub("_", "-", field)
             changes.append(SettingChange(name=names, base=_setting(field, one), value=_setting(field, other)))
+    if base.trust != head.trust and base.engine is not None:
+        changes.append(SettingChange(name="calibration", base=_calibrated(base.trust), value=_calibrated(head.trust)))
     return tuple(changes)
+
+
+def _calibrated(trust: Trust | None) -> str:
+    if trust is None:
+        return "none"
+    shares = (trust.agreements.sentences, trust.agreements.entities, trust.agreements.stories)
+    told = ", ".join(f"{one.share:.0%}" for one in shares if one is not None and one.share is not None)
+    return trust.problem or f"{trust.date} ({told})"
 
 
 def _setting(field: str, value: object) -> str:

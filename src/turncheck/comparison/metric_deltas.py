@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import ChangedItem
     from turncheck.report.model import EntitySpan, Evaluation, NluPrediction, Report
     from turncheck.report.tags import Tokens
+    from turncheck.report.trust import Trust
 
 _MOST_TESTED: Final = 30
 """No pipeline has more extractors or selectors; a report from anywhere may, each for a pass over all sentences."""
@@ -85,7 +86,20 @@ def metric_deltas(
         )
         for name, metric in {**before, **after}.items()
     )
-    return tuple(_unless_hidden(delta) if hidden else delta for delta in deltas)
+    known_deltas = (_unless_hidden(delta) if hidden else delta for delta in deltas)
+    return tuple(_unless_untrusted(delta, base.trust, head.trust) for delta in known_deltas)
+
+
+def _unless_untrusted(delta: MetricDelta, base: Trust | None, head: Trust | None) -> MetricDelta:
+    """Without a verdict where the stand-in agrees too little with the team's model.
+
+    A calibration of this change alone takes no verdict away that the base's would have allowed.
+    """
+    known = [side.agreement_on(delta.name) for side in (base, head) if side is not None and not side.problem]
+    agreement = known[-1] if known else None
+    if delta.delta is None or agreement is None or not all(one is not None and one.too_low for one in known):
+        return delta
+    return msgspec.structs.replace(delta, judgement="not judged", agreement=agreement.share)
 
 
 def _unless_hidden(delta: MetricDelta) -> MetricDelta:

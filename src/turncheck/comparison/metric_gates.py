@@ -12,7 +12,7 @@ from turncheck.comparison.gone_tests import gone_from
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, family_of, find_metric, metrics_of
 from turncheck.comparison.model import FailedBy, GateResult, and_copies
-from turncheck.comparison.wording import change, figure, why_no_baseline
+from turncheck.comparison.wording import change, figure, no_verdict, why_no_baseline
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
     if rule.name.startswith("validation.") and is_read_in_part(report) and delta.delta <= rule.limit:
         reason = "not all files can be read, so what is in them is not counted"
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
+    if delta.agreement is not None:
+        return GateResult(name=name, outcome="not judged", reason=no_verdict(delta.agreement), metric=rule.name)
     examples = comparison.examples
     known = not comparison.unlisted and bool(examples.added or examples.removed or examples.edited)
     if delta.judgement == "not judged" and not is_counted(delta.name) and (rule.significant or known):

@@ -162,6 +162,8 @@ class MetricDelta(Part, frozen=True, kw_only=True):
     """What the difference is."""
     significance: Significance | None = None
     """How that was judged."""
+    agreement: float | None = None
+    """How far the stand-in agrees with the team's own model on it, where that is too little for a verdict, 0 to 1."""
 
     @property
     def sides(self) -> tuple[float | None, float | None]:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.plurals import count
+from turncheck.report.trust import LEAST_AGREEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.metrics import Kind
     from turncheck.comparison.model import Comparison
 
-__all__ = ["change", "count", "difference", "few", "figure", "why_no_baseline"]
+__all__ = ["change", "count", "difference", "few", "figure", "no_verdict", "why_no_baseline"]
 
 MINUS: Final = "−"
 _LEAST: Final = 0.001
@@ -87,6 +88,13 @@ def few(names: Sequence[str], most: int = 3) -> str:
     """
     shown = ", ".join(f"'{name[:80]}'" for name in names[:most])
     return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+
+
+def no_verdict(agreement: float) -> str:
+    """Say why a change has no verdict: what the stand-in says there is not what the team's model says."""
+    return f"the stand-in agrees with your Rasa on {agreement:.0%} there, below {LEAST_AGREEMENT:.0%}".replace(
+        "%", " %"
+    )
 
 
 def why_no_baseline(comparison: Comparison | None) -> str:

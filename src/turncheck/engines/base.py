@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
     from turncheck.report.batch import BatchResult
     from turncheck.report.model import EngineInfo, Evaluation
+    from turncheck.report.trust import ConfidenceMap, Trust
 
 
 INTERRUPTED: Final = "interrupted"
@@ -358,6 +359,16 @@ class Engines(ABC):
     def capabilities(self) -> Capabilities:
         """What it can do here."""
         return Capabilities()
+
+    @property
+    def trust(self) -> Trust | None:
+        """What is known of how it agrees with the assistant's own engine, where it stands in for that."""
+        return None
+
+    @property
+    def team_confidences(self) -> ConfidenceMap | None:
+        """How sure the assistant's own engine would be: a fallback's threshold is about that. ``None``: as it is."""
+        return None
 
     @property
     def at_once(self) -> int:

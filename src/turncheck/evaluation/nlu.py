@@ -19,7 +19,7 @@ from turncheck.evaluation.overlap import Overlap, overlap_of_folds, overlap_with
 from turncheck.evaluation.predictions import Judged, judge, judgement_of
 from turncheck.evaluation.responses import judged_selector, score_selectors
 from turncheck.evaluation.splits import Folds, stable_folds
-from turncheck.evaluation.understood import score_understood
+from turncheck.evaluation.understood import score_understood, with_fallbacks
 from turncheck.messages.plurals import count
 from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Component, Config, Example, NluData, Project
     from turncheck.report.covered_intents import CoveredIntents
     from turncheck.report.model import EngineInfo, NluPrediction
+    from turncheck.report.trust import ConfidenceMap
 
 NOTHING: Final[Mapping[str, str]] = {}
 FALLBACK_THRESHOLD: Final = 0.3
@@ -69,6 +70,7 @@ def evaluate_held_out(
     pretrained: bool = False,
     trained: Collection[str] | None = None,
     unknown_entities: Mapping[str, str] = NOTHING,
+    team_confidences: ConfidenceMap | None = None,
 ) -> NluMeasurement:
     """Judge test sentences with an engine that is already there.
 
@@ -80,6 +82,7 @@ def evaluate_held_out(
         trained: the sentences it was trained on, where that may have been another state of the project; the project's
             examples that are not among them are no training sentences then.
         unknown_entities: why the engine cannot find these; their annotations are not judged.
+        team_confidences: how sure the team's own model would be, by which the fallback's figures are counted.
 
     Raises:
         ValueError: there are no test sentences.
@@ -114,6 +117,7 @@ def evaluate_held_out(
         overlap=overlap_with(examples, project.nlu.examples, known),
         folds=None,
         pretrained=pretrained,
+        team_confidences=team_confidences,
     )
     measurement = _with_unknown(measurement, test_data.examples, unknown_entities)
     if stopped is not None:
@@ -132,6 +136,7 @@ def cross_validate(
     pretrained: bool = False,
     progress: Callable[[int, int], None] | None = None,
     unknown_entities: Mapping[str, str] = NOTHING,
+    team_confidences: ConfidenceMap | None = None,
 ) -> NluMeasurement:
     """Judge each of the project's own sentences by an engine that was trained without its fold.
 
@@ -143,7 +148,7 @@ def cross_validate(
         workers: processes for the folds, 0 for one per processor. The result does not depend on it.
         pretrained: as in :func:`evaluate_held_out`.
         progress: is given how many of how many engines are done.
-        unknown_entities: as in :func:`evaluate_held_out`.
+        unknown_entities, team_confidences: as in :func:`evaluate_held_out`.
 
     Raises:
         ValueError: there is nothing to judge.
@@ -178,6 +183,7 @@ def cross_validate(
         overlap=overlap_of_folds(examples, plan),
         folds=plan,
         pretrained=pretrained,
+        team_confidences=team_confidences,
     )
     measurement = _with_unknown(measurement, annotated, unknown_entities)
     if stopped is not None:
@@ -223,6 +229,7 @@ def _measure(
     overlap: Overlap,
     folds: Folds | None,
     pretrained: bool,
+    team_confidences: ConfidenceMap | None,
 ) -> NluMeasurement:
     left_out = frozenset[str]() if pretrained else PRETRAINED_EXTRACTORS
     predictions = tuple(judge(entry, neighbours.get(place, ()), without=left_out) for place, entry in enumerate(judged))
@@ -243,7 +250,7 @@ def _measure(
         entity_spans=spans,
         responses=responses,
         response_selection=response_selection,
-        understood=_understood(judged, project.config),
+        understood=_understood(judged, project.config, team_confidences),
         unjudged=() if folds is None else folds.unjudged,
         on_training_sentences=len(overlap.copies),
         under_other_intents=len(overlap.contradicted),
@@ -301,8 +308,12 @@ def _score_entities(
     return score_extractors(cases, names), score_spans(cases)
 
 
-def _understood(judged: Sequence[Judged], config: Config) -> Understood | None:
+def _understood(judged: Sequence[Judged], config: Config, team: ConfidenceMap | None) -> Understood | None:
     judgements = [judgement_of(entry) for entry in judged if entry.example.base_intent]
+    same_fallbacks = None
+    if team is not None:
+        same_fallbacks = None if team.fallbacks is None else with_fallbacks(judgements, team.fallbacks)
+        judgements = [replace(one, confidence=team.of(one.confidence)) for one in judgements]
     if not judgements:
         return None
     for component in config.pipeline or ():
@@ -311,6 +322,7 @@ def _understood(judged: Sequence[Judged], config: Config) -> Understood | None:
                 judgements,
                 threshold=_number(component, "threshold", FALLBACK_THRESHOLD),
                 ambiguity_threshold=_number(component, "ambiguity_threshold", FALLBACK_AMBIGUITY_THRESHOLD),
+                same_fallbacks=same_fallbacks,
             )
     return score_understood(judgements, threshold=None, ambiguity_threshold=None)
 

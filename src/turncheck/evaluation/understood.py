@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from turncheck.report.model import ThresholdPoint, Understood
+from turncheck.report.model import FallbackPoint, ThresholdPoint, Understood
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,11 @@ class Judgement:
 
 
 def score_understood(
-    judgements: Sequence[Judgement], *, threshold: float | None, ambiguity_threshold: float | None
+    judgements: Sequence[Judgement],
+    *,
+    threshold: float | None,
+    ambiguity_threshold: float | None,
+    same_fallbacks: FallbackPoint | None = None,
 ) -> Understood:
     """Count right, wrong and not understood, and draw the curve over the threshold.
 
@@ -36,6 +40,7 @@ def score_understood(
         judgements: every sentence with an expected intent.
         threshold: the fallback threshold of the pipeline, ``None`` without a fallback.
         ambiguity_threshold: likewise; where there is one, the curve keeps it and varies the threshold alone.
+        same_fallbacks: the figures with as many fallbacks as the team's own model had (:func:`with_fallbacks`).
 
     Returns:
         The curve leaves out thresholds at which nothing is answered, since precision is undefined there. ``suggested``
@@ -58,9 +63,31 @@ def score_understood(
         threshold=threshold,
         ambiguity_threshold=ambiguity_threshold,
         curve=curve,
+        same_fallbacks=same_fallbacks,
         suggested=suggested,
         wrong_avoided=len(answered) - right - wrong_then if suggested else 0,
         right_lost=right - right_then if suggested else 0,
+    )
+
+
+def with_fallbacks(judgements: Sequence[Judgement], share: float) -> FallbackPoint | None:
+    """Count with the least sure sentences fallen back on, as near to ``share`` of them as can be.
+
+    Sentences with equal confidences fall together. ``None`` without sentences.
+    """
+    if not judgements:
+        return None
+    ordered = sorted(judgements, key=lambda judgement: judgement.confidence)
+    borders = [0, *(at for at in range(1, len(ordered)) if ordered[at].confidence > ordered[at - 1].confidence)]
+    fallen = min((*borders, len(ordered)), key=lambda number: (abs(number - share * len(ordered)), number))
+    answered = ordered[fallen:]
+    right = sum(judgement.correct for judgement in answered)
+    return FallbackPoint(
+        share=share,
+        threshold=answered[0].confidence if answered else 1.0,
+        right=right,
+        wrong=len(answered) - right,
+        not_understood=fallen,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.baseline import WAYS
@@ -10,6 +10,7 @@ from turncheck.comparison.wording import count
 from turncheck.render.content import all_sections
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.spans import Code, Entry, Link, Prose, Strong, Term, line, listed
+from turncheck.render.trust_text import fallback_entry, trust_entry
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import BaselineUsed, Comparison, Verdict
@@ -40,7 +41,9 @@ def build_document(
         title=_title(report, verdict),
         headline=line(Prose(verdict.summary, 1000, names_paths=True)),
         explained=_explained(report, verdict),
-        baseline=_baseline(comparison.baseline, links) if comparison else Entry(line("Not compared with a base.")),
+        baseline=_with_trust(
+            _baseline(comparison.baseline, links) if comparison else Entry(line("Not compared with a base.")), report
+        ),
         examples=_examples(report, comparison) if comparison and comparison.judged and report.nlu else (),
         footer=_footer(report, links),
         sections=all_sections(report, comparison, verdict, unfolded),
@@ -104,6 +107,11 @@ def _baseline(used: BaselineUsed, links: Links) -> Entry:
     if used.passed_over:
         parts = line(parts, "; artifacts passed over: ", Prose(used.passed_over))
     return Entry(line(parts, "."), below=warnings)
+
+
+def _with_trust(baseline: Entry, report: Report) -> Entry:
+    told = (trust_entry(report), fallback_entry(report))
+    return replace(baseline, below=(*baseline.below, *(entry for entry in told if entry is not None)))
 
 
 def _examples(report: Report, comparison: Comparison) -> Line:

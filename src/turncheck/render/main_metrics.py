@@ -10,7 +10,7 @@ from turncheck.comparison.faults import faults_of
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
 from turncheck.comparison.model import number_of
-from turncheck.comparison.wording import change, figure
+from turncheck.comparison.wording import change, figure, no_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -143,6 +143,8 @@ def _shown(value: float | None, kind: Kind) -> str:
 
 
 def _note(delta: MetricDelta, comparison: Comparison) -> str:
+    if delta.agreement is not None:
+        return f": {no_verdict(delta.agreement)}"
     return how_few(delta) or _what_became_of_tests(delta, comparison)
 
 
@@ -247,6 +249,8 @@ def _by_sentences(delta: MetricDelta) -> bool:
 
 def mark(delta: MetricDelta) -> Mark:
     """Return what a difference is worth, in words that need no statistics."""
+    if delta.agreement is not None:
+        return "no verdict"
     if delta.judgement == "not judged":
         return ""
     if delta.judgement == "same":

@@ -62,6 +62,9 @@ def _figures(nlu: Nlu) -> Iterator[str]:
     if understood:
         yield "Understood, after the fallback:"
         yield f"  right {understood.right}, wrong {understood.wrong}, not understood {understood.not_understood}"
+        if (same := understood.same_fallbacks) is not None:
+            yield f"  with as many fallbacks as your Rasa ({same.share:.1%}, below {same.threshold:.2f} here):"
+            yield f"    right {same.right}, wrong {same.wrong}, not understood {same.not_understood}"
         if understood.suggested:
             point = understood.suggested
             yield (

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
 
 Mark = Literal[
-    "real gain", "real drop", "within noise", "too few sentences to tell", "unchanged", "better", "worse", ""
+    "real gain",
+    "real drop",
+    "within noise",
+    "too few sentences to tell",
+    "unchanged",
+    "better",
+    "worse",
+    "no verdict",
+    "",
 ]
 """What a difference is worth, in words that need no statistics."""
 Sign = Literal["passed", "failed", "not judged", "error", "warning", "info", "caution", "stopped", ""]

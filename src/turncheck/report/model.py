@@ -40,12 +40,14 @@ from turncheck.report.evaluations import DEFAULT_EVALUATIONS, EVALUATIONS, ON_RE
 from turncheck.report.part import Part
 from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
 from turncheck.report.strength import MutantGroup, MutantResult, Strength
+from turncheck.report.trust import Trust
 from turncheck.report.understanding import (
     ConfusedPair,
     Confusion,
     EntityScores,
     EntitySpan,
     ExpectedParse,
+    FallbackPoint,
     Insights,
     IntentHarm,
     IntentScores,
@@ -94,6 +96,7 @@ __all__ = [
     "Evaluation",
     "ExpectedParse",
     "FailedVariant",
+    "FallbackPoint",
     "FindingCounts",
     "GateSettings",
     "Insights",
@@ -376,6 +379,8 @@ class Report(Part, frozen=True, kw_only=True):
     """The training sentences, where tests were run without the section ``nlu``, which lists them otherwise."""
     settings: GateSettings = GateSettings()
     """The gates as they were set."""
+    trust: Trust | None = None
+    """How far the engine agrees with the team's own model; ``None`` where the two were never compared."""
     skipped: tuple[Skipped, ...] = ()
     """Evaluations that did not run, or not all of them, and why."""
     stopped: str | None = None

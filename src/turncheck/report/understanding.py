@@ -230,6 +230,21 @@ class ThresholdPoint(Part, frozen=True, kw_only=True):
     """Of those that are answered, the share that is right."""
 
 
+class FallbackPoint(Part, frozen=True, kw_only=True):
+    """What follows where a given share of the sentences, those that the engine is least sure of, is fallen back on."""
+
+    share: float
+    """The share of the sentences that the team's own model fell back on."""
+    threshold: float
+    """The threshold, on the engine's own confidences, that gives that share here."""
+    right: int
+    """Sentences whose intent is right and that no fallback follows."""
+    wrong: int
+    """Sentences whose intent is wrong and that no fallback follows."""
+    not_understood: int
+    """Sentences that a fallback follows."""
+
+
 class Understood(Part, frozen=True, kw_only=True):
     """The verdict after the pipeline's fallback, and its curve over the threshold."""
 
@@ -245,6 +260,8 @@ class Understood(Part, frozen=True, kw_only=True):
     """The fallback's ambiguity threshold, where the pipeline has one."""
     curve: tuple[ThresholdPoint, ...] = ()
     """Coverage and precision over the threshold, from 0 to 1."""
+    same_fallbacks: FallbackPoint | None = None
+    """The figures with as many fallbacks as the team's own model had; ``None`` where that is not known."""
     suggested: ThresholdPoint | None = None
     """The lowest threshold with the most right minus wrong answers."""
     wrong_avoided: int = 0

@@ -132,6 +132,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: S
         coverage=coverage_by_tests(project, tests, run.core_section, e2e),
         training=() if nlu or not (run.core_section or e2e) else training_sentences(project),
         settings=gate_settings(settings),
+        trust=run.engines.trust,
         skipped=(*(run.skipped[name] for name in EVALUATIONS if name in run.skipped), *run.parts),
         stopped=run.stopped,
         timings=dict(screen.timings),
@@ -230,17 +231,26 @@ class _Run:
         self._note_part("nlu", self.tests.nlu_findings)
 
         unknown = self.engines.capabilities.unknown_entities
+        team = self.engines.team_confidences
 
         def held_out_or_folds() -> NluMeasurement:
             if tests is not None and (engine := self.engines.nlu) is not None:
-                return evaluate_held_out(project, engine, tests, unknown_entities=unknown)
+                return evaluate_held_out(project, engine, tests, unknown_entities=unknown, team_confidences=team)
             whole = any(self._why_not(name) is None for name, there in self._others() if there)
             if note := self.engines.before_folds(folds, whole=whole):
                 self.screen.note(note)
             trainer, seed, workers = self.engines.nlu_trainer, self.settings.seed, self.settings.workers
             if self.engines.capabilities.slow_training:
                 workers = 1
-            return cross_validate(project, trainer, folds=folds, seed=seed, workers=workers, unknown_entities=unknown)
+            return cross_validate(
+                project,
+                trainer,
+                folds=folds,
+                seed=seed,
+                workers=workers,
+                unknown_entities=unknown,
+                team_confidences=team,
+            )
 
         how = "Testing language understanding" if tests else f"Cross-validating in {count(folds, 'fold')}"
         with self.screen.step("nlu", how):

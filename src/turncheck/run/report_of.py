@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         TrainingSentence,
         Validation,
     )
+    from turncheck.report.trust import Trust
 
 
 def project_info(project: Project, *, name: str | None = None, root: str = "", file: str | None = None) -> ProjectInfo:
@@ -61,6 +62,7 @@ def report_of(
     coverage: Mapping[str, KindCoverage] | None = None,
     training: Iterable[TrainingSentence] = (),
     settings: GateSettings | None = None,
+    trust: Trust | None = None,
     skipped: Iterable[Skipped] = (),
     stopped: str | None = None,
     timings: Mapping[str, float] | None = None,
@@ -82,6 +84,7 @@ def report_of(
         coverage=dict(coverage or {}),
         training=tuple(training),
         settings=settings or GateSettings(),
+        trust=trust,
         skipped=tuple(skipped),
         stopped=stopped,
         timings=dict(timings or {}),

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import argparse
 
 
-COMMANDS = ("run", "action", "data", "train", "test", "parse", "shell", "report", "suite", "kore", "init")
+COMMANDS = ("run", "action", "data", "train", "test", "parse", "shell", "report", "calibrate", "suite", "kore", "init")
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None = None) -> None:
@@ -53,6 +53,10 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None
         from turncheck.commands.flags import report
 
         report.add_parsers(subparsers)
+    if "calibrate" in wanted:
+        from turncheck.commands.flags import calibrate
+
+        calibrate.add_parsers(subparsers)
     if "kore" in wanted:
         from turncheck.commands.flags import kore
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +13,7 @@ from turncheck.engines.base import DIALOGS_ELSEWHERE, DIALOGUE_PARTS, NLU_PARTS,
 from turncheck.engines.embedded.models import fitting_model, load_model, named_model
 from turncheck.messages.errors import UserError
 from turncheck.process.temporary import temporary_folder
+from turncheck.project.calibration import trust_in
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project
     from turncheck.report.model import Evaluation
+    from turncheck.report.trust import ConfidenceMap, Trust
     from turncheck.settings.options import Settings
 
 NLG_NOTE: Final = "The endpoint 'nlg' is not called: the domain's responses are used."
@@ -194,7 +196,22 @@ class EmbeddedEngines(Engines):
             allow_custom_code=self.allow_custom_code,
             duckling=DucklingAccess(allowed_hosts=self.hosts, reference_time=noon_of(self.today)),
             vectors=chosen_vectors(self.vectors, self.project.nlu),
+            team_confidences=self.team_confidences,
         )
+
+    @cached_property
+    def _calibration(self) -> tuple[Trust | None, ConfidenceMap | None]:
+        return (None, None) if self.project.kore is not None else trust_in(self.project)
+
+    @property
+    def trust(self) -> Trust | None:
+        """How far it agrees with the team's Rasa, as far as the two were compared."""
+        return self._calibration[0]
+
+    @property
+    def team_confidences(self) -> ConfidenceMap | None:
+        """How sure the team's Rasa would be."""
+        return self._calibration[1]
 
     @cached_property
     def nlu(self) -> EmbeddedNluEngine | KoreNluEngine | None:
@@ -202,7 +219,10 @@ class EmbeddedEngines(Engines):
         if self._model is not None:
             from turncheck.engines.embedded.nlu.duckling_access import noon_of
 
-            return self._model.nlu().on_the_day_of(noon_of(self.today)) if self._model.has_nlu else None
+            if not self._model.has_nlu:
+                return None
+            loaded = self._model.nlu().on_the_day_of(noon_of(self.today))
+            return replace(loaded, team_confidences=self.team_confidences)
         return self.nlu_trainer.fit(with_story_sentences(self.project)) if self.project.nlu.examples else None
 
     @property

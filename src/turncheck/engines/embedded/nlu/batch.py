@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.linear import LabelSplit
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.project.model import Example, Project
+    from turncheck.report.trust import ConfidenceMap
 
 NO_INTENT = PredictedIntent(None, 0.0)
 """What Rasa answers where no classifier spoke."""
@@ -54,6 +55,8 @@ class Batch:
     rankings: list[tuple[PredictedIntent, ...]] = field(default_factory=list)
     entities: list[list[PredictedEntity]] = field(default_factory=list)
     responses: list[dict[str, SelectedResponse]] = field(default_factory=list)
+    team_confidences: ConfidenceMap | None = None
+    """How sure the team's own model would be: a fallback's threshold is about that."""
 
     @classmethod
     def of(cls, texts: Sequence[str], tokens: list[Tokens]) -> Batch:

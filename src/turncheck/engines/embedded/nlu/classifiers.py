@@ -238,12 +238,14 @@ class FallbackClassifier:
         """Put ``nlu_fallback`` in front, its confidence being the threshold."""
         fallback = PredictedIntent(FALLBACK_INTENT, float(self.threshold))
         for row, (intent, ranking) in enumerate(zip(batch.intents, batch.rankings, strict=True)):
-            if self._is_weak(intent, ranking):
+            team = batch.team_confidences
+            confidence = intent.confidence if team is None else team.of(intent.confidence)
+            if self._is_weak(confidence, ranking):
                 batch.intents[row] = fallback
                 batch.rankings[row] = (replace(fallback), *ranking)
 
-    def _is_weak(self, intent: PredictedIntent, ranking: tuple[PredictedIntent, ...]) -> bool:
-        if intent.confidence < self.threshold:
+    def _is_weak(self, confidence: float, ranking: tuple[PredictedIntent, ...]) -> bool:
+        if confidence < self.threshold:
             return True
         return len(ranking) >= 2 and ranking[0].confidence - ranking[1].confidence < self.ambiguity_threshold
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
     from turncheck.project.model import Domain
     from turncheck.report.model import EngineInfo
+    from turncheck.report.trust import ConfidenceMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class EmbeddedNluEngine:
     """The intents whose examples have response keys, sorted."""
     trained: bool = True
     """``False`` for a project without NLU data: then only ``/intent`` messages are understood, as in Rasa."""
+    team_confidences: ConfidenceMap | None = None
+    """How sure the team's own model would be, where the two were compared: for the fallback."""
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         """Understand each text."""
@@ -58,6 +61,7 @@ class EmbeddedNluEngine:
         if not self.trained:
             return [Parse(text, NO_INTENT) for text in texts]
         batch = Batch.of(texts, [self.tokenizer.tokenize(text) for text in texts])
+        batch.team_confidences = self.team_confidences
         if texts:
             for _, component in self.components:
                 component.process(batch)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from threadpoolctl import threadpool_limits
+
 from turncheck import __version__
 from turncheck.engines.embedded.nlu.batch import Batch, Training
 from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
     from turncheck.project.model import Config, Example, Project
+    from turncheck.report.trust import ConfidenceMap
 
 ENGINE_NAME = "embedded"
 
@@ -37,11 +40,16 @@ class EmbeddedNluTrainer:
     duckling: DucklingAccess = field(default_factory=DucklingAccess)
     vectors: SentenceVectors | None = None
     """What the stand-ins learn from beside n-grams, where it is switched on."""
+    team_confidences: ConfidenceMap | None = None
+    """How sure the team's own model would be, where the two were compared."""
     _prepared: dict[int, tuple[Config, Plan, Tokenizer]] = field(default_factory=dict, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[type[EmbeddedNluTrainer], tuple[object, ...]]:
         """Travel to a worker process without what was prepared here."""
-        return EmbeddedNluTrainer, (self.seed, self.allow_custom_code, self.duckling, self.vectors)
+        return EmbeddedNluTrainer, (
+            *(self.seed, self.allow_custom_code, self.duckling, self.vectors),
+            self.team_confidences,
+        )
 
     def fit(self, project: Project) -> EmbeddedNluEngine:
         """Train on the project's NLU examples.
@@ -49,6 +57,12 @@ class EmbeddedNluTrainer:
         Raises:
             UserError: the pipeline or the data do not allow it.
         """
+        # On such small matrices several threads of BLAS spend many times the CPU time, waiting for each other; and the
+        # last digit of their sums depends on how many there are.
+        with threadpool_limits(limits=1, user_api="blas"):
+            return self._fit(project)
+
+    def _fit(self, project: Project) -> EmbeddedNluEngine:
         plan, tokenizer = self._prepare(project)
         examples = unique_examples(project.nlu.examples)
         texts = [example.text for example in examples]
@@ -78,6 +92,7 @@ class EmbeddedNluTrainer:
             sentences=TrainingSentences(tuple(texts)),
             retrieval_intents=tuple(sorted({str(one.base_intent) for one in examples if "/" in (one.intent or "")})),
             trained=bool(examples),
+            team_confidences=self.team_confidences,
         )
 
     def refit(self, engine: EmbeddedNluEngine, project: Project, kinds: Collection[str]) -> EmbeddedNluEngine:

@@ -1,0 +1,188 @@
+"""``turncheck calibrate``: the team's own model and the stand-in on the same tests, and how far they agree."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from turncheck import __version__
+from turncheck.commands.import_results import import_results
+from turncheck.evaluation.agreement import agreements_of, compared_sentences, confidence_map
+from turncheck.messages.errors import EXIT_OK, UserError
+from turncheck.messages.plurals import count
+from turncheck.project.calibration import CALIBRATION_FILE, digest_of
+from turncheck.publishing.files import write_file
+from turncheck.render.sinks.terminal import text
+from turncheck.render.trust_text import trust_line
+from turncheck.report.codec import MAX_BYTES, decode, json_of
+from turncheck.report.trust import LEAST_AGREEMENT, Calibration, Trust
+from turncheck.run.evaluations import evaluate_project
+from turncheck.run.prepare import prepare
+from turncheck.run.reading import read_given
+from turncheck.settings.options import default_of, from_flags, options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from turncheck.process.screen import Screen
+    from turncheck.report.model import Report
+    from turncheck.report.trust import Agreement
+    from turncheck.run.inputs import Inputs
+    from turncheck.settings.options import Settings
+
+_MOST_NAMED: Final = 10
+
+
+def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Screen) -> int:
+    """Compare the two, write the file into the project, and say what is in it.
+
+    Args:
+        flags: settings by name with dashes; ``None`` is unset.
+        results: what the team's model judged before: the folder of ``rasa test``, or a report.
+        screen: where progress is shown.
+
+    Raises:
+        UserError: neither a model nor results were named; one of the two can judge nothing; they have nothing in
+            common.
+    """
+    inputs = prepare(from_flags(flags), os.environ).inputs
+    settings = inputs.settings
+    named = [name for name in ("rasa-url", "rasa-command", "model") if getattr(settings, name.replace("-", "_"))]
+    if results is None and not named:
+        raise UserError(
+            "nothing is named that the stand-in could be compared with",
+            remedy="Name your Rasa with --rasa-url or --rasa-command, or what it judged with --results.",
+        )
+    if results is not None and named:
+        raise UserError(f"--results and --{named[0]} name two models", remedy="Give one of the two.")
+    theirs = _theirs(inputs, screen) if results is None else _read(results, settings)
+    ours = _judged(replace(inputs, settings=_of_engine(settings, "embedded")), screen)
+    calibration = calibration_of(ours, theirs, digest_of(read_given(settings).config))
+    path = Path(settings.project) / CALIBRATION_FILE
+    write_file(path, msgspec.json.format(json_of(calibration), indent=1) + b"\n")
+    sys.stdout.writelines(f"{line}\n" for line in _told(calibration, ours, theirs))
+    sys.stdout.write(f"Written to {path}: commit it, and later runs read it.\n")
+    return EXIT_OK
+
+
+def calibration_of(ours: Report, theirs: Report, pipeline: str) -> Calibration:
+    """Compare two reports on the same tests; ``pipeline`` is the digest of what the stand-in stands in for.
+
+    Raises:
+        UserError: they have neither a sentence nor a story in common.
+    """
+    agreements, pairs = agreements_of(ours, theirs), compared_sentences(ours, theirs)
+    if agreements.sentences is None and agreements.stories is None:
+        raise UserError(
+            f"your Rasa and the stand-in judged nothing in common ({_why_nothing(ours, theirs)})",
+            remedy="Name test sentences with --nlu or test stories with --stories, the same for both.",
+        )
+    understood, engine = ours.nlu.understood if ours.nlu else None, theirs.engine
+    known = engine is not None and engine.version != "unknown"
+    return Calibration(
+        version=__version__,
+        date=datetime.now(UTC).date().isoformat(),
+        engine=f"rasa {engine.version}" if engine and known else "rasa",
+        pipeline=pipeline,
+        agreements=agreements,
+        confidences=confidence_map(pairs, understood.threshold if understood else None),
+    )
+
+
+def _why_nothing(ours: Report, theirs: Report) -> str:
+    judged = [
+        f"{who}: {count(len(report.nlu.predictions) if report.nlu else 0, 'sentence')}"
+        for who, report in (("your Rasa", theirs), ("the stand-in", ours))
+    ]
+    reasons = [f"{one.evaluation} {one.reason}" for one in theirs.skipped if one.evaluation in {"nlu", "core"}]
+    return "; ".join([*judged, *reasons])
+
+
+def _theirs(inputs: Inputs, screen: Screen) -> Report:
+    return _judged(replace(inputs, settings=_of_engine(inputs.settings, "rasa")), screen)
+
+
+def _of_engine(settings: Settings, engine: str) -> Settings:
+    """The same settings for an engine, without those that are for others."""
+    foreign = (name for name, option in options().items() if option.engine not in {None, engine})
+    defaults: dict[str, Any] = {name.replace("-", "_"): default_of(name) for name in foreign}
+    return replace(settings, **defaults, engine=engine, evaluations=("nlu", "core"), thresholds=(), max_regression=())
+
+
+def _judged(inputs: Inputs, screen: Screen) -> Report:
+    """Have an engine judge the project's test sentences and stories.
+
+    Raises:
+        UserError: it could not to the end.
+    """
+    report = evaluate_project(inputs, screen).report
+    if report.stopped is not None:
+        who = "your Rasa" if inputs.settings.engine == "rasa" else "the stand-in"
+        raise UserError(f"{who} did not judge everything: {report.stopped}", remedy="Nothing was written.")
+    faults = [one for one in report.skipped if one.fault]
+    if faults:
+        raise UserError(f"{faults[0].evaluation} could not be run: {faults[0].reason}", location=faults[0].location)
+    return report
+
+
+def _read(results: Path, settings: Settings) -> Report:
+    """Read what the team's model judged before.
+
+    Raises:
+        UserError: there is nothing, or it does not list all sentences.
+    """
+    if results.is_dir() and not (results / "report.json").is_file():
+        nlu, stories = [Path(settings.nlu)] if settings.nlu else [], [Path(path) for path in settings.stories]
+        report = import_results(results, Path(settings.project), nlu=nlu, stories=stories)
+    else:
+        path = results / "report.json" if results.is_dir() else results
+        try:
+            with path.open("rb") as file:
+                report = decode(file.read(MAX_BYTES + 1), name=str(path))
+        except OSError as error:
+            raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+        if report.engine is None or report.engine.name != "rasa":
+            name = report.engine.name if report.engine else "no engine"
+            raise UserError(f"{path} is a report of {name}, not of your Rasa", remedy="Write one with --engine rasa.")
+    if report.nlu is not None and report.nlu.unlisted:
+        raise UserError(
+            f"{results} lists {len(report.nlu.predictions):,} of {count(report.nlu.examples, 'sentence')}",
+            remedy="Write all of them: rasa test nlu --successes.",
+        )
+    return report
+
+
+# --- what is said of it ----------------------------------------------------------------------------------------------
+
+
+def _told(calibration: Calibration, ours: Report, theirs: Report) -> Iterator[str]:
+    found = calibration.agreements
+    trust = Trust(path=CALIBRATION_FILE, date=calibration.date, engine=calibration.engine, agreements=found)
+    yield f"The stand-in agrees with your Rasa on {trust_line(trust)} ({calibration.date})."
+    if found.sentences is not None:
+        judged = len(theirs.nlu.predictions) if theirs.nlu else 0
+        yield f"  {found.sentences.theirs:,} of the {count(judged, 'sentence')} that your Rasa judged were compared."
+    if ours.nlu is not None and ours.nlu.mode == "held-out" and ours.nlu.on_training_sentences:
+        number = count(ours.nlu.on_training_sentences, "sentence")
+        yield f"  The stand-in was trained on {number} of them: what it agrees on there flatters."
+    for what, parts in (("intents", found.intents), ("entities", found.entity_types)):
+        yield from _lowest(what, parts)
+    if calibration.confidences is None:
+        yield "  Too few sentences to compare confidences: the fallback goes by the stand-in's own."
+    elif calibration.confidences.fallbacks is not None:
+        yield f"  Your Rasa falls back on {calibration.confidences.fallbacks:.1%} of the sentences."
+
+
+def _lowest(what: str, parts: Mapping[str, Agreement]) -> Iterator[str]:
+    low = [(one.share or 0.0, name) for name, one in parts.items() if one.too_low and not one.few]
+    if not low:
+        return
+    shown = ", ".join(f"{text(name)} {share:.0%}" for share, name in sorted(low)[:_MOST_NAMED])
+    more = f" and {len(low) - _MOST_NAMED} more" if len(low) > _MOST_NAMED else ""
+    yield f"  Below {LEAST_AGREEMENT:.0%}, so that a change there has no verdict: {what} {shown}{more}"

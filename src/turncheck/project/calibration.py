@@ -1,0 +1,100 @@
+"""The file that says how far the stand-in agrees with the team's own model, as ``turncheck calibrate`` wrote it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+from turncheck.report.trust import CALIBRATION_SCHEMA, Calibration, ConfidenceMap, Trust
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from turncheck.project.model import Component, Config, Project
+
+CALIBRATION_FILE: Final = ".turncheck/calibration.json"
+_MOST_BYTES: Final = 4 * 1024 * 1024
+_AGAIN: Final = "Write it again: turncheck calibrate."
+
+
+def trust_in(project: Project) -> tuple[Trust | None, ConfidenceMap | None]:
+    """Return what is known of how the stand-in agrees with the team's model, and the map of its confidences.
+
+    ``None`` where the two were never compared. A file that cannot be used leaves its reason, and no map.
+    """
+    try:
+        calibration = read_calibration(project.root)
+    except UserError as error:
+        return Trust(path=CALIBRATION_FILE, problem=error.what), None
+    if calibration is None:
+        return None, None
+    about = Trust(path=CALIBRATION_FILE, date=calibration.date, engine=calibration.engine)
+    compared = calibration.agreements.intents
+    known = {example.base_intent for example in project.nlu.examples}
+    if compared and 2 * sum(name in known for name in compared) < len(compared):
+        problem = f"{CALIBRATION_FILE} is about another assistant: most of its intents are not in this project"
+        return msgspec.structs.replace(about, problem=problem), None
+    outdated = calibration.pipeline != digest_of(project.config)
+    trust = msgspec.structs.replace(about, agreements=calibration.agreements, outdated=outdated)
+    return trust, calibration.confidences
+
+
+def read_calibration(root: Path) -> Calibration | None:
+    """Read the file; ``None`` where there is none.
+
+    Raises:
+        UserError: it cannot be read, or is not such a file.
+    """
+    try:
+        with (root / CALIBRATION_FILE).open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _unusable(f"cannot be read: {error.strerror or 'the system refuses it'}") from None
+    if len(content) > _MOST_BYTES:
+        raise _unusable(f"is larger than {_MOST_BYTES // 2**20} MiB")
+    try:
+        head = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise _unusable("is not JSON") from None
+    schema = head.get("schema") if isinstance(head, dict) else None
+    if schema != CALIBRATION_SCHEMA:
+        raise _unusable(f"has the schema {str(schema)[:80]!r}, this turncheck reads {CALIBRATION_SCHEMA!r}")
+    try:
+        calibration = msgspec.convert(head, Calibration)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise _unusable(f"is not a calibration: {error}") from None
+    if calibration.confidences is not None and not _is_map(calibration.confidences):
+        raise _unusable("is not a calibration: its confidences are not two ascending lists of one length, 0 to 1")
+    return calibration
+
+
+def _is_map(confidences: ConfidenceMap) -> bool:
+    ours, theirs = confidences.ours, confidences.theirs
+    ascending = all(left < right for left, right in pairwise(ours)) and list(theirs) == sorted(theirs)
+    return 0 < len(ours) == len(theirs) and ascending and all(0 <= one <= 1 for one in (*ours, *theirs))
+
+
+def _unusable(why: str) -> UserError:
+    return UserError(f"{CALIBRATION_FILE} {why}", location=Location(CALIBRATION_FILE, 1), remedy=_AGAIN)
+
+
+def digest_of(config: Config) -> str:
+    """Return a digest of pipeline and policies: another one where a component, or a parameter of one, differs."""
+    parts = {"pipeline": _named(config.pipeline or ()), "policies": _named(config.policies or ())}
+    text = json.dumps({"language": config.language, **parts}, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+
+
+def _named(components: Iterable[Component]) -> list[object]:
+    """All but the fallback's thresholds: no model learns by them."""
+    named = ((component.name, dict(component.parameters)) for component in components)
+    return [[name, {} if name.rpartition(".")[2] == "FallbackClassifier" else given] for name, given in named]

@@ -1,0 +1,82 @@
+"""How far the stand-in can be trusted to say what the team's own model would: one line, in every document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.render.spans import Code, Entry, Prose, line
+from turncheck.report.trust import LEAST_AGREEMENT
+
+if TYPE_CHECKING:
+    from turncheck.report.model import Report
+    from turncheck.report.trust import Agreement, Trust
+
+_COMMAND: Final = Code("turncheck calibrate")
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def trust_entry(report: Report) -> Entry | None:
+    """Say how far the engine agrees with the team's Rasa; ``None`` where it stands in for nothing."""
+    trust, engine = report.trust, report.engine
+    if engine is None or engine.name != "embedded" or report.project.kind != "rasa":
+        return None
+    if not (report.nlu or report.core or report.e2e):
+        return None
+    if trust is None:
+        if not engine.substitutions:
+            return None
+        return Entry(line("The stand-in was not compared with your Rasa yet: ", _COMMAND, " does that."))
+    if trust.problem:
+        told = line("The comparison with your Rasa is not used: ", Prose(trust.problem))
+        return Entry(line(told, ". Write it again: ", _COMMAND, "."), sign="caution")
+    agreements = _agreements(trust)
+    low = any(one.too_low for one, _ in agreements)
+    below = f". Below {LEAST_AGREEMENT:.0%} a change has no verdict".replace("%", " %") if low else ""
+    sentence = f"The stand-in agrees with your Rasa on {trust_line(trust)} ({_when(trust)}){below}."
+    return Entry(line(Prose(sentence)), sign="caution" if low or trust.outdated else "")
+
+
+def fallback_entry(report: Report) -> Entry | None:
+    """Say what is understood at the pipeline's threshold, and with as many fallbacks as the team's Rasa has."""
+    understood = report.nlu.understood if report.nlu else None
+    if understood is None or understood.same_fallbacks is None or understood.threshold is None:
+        return None
+    same = understood.same_fallbacks
+    share = f"{same.share:.1%}".replace("%", " %")
+    return Entry(
+        line(
+            f"After the fallback: {understood.right:,} right, {understood.wrong:,} wrong, {understood.not_understood:,}"
+            f" not understood at the pipeline's threshold {understood.threshold:g}; with as many fallbacks as your Rasa"
+            f" ({share}): {same.right:,} right, {same.wrong:,} wrong, {same.not_understood:,} not understood."
+        )
+    )
+
+
+def trust_line(trust: Trust) -> str:
+    """Return the agreement in words: ``91 % of sentences, 78 % of entities``."""
+    return ", ".join(f"{_percent(one)} of {what}" for one, what in _agreements(trust))
+
+
+def _agreements(trust: Trust) -> list[tuple[Agreement, str]]:
+    known = trust.agreements
+    parts = ((known.sentences, "sentences"), (known.entities, "entities"), (known.stories, "stories"))
+    return [(one, what) for one, what in parts if one is not None and one.share is not None]
+
+
+def _percent(agreement: Agreement) -> str:
+    """Not 100 % where anything differs, nor 0 % where anything is alike."""
+    share = agreement.share or 0.0
+    shown = round(100 * share)
+    if shown == 100 and share < 1:
+        shown = 99
+    if shown == 0 and share > 0:
+        shown = 1
+    return f"{shown} %"
+
+
+def _when(trust: Trust) -> str:
+    year, _, rest = trust.date.partition("-")
+    month, _, day = rest.partition("-")
+    known = month.isdigit() and 1 <= int(month) <= 12 and day.isdigit()
+    shown = f"{int(day)} {_MONTHS[int(month) - 1]} {year}" if known else trust.date
+    return f"{shown}, before pipeline or policies changed" if trust.outdated else shown
