@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from turncheck.ci.host import Comment, Host
     from turncheck.render.links import Pages
 
+_REMOTE: Final = re.compile(
+    r"(?:https?://(?:[^@/]*@)?|ssh://(?:[^@/]*@)?|(?:[^@/]+@))(?P<host>[\w.-]+)(?::\d+(?=/))?[:/](?P<path>[^:]+?)(?:\.git)?/?"
+)
+"""What git fetches from, in its three ways of writing."""
+_WAYS_TO_CHANGES: Final = (("gitlab", "-/merge_requests"), ("bitbucket", "pull-requests"), ("", "pull"))
 _MOST_PROPERTIES: Final = 4 * 1024 * 1024
 
 
@@ -62,6 +67,22 @@ class Builder(JobHost):
         if self.code is None:
             raise HostError(f"{self.name} does not say which pull request this is")
         return self.code[0].comment(target, marker, passed=passed)
+
+
+def _page_of_change(remote: str, number: str) -> str:
+    """Return the page of a change in the repository that git fetches from; "" where either is not known.
+
+    How a page is addressed depends on the host: GitLab's and Bitbucket's have their names in their own, all others are
+    taken to be GitHub's.
+
+    >>> _page_of_change("git@gitlab.example.com:group/bots.git", "7")
+    'https://gitlab.example.com/group/bots/-/merge_requests/7'
+    """
+    found = _REMOTE.fullmatch(remote)
+    if found is None or not number.isdecimal():
+        return ""
+    way = next(way for name, way in _WAYS_TO_CHANGES if name in found["host"])
+    return f"https://{found['host']}/{found['path']}/{way}/{number}"
 
 
 class Jenkins(Builder):
@@ -115,6 +136,10 @@ class Buildkite(Builder):
             stamp=given.stamp("BUILDKITE_BUILD_NUMBER", "BUILDKITE_RETRY_COUNT"),
             of_a_change=given.text("BUILDKITE_PULL_REQUEST") not in {"", "false"},
         )
+
+    @property
+    def change_url(self) -> str:
+        return _page_of_change(self.variables.text("BUILDKITE_REPO"), self.variables.text("BUILDKITE_PULL_REQUEST"))
 
     def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
         default = self.variables.branch("BUILDKITE_PIPELINE_DEFAULT_BRANCH")
@@ -176,6 +201,11 @@ class TeamCity(Builder):
             workspace=Path(known["teamcity.build.checkoutDir"]) if "teamcity.build.checkoutDir" in known else None,
             of_a_change="teamcity.pullRequest.number" in known,
         )
+
+    @property
+    def change_url(self) -> str:
+        known = self._parameters
+        return _page_of_change(known.get("vcsroot.url", ""), known.get("teamcity.pullRequest.number", ""))
 
     def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
         target = self._parameters.get("teamcity.pullRequest.target.branch", "").removeprefix("refs/heads/")
