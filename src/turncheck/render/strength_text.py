@@ -39,6 +39,8 @@ def _told(strength: Strength) -> Iterator[str]:
     yield f"Noticed: {', '.join(noticed) or 'none'}."
     if strength.equivalent:
         yield f"Left out, since nothing changes by them: {count(strength.equivalent, 'fault')}."
+    if strength.survived:
+        yield "`turncheck suggest` writes tests for some of the others."
     yield from strength.remarks
 
 

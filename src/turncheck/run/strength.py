@@ -42,8 +42,12 @@ def measure_strength(
         workers=settings.workers,
         changed=changed,
     )
-    workshop = Workshop(cast("EmbeddedNluTrainer", engines.nlu_trainer), settings.seed)
-    return evaluate_strength(project, workshop, tests, run, server=server, progress=progress)
+    return evaluate_strength(project, workshop_of(engines, settings), tests, run, server=server, progress=progress)
+
+
+def workshop_of(engines: Engines, settings: Settings) -> Workshop:
+    """Return what trains a project and its mutants."""
+    return Workshop(cast("EmbeddedNluTrainer", engines.nlu_trainer), settings.seed)
 
 
 def why_no_mutants(changed: ChangedLines | None) -> str | None:

@@ -8,7 +8,10 @@ if TYPE_CHECKING:
     import argparse
 
 
-COMMANDS = ("run", "action", "data", "train", "test", "parse", "shell", "report", "calibrate", "suite", "kore", "init")
+COMMANDS = (
+    *("run", "action", "data", "train", "test", "parse", "shell", "report", "calibrate", "suite", "suggest", "kore"),
+    "init",
+)
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None = None) -> None:
@@ -45,6 +48,10 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None
         from turncheck.commands.flags import suite
 
         suite.add_parsers(subparsers)
+    if "suggest" in wanted:
+        from turncheck.commands.flags import suggest
+
+        suggest.add_parsers(subparsers)
     if "init" in wanted:
         from turncheck.commands.flags import init
 
