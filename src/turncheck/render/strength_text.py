@@ -40,7 +40,7 @@ def _told(strength: Strength) -> Iterator[str]:
     if strength.equivalent:
         yield f"Left out, since nothing changes by them: {count(strength.equivalent, 'fault')}."
     if strength.survived:
-        yield "`turncheck suggest` writes tests for some of the others."
+        yield "`turncheck suggest` looks for tests that would notice the rest."
     yield from strength.remarks
 
 
