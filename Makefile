@@ -57,6 +57,7 @@ dist: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/older_formats.py
 	$(BIN)/python benchmarks/validation.py
 	$(BIN)/python benchmarks/nlu.py
 	$(BIN)/python benchmarks/small_data.py

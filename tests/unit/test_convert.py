@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from turncheck.cli import run_command_line
+from turncheck.project.conversion.result import with_comments
 from turncheck.project.reader import read_project, read_stories
 
 CONFIG = """\
@@ -134,3 +135,33 @@ def test_what_is_of_rasa_3_needs_no_conversion(capsys: pytest.CaptureFixture[str
     assert "is not of an older Rasa" in capsys.readouterr().err
     assert run_command_line(["data", "convert", "nlu", "gone.md"]) == 2
     assert "there is no 'gone.md'" in capsys.readouterr().err
+
+
+def test_comments_of_markdown_stand_where_they_stood() -> None:
+    markdown = (
+        "<!-- the file -->\n## intent:greet\n- hello\n- hi <!-- short -->\n\n<!-- two\nlines -->\n"
+        "## intent:faq: x\n- a [tea](drink)\n<!-- inside -->\n- b\n"
+    )
+    converted = 'nlu:\n- intent: greet\n  examples: |\n    - hello\n- intent: "faq: x"\n  examples: |\n    - b\n'
+    assert with_comments(converted, markdown).splitlines() == [
+        "# the file",
+        "nlu:",
+        "# short",
+        "- intent: greet",
+        "  examples: |",
+        "    - hello",
+        "# two",
+        "# lines",
+        "# inside",
+        '- intent: "faq: x"',
+        "  examples: |",
+        "    - b",
+    ]
+
+
+def test_comments_of_stories_stand_above_their_story() -> None:
+    markdown = "## one <!-- beside -->\n* a\n  - b\n<!-- above -->\n# two\n* a\n"
+    converted = "stories:\n- story: one\n  steps: []\n- story: two\n  steps: []\n"
+    assert with_comments(converted, markdown).splitlines() == [
+        *("stories:", "# beside", "- story: one", "  steps: []", "# above", "- story: two", "  steps: []")
+    ]

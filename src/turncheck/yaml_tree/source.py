@@ -11,6 +11,7 @@ _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 # A run of backslashes and, behind it, what may be a `\u` escape. Only an odd number of backslashes makes one.
 _ESCAPE: Final = re.compile(r"(\\+)(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|u|U)")
 _HEX_START: Final = 1
+_NEAR: Final = 500
 
 
 class EscapeError(ValueError):
@@ -74,6 +75,9 @@ class Source:
     def location(self, offset: int) -> Location:
         """Say where the character at ``offset`` of ``text`` stands."""
         offset = self._in_file(offset)
+        if self._line_starts is None and offset < _NEAR:  # the first keys of a file: not worth a look at all its lines
+            starts = [0, *(match.end() for match in _LINE_BREAK.finditer(self._file_text, 0, offset))]
+            return Location(self.path, len(starts), offset - starts[-1] + 1)
         line = bisect_right(self.line_starts, offset)
         return Location(self.path, line, offset - self.line_starts[line - 1] + 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.project.conversion.result import comments_of, document
+from turncheck.project.conversion.result import document, with_comments
 from turncheck.project.formats.rasa_nlu_writer import annotated
 from turncheck.project.model import (
     ActionStep,
@@ -38,7 +38,7 @@ def convert_core(file: DataFile, converted: Converted) -> None:
         return
     told = [{"story": story.name, "steps": told_steps(story.steps, converted)} for story in stories]
     is_test = any(isinstance(step, UserStep) and step.text for story in stories for step in story.steps)
-    content = document({"version": "3.1", "stories": told}, comments_of(source.file_text))
+    content = with_comments(document({"version": "3.1", "stories": told}), source.file_text)
     converted.add(file.file.path, content, prefix=_TEST_PREFIX if is_test else "")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from turncheck.messages.errors import UserError
-from turncheck.project.conversion.result import comments_of
+from turncheck.project.conversion.result import with_comments
 from turncheck.project.formats.annotations import parse_annotations
 from turncheck.project.formats.rasa_nlu_writer import annotated, write_nlu_yaml, write_responses_yaml
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 def convert_nlu(file: DataFile, converted: Converted) -> None:
     """Convert a file of NLU data, or of responses for retrieval intents."""
     source = file.file.source
-    comments = comments_of(source.file_text) if source is not None and file.file.path.endswith(".md") else ""
     text = write_nlu_yaml(_writable(file.parts.nlu, converted))
     if file.parts.domain is not None:
         text += write_responses_yaml(file.parts.domain.responses.values())
     if text:
-        converted.add(file.file.path, comments + text)
+        is_markdown = source is not None and file.file.path.endswith(".md")
+        converted.add(file.file.path, with_comments(text, source.file_text) if source and is_markdown else text)
 
 
 def _writable(data: NluData, converted: Converted) -> NluData:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.project.formats.rasa_nlu_writer import yaml_lines
+from turncheck.project.formats.rasa_nlu_writer import yaml_lines, yaml_scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from turncheck.messages.location import Location
     from turncheck.project.project_file import ProjectFile
 
 _COMMENT: Final = re.compile(r"<!--(.*?)-->", re.DOTALL)
+_HEADING: Final = re.compile(r"^[ \t]*#+[ \t]*([^#\s].*?)[ \t]*$", re.MULTILINE)
+_SECTIONS: Final = frozenset({"intent", "synonym", "regex", "lookup"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,46 @@ def document(content: Mapping[str, Any], comments: str = "") -> str:
     return "\n".join([*comments.splitlines(), *yaml_lines(content), ""])
 
 
-def comments_of(markdown: str) -> str:
-    """Return the comments of a Markdown file as those of YAML, a line each."""
-    lines = (line.strip() for found in _COMMENT.finditer(markdown) for line in found[1].splitlines())
-    return "".join(f"# {line}\n" for line in lines if line)
+def with_comments(converted: str, markdown: str) -> str:
+    """Return a converted file with the comments of the Markdown file that it was, each above what it stands in.
+
+    That is the section or story that follows at once, else the one around it; before the first one, or where that was
+    left out, they are at the top of the file.
+    """
+    lines = converted.splitlines()
+    places: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        places.setdefault(line.strip(), number)
+    above: dict[int, list[str]] = defaultdict(list)
+    for comment, heading in _comments(markdown):
+        number = next((places[one] for one in _converted_headings(heading) if one in places), 0)
+        indent = lines[number][: len(lines[number]) - len(lines[number].lstrip())] if lines else ""
+        above[number] += [f"{indent}# {line}" for line in comment]
+    return "".join(f"{line}\n" for number, one in enumerate(lines) for line in (*above[number], one))
+
+
+def _comments(markdown: str) -> Iterator[tuple[list[str], str]]:
+    """Yield each comment, line by line, with the heading that it belongs to ("": none)."""
+    headings = [(found.start(), found[1]) for found in _HEADING.finditer(_COMMENT.sub(_blanked, markdown))]
+    for found in _COMMENT.finditer(markdown):
+        lines = [line.strip() for line in found[1].splitlines() if line.strip()]
+        before = [text for start, text in headings if start < found.start()]
+        follows = next((text for start, text in headings if start >= found.end()), "")
+        beside = _COMMENT.sub("", markdown[: found.start()]).rpartition("\n")[2].strip()
+        between = _COMMENT.sub("", markdown[found.end() :]).lstrip()
+        is_above = bool(before) and not beside and between.startswith("#")
+        yield lines, follows if is_above else (before[-1] if before else "")
+
+
+def _blanked(found: re.Match[str]) -> str:
+    return "".join(letter if letter == "\n" else " " for letter in found[0])
+
+
+def _converted_headings(heading: str) -> list[str]:
+    """Return the lines that a heading may have become."""
+    section, colon, title = heading.partition(":")
+    told = [f"- {section.strip()}: {yaml_scalar(title.strip())}"] if colon and section.strip() in _SECTIONS else []
+    return [*told, f"- story: {yaml_scalar(heading.strip())}"] if heading else []
 
 
 def comments_at_top(file: ProjectFile) -> str:

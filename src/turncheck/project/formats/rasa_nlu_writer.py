@@ -57,6 +57,11 @@ def yaml_lines(content: Mapping[str, Any]) -> Iterator[str]:
     return _block(content, "")
 
 
+def yaml_scalar(value: str) -> str:
+    """Return a string as it is written in these files."""
+    return _scalar(value)
+
+
 def annotated(example: Example) -> str:
     """Return the text with its entities marked, ``[Rome](city)`` where that says it all.
 
