@@ -260,3 +260,39 @@ def test_the_manual_lists_every_operator() -> None:
 
     assert with_table(text) == text
     assert "| `drop-step` |" in text
+
+
+def test_a_run_tries_the_tests_only_where_somebody_asks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = small_bot(tmp_path / "bot", test_stories=STORIES, e2e_test_cases=CASES)
+    monkeypatch.chdir(root)
+    command = ["run", "--baseline", "none", "--workers", "1", "--evaluations", "core", "e2e"]
+
+    assert run_command_line([*command, "--out", "plain"]) == 0
+    plain = decode(Path("plain/report.json").read_bytes())
+    assert (plain.strength, plain.robustness) == (None, None)
+    assert not {"strength", "robustness"} & {one.evaluation for one in plain.skipped}
+
+    capsys.readouterr()
+    asked = [*command, "--strength", "all", "--strength-budget", "0", "--thresholds", "strength.score >= 0.99"]
+    assert run_command_line([*asked, "--out", "asked"]) == 1
+    report = decode(Path("asked/report.json").read_bytes())
+    assert report.strength is not None
+    assert report.core == plain.core
+    told = capsys.readouterr().out
+    assert "failed  threshold: strength.score >= 0.99" in told
+    comment = Path("asked/comment.md").read_text("utf-8")
+    assert "Planted faults noticed" in comment
+    assert f"No test notices if this is lost ({report.strength.survived} of" in comment
+
+
+def test_what_changed_is_not_known_outside_of_a_checkout(tmp_path: Path) -> None:
+    root = small_bot(tmp_path / "bot", test_stories=STORIES)
+    command = ["run", str(root), "--baseline", "none", "--evaluations", "core", "--strength", "changed"]
+
+    assert run_command_line([*command, "--out", str(tmp_path / "out")]) == 0
+    (skipped,) = [
+        one for one in decode((tmp_path / "out/report.json").read_bytes()).skipped if one.evaluation == "strength"
+    ]
+    assert skipped.reason == "no changed lines to try: the project is not in a git checkout"
