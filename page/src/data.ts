@@ -21,6 +21,8 @@ export interface Intent {
   recall: number | null;
   f1: number | null;
   base_f1: number | null;
+  change: string;
+  worth: string;
   judgement: "" | "better" | "worse" | "noise" | "same" | "not judged";
   shared: boolean;
 }

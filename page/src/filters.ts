@@ -60,7 +60,7 @@ export function matching(assistant: Assistant, filters: Filters, onlyChanged: bo
     if (got !== null && sentences.predicted[number] !== got) continue;
     if (file !== null && sentences.file[number] !== file) continue;
     const confidence = sentences.confidence[number] ?? 0;
-    if (confidence < filters.from || confidence > filters.to) continue;
+    if ((filters.from > 0 && confidence < filters.from) || (filters.to < 1 && confidence > filters.to)) continue;
     if (onlyChanged && !hasChanged(assistant, number)) continue;
     if (filters.outcome && !hasOutcome(assistant, number, filters.outcome)) continue;
     if (filters.change && !changeWords(assistant, number).includes(filters.change)) continue;

@@ -61,21 +61,29 @@ export function sentenceList(context: Context, numbers: number[], below: (number
   );
 }
 
-/** The sentence with its entities marked; where some overlap, the first of them is. */
+/** The sentence with its entities marked; of those that overlap the first is, the others follow the sentence. */
 export function withEntities(text: string, entities: Entity[]): HTMLElement {
   const characters = [...text]; // borders count code points
   const parts: Child[] = [];
+  const others: Child[] = [];
   let end = 0;
   for (const entity of [...entities].sort((a, b) => a.start - b.start)) {
-    if (entity.start < end || entity.end > characters.length || entity.end <= entity.start) continue;
-    const inner = said(characters.slice(entity.start, entity.end).join(""));
-    const stands = entity.value ? ` = ${entity.value}` : "";
-    parts.push(said(characters.slice(end, entity.start).join(""), { kind: "plain" }));
-    parts.push(h("span", { class: "entity" }, inner, h("span", { class: "entity-label" }, entity.label, said(stands, { kind: "plain" }))));
+    const shown = marked(characters, entity);
+    if (entity.start < end || entity.end > characters.length || entity.end <= entity.start) {
+      others.push(others.length ? " " : " · also ", shown);
+      continue;
+    }
+    parts.push(said(characters.slice(end, entity.start).join(""), { kind: "plain" }), shown);
     end = entity.end;
   }
   parts.push(said(characters.slice(end).join(""), { kind: "plain" }));
-  return h("span", { class: "with-entities" }, ...parts);
+  return h("span", { class: "with-entities" }, ...parts, ...others);
+}
+
+function marked(characters: string[], { start, end, label: name, value }: Entity): HTMLElement {
+  const stands = value ? ` = ${value}` : "";
+  const told = h("span", { class: "entity-label" }, said(name, { kind: "plain" }), said(stands, { kind: "plain" }));
+  return h("span", { class: "entity" }, said(characters.slice(start, end).join("")), told);
 }
 
 /** All that is known of a sentence, in a dialog; closing it calls `closed`. */

@@ -63,12 +63,20 @@ export function count(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
+/** A score as the first screen shows it: below 1 never as 1.000, above 0 never as 0.000, halves to the even digit. */
 export function figure(value: number | null): string {
-  return value === null ? "–" : value.toFixed(3);
+  if (value === null) return "–";
+  if (value > 0.999 && value < 1) return "0.999";
+  if (value > 0 && value < 0.001) return "0.001";
+  if ((value * 16) % 2 !== 1) return value.toFixed(3);
+  const thousandths = Math.floor(value * 1000); // only odd sixteenths are halves
+  return ((thousandths + (thousandths % 2)) / 1000).toFixed(3);
 }
 
+/** A share: less than all is never shown as 100 %, more than nothing never as 0 %. */
 export function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
+  const shown = share > 0 && share < 1 ? Math.min(99.9, Math.max(0.1, 100 * share)) : 100 * share;
+  return `${shown.toFixed(1)} %`;
 }
 
 /** A difference with its sign; a minus is as wide as a plus. */

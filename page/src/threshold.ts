@@ -15,6 +15,7 @@ const STEPS = 50;
 const WIDTH = 640;
 const HEIGHT = 220;
 const LEFT = 44;
+const RIGHT = 18;
 const BOTTOM = 28;
 const MOST_LISTED = 50;
 
@@ -85,11 +86,12 @@ function verdict(right: boolean, answered: boolean): string {
 function words({ right, wrong, asks }: Verdicts): string {
   const answered = right + wrong;
   const precision = answered ? `, ${percent(right / answered)} of the answers right` : "";
-  return `${right} right, ${wrong} wrong, ${asks} not understood${precision}`;
+  const [rights, wrongs, others] = [right, wrong, asks].map((number) => number.toLocaleString("en"));
+  return `${rights} right, ${wrongs} wrong, ${others} not understood${precision}`;
 }
 
 function x(at: number): number {
-  return LEFT + at * (WIDTH - LEFT - 8);
+  return LEFT + at * (WIDTH - LEFT - RIGHT);
 }
 
 function y(share: number): number {
@@ -105,7 +107,7 @@ function drawing(curve: ({ at: number } & Verdicts)[], all: number, needle: SVGE
     "svg",
     { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "Coverage and precision over the fallback threshold; the text below says the numbers at the slider." },
     ...ticks.flatMap((tick) => [
-      svg("line", { class: "grid", x1: LEFT, x2: WIDTH - 8, y1: y(tick), y2: y(tick) }),
+      svg("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(tick), y2: y(tick) }),
       svg("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, `${100 * tick} %`),
       svg("text", { x: x(tick), y: HEIGHT - 8, "text-anchor": "middle" }, tick.toFixed(2)),
     ]),

@@ -4,6 +4,7 @@ import { h } from "./dom.ts";
 
 const AROUND = 12; // rows beyond the edge, so that scrolling and Tab find some
 const AT_ONCE = 14; // rows of the table's own height
+const ON_PAPER = 1000;
 
 export class VirtualTable {
   readonly element: HTMLElement;
@@ -12,7 +13,9 @@ export class VirtualTable {
   private readonly above = h("tr", { class: "spacer", "aria-hidden": "true" }, h("td"));
   private readonly below = h("tr", { class: "spacer", "aria-hidden": "true" }, h("td"));
   private readonly rows = new Map<number, HTMLElement>();
+  private readonly notOnPaper = h("p", { class: "on-paper note" });
   private items: number[] = [];
+  private printing = false;
   private waiting = 0;
 
   /** `draw` makes the cells of an item; `height` is that of a row, which the style gives it too. */
@@ -28,9 +31,11 @@ export class VirtualTable {
       h("thead", {}, h("tr", {}, ...titles.map((title) => h("th", { scope: "col" }, title)))),
       this.body,
     );
-    this.element = h("div", { class: "scroller", tabindex: 0, role: "group", "aria-label": name }, this.table);
+    this.element = h("div", { class: "scroller", tabindex: 0, role: "group", "aria-label": name }, this.table, this.notOnPaper);
     this.element.addEventListener("scroll", () => this.soon(), { passive: true });
     new ResizeObserver(() => this.soon()).observe(this.element);
+    addEventListener("beforeprint", () => this.print(true));
+    addEventListener("afterprint", () => this.print(false));
   }
 
   show(items: number[]): void {
@@ -42,6 +47,15 @@ export class VirtualTable {
     this.update();
   }
 
+  /** Paper does not scroll: it gets the rows themselves. */
+  private print(printing: boolean): void {
+    if (!this.element.isConnected) return;
+    this.printing = printing;
+    const more = this.items.length - ON_PAPER;
+    this.notOnPaper.textContent = more > 0 ? `… and ${more.toLocaleString("en")} more` : "";
+    this.update();
+  }
+
   private soon(): void {
     cancelAnimationFrame(this.waiting);
     this.waiting = requestAnimationFrame(() => this.update());
@@ -50,14 +64,17 @@ export class VirtualTable {
   private update(): void {
     const height = this.rowHeight();
     this.element.style.maxHeight = `${height * AT_ONCE + 40}px`;
-    const first = Math.max(0, Math.floor(this.element.scrollTop / height) - AROUND);
-    const seen = Math.ceil((this.element.clientHeight || height * AT_ONCE) / height);
-    const end = Math.min(this.items.length, first + seen + 2 * AROUND);
-    for (const [place, row] of this.rows) {
-      if ((place < first || place >= end) && !row.contains(document.activeElement)) {
+    const [first, end] = this.range(height);
+    this.body.prepend(this.above);
+    this.body.append(this.below);
+    const outside = [...this.rows].filter(([place]) => place < first || place >= end);
+    for (const [place, row] of outside) {
+      // The row that has the focus stays, beyond the spacer. It is never moved, since that would take its focus.
+      if (!row.contains(document.activeElement)) {
         row.remove();
         this.rows.delete(place);
-      }
+      } else if (place < first) row.after(this.above);
+      else row.before(this.below);
     }
     let before: Element = this.above;
     for (let place = first; place < end; place++) {
@@ -65,8 +82,17 @@ export class VirtualTable {
       if (before.nextElementSibling !== row) before.after(row);
       before = row;
     }
-    this.setHeight(this.above, first * height);
-    this.setHeight(this.below, (this.items.length - end) * height);
+    const kept = (side: Element | null): number => (side?.matches("tr:not(.spacer)") ? 1 : 0);
+    this.setHeight(this.above, (first - kept(this.above.previousElementSibling)) * height);
+    this.setHeight(this.below, (this.items.length - end - kept(this.below.nextElementSibling)) * height);
+  }
+
+  /** The rows that are to be elements: from, and up to but not. */
+  private range(height: number): [number, number] {
+    if (this.printing) return [0, Math.min(this.items.length, ON_PAPER)];
+    const first = Math.max(0, Math.floor(this.element.scrollTop / height) - AROUND);
+    const seen = Math.min(AT_ONCE + 2, Math.ceil((this.element.clientHeight || height * AT_ONCE) / height));
+    return [first, Math.min(this.items.length, first + seen + 2 * AROUND)];
   }
 
   private make(place: number): HTMLElement {

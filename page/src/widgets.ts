@@ -41,6 +41,12 @@ export function nothing(context: Context, words: string): HTMLElement {
   return h("p", { class: "nothing" }, words, " ", all);
 }
 
+/** Say that what an address names is not here. */
+export function missing({ assistant }: Context, what: string): HTMLElement {
+  const where = assistant.left_out.length ? "is not on this page, which does not have all details; report.json has" : "is not in this report";
+  return h("p", { class: "callout", role: "status" }, `The ${what} that the address names ${where}.`);
+}
+
 /** A choice of one of a few words. */
 export function sideSwitch<Word extends string>(name: string, words: Word[], chosen: Word, choose: (word: Word) => void): HTMLElement {
   const group = h("div", { class: "switch", role: "group", "aria-label": name });

@@ -18,6 +18,53 @@ test("only what changed is on at first, and a switch shows everything", async ()
   }, { hash: "#sentences" });
 });
 
+test("every row is as high as the table reckons with, whatever is in it, and its last is the last sentence", async () => {
+  for (const width of [1600, 1200, 360]) {
+    await opened("long", async (page) => {
+      await eventually(async () => assert.match(await told(page), /^1,200 of 1,200 sentences$/));
+      const measured = () => page.evaluate(() => {
+        const row = parseFloat(getComputedStyle(document.querySelector(".scroller")).getPropertyValue("--row"));
+        return [...document.querySelectorAll(".virtual tbody tr:not(.spacer)")].map((one) => Math.round(one.getBoundingClientRect().height - row)).filter(Boolean);
+      });
+      assert.deepEqual(await measured(), [], `at ${width}`);
+      const flag = page.locator(".result .flag").first();
+      assert.ok(await flag.evaluate((one) => {
+        const [box, cell] = [one.getBoundingClientRect(), one.closest("td").getBoundingClientRect()];
+        return box.right <= cell.right && box.bottom <= cell.bottom + 1 && document.elementFromPoint(box.x + 5, box.y + 5) === one;
+      }), `entities are told to be wrong at ${width}`);
+      await page.evaluate(() => { const scroller = document.querySelector(".scroller"); scroller.scrollTop = scroller.scrollHeight; });
+      await eventually(async () => assert.match(await rows(page).last().innerText(), /surer than sure/));
+      assert.deepEqual(await measured(), []);
+    }, { hash: "#sentences", width });
+  }
+});
+
+test("the row with the focus keeps it, and its place, while the table scrolls", async () => {
+  await opened("long", async (page) => {
+    const scroll = (to) => page.evaluate((top) => { document.querySelector(".scroller").scrollTop = top; }, to);
+    const inOrder = () => page.evaluate(() => [...document.querySelectorAll(".virtual tbody tr:not(.spacer)")].map((one) => Number(one.getAttribute("aria-rowindex"))));
+    await rows(page).nth(3).getByRole("link").first().focus();
+    for (const to of [20_000, 40_000, 5_000, 0]) {
+      await scroll(to);
+      await page.waitForTimeout(80);
+      const listed = await inOrder();
+      assert.deepEqual(listed, [...listed].sort((a, b) => a - b), `at ${to}`);
+      assert.ok(listed.includes(5), "the focus is there");
+      assert.equal(await page.evaluate(() => document.activeElement.closest("tr")?.getAttribute("aria-rowindex")), "5");
+      assert.equal(await page.evaluate(() => document.querySelector(".virtual tbody").scrollHeight), 1200 * 40);
+    }
+  }, { hash: "#sentences" });
+});
+
+test("entities that overlap are all shown", async () => {
+  await opened("long", async (page) => {
+    await rows(page).first().getByRole("link").first().click();
+    const entities = page.getByRole("dialog").locator(".with-entities");
+    assert.deepEqual(await entities.first().locator(".entity").allInnerTexts(), ["carthing"]);
+    assert.deepEqual((await entities.last().locator(".entity").allInnerTexts()).sort(), ["carthing", "carvehicle", "my carwhole"]);
+  }, { hash: "#sentences" });
+});
+
 test("filters choose, and stand in the address", async () => {
   await opened("bank", async (page) => {
     await page.getByLabel("search").fill("BALANCE");
@@ -104,6 +151,16 @@ test("the matrix by keys alone: move, hear, list the sentences", async () => {
     assert.match(await page.locator(".cell-sentences").innerText(), /9 sentences[\s\S]*how much can I move to my savings/);
     assert.deepEqual(await violations(page), []);
   }, { hash: "#intents?all=1" });
+});
+
+test("the change of an intent is what the first screen says", async () => {
+  await opened("bank", async (page) => {
+    const change = (where) => page.locator(where).getByRole("row").filter({ hasText: "transfer_money" }).first().locator(".change").innerText();
+    const told = await change("article");
+    assert.match(told, /^−0\.230 ▼ real drop$/);
+    await page.getByRole("link", { name: "intents", exact: true }).click();
+    assert.equal(await change("#view"), told);
+  });
 });
 
 test("the matrix as a table, the base and the difference, all intents", async () => {

@@ -56,6 +56,23 @@ test("without JavaScript the first screen reads as it is", async () => {
   }, { script: false, width: 360 });
 });
 
+test("on paper everything is unfolded, rows need no scrolling, and dark ink is on light paper", async () => {
+  await opened("bank", async (page) => {
+    await page.emulateMedia({ media: "print" });
+    assert.ok((await page.locator("details:not([open]) li").first().boundingBox()).height > 0);
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+  }, { scheme: "dark" });
+  await opened("long", async (page) => {
+    const rows = page.locator(".virtual tbody tr:not(.spacer)");
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    assert.equal(await rows.count(), 1000);
+    assert.equal(await page.locator(".on-paper").innerText(), "… and 200 more");
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    assert.ok(await rows.count() < 100);
+  }, { hash: "#sentences" });
+});
+
 test("on paper nothing is left that only a screen can do", async () => {
   await opened("bank", async (page) => {
     await page.emulateMedia({ media: "print" });

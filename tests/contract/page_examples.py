@@ -38,6 +38,7 @@ def write_examples(folder: Path) -> None:
         "bank": [Run(*pull_request(), LINKS)],
         "several": [Run(*pull_request(), LINKS), _alone(calm)],
         "hostile": [_alone(_hostile())],
+        "long": [_alone(_long())],
     }
     for name, runs in pages.items():
         (folder / f"{name}.html").write_bytes(render_page(runs, MANUAL).encoded)
@@ -47,6 +48,23 @@ def write_examples(folder: Path) -> None:
 def _alone(one: Report) -> Run:
     comparison = compare(one, Missing("first run"))
     return Run(one, comparison, judge(one, comparison, one.settings), LINKS)
+
+
+def _long() -> Report:
+    """Many sentences, some longer than their column or of several lines, with entities that overlap."""
+    text = "my car is a big red car with a long story that goes on and on and on and on and on"
+    found = [(3, 6, "thing"), (3, 6, "vehicle"), (0, 6, "whole")]
+    return report(
+        examples=[
+            *(
+                example(f"{text} {n}", "greet", "bye", line=n, entities=[(3, 6, "thing")], found=found)
+                for n in range(1, 400)
+            ),
+            *(example(f"one {n}\ntwo\nthree", "greet", line=n) for n in range(400, 1200)),
+            example("surer than sure", "greet", line=1200, confidence=3.5),
+        ],
+        name="long",
+    )
 
 
 def _texts() -> list[str]:

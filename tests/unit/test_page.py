@@ -135,6 +135,8 @@ def test_the_data_hold_every_sentence_and_what_changed() -> None:
     sentences, labels = data["sentences"], data["labels"]
 
     assert sentences["total"] == len(sentences["text"]) == 48
+    changes = {labels[row["name"]]: (row["change"], row["worth"]) for row in data["intents"]}
+    assert changes["transfer_money"] == ("−0.230", "real drop")  # as the first screen has it
     number = sentences["text"].index("what is my balance")
     assert labels[sentences["predicted"][number]] == "transfer_money"
     assert sentences["side"][str(number)] == "worse"
@@ -253,6 +255,33 @@ def test_details_of_what_passed_leave_first_and_the_page_says_so() -> None:
     assert LIMIT == 5 * 1024 * 1024
 
 
+def _without_pattern(seed: int, length: int) -> str:
+    """Letters that nothing can pack."""
+    parts = (hashlib.sha256(f"{seed} {part}".encode()).hexdigest() for part in range(length // 64 + 1))
+    return "".join(parts)[:length]
+
+
+def test_whatever_is_large_the_page_stays_below_its_limit() -> None:
+    limit = 1_000_000
+    names = [
+        example(f"s{number}", f"i{_without_pattern(number, 250)}", f"j{_without_pattern(-number, 250)}", line=number)
+        for number in range(1, 3000)
+    ]
+    texts = [example(_without_pattern(number, 20_000), "greet", "bye", line=number) for number in range(1, 100)]
+    near = [example(f"s{number}", "greet", "bye", line=number, near=[(number, 0.5)]) for number in range(3000)]
+    trained = training(*((_without_pattern(number, 500), "greet") for number in range(3000)))
+    for head in (report(examples=names), report(examples=texts), report(examples=near, sentences=trained)):
+        page = page_of(head, limit=limit)
+
+        assert len(page.encode()) <= limit
+        data = data_of(page)
+        assert data["left_out"]
+        assert data["sentences"]["text"]
+        assert all(data["labels"][number] for number in data["sentences"]["expected"])
+        for listed in data["sentences"]["neighbours"].values():
+            assert all(data["training"]["text"][number] for number, _ in listed)
+
+
 # --- several assistants ----------------------------------------------------------------------------------------------
 
 
@@ -278,6 +307,23 @@ def test_assistants_of_one_name_are_told_apart_by_their_folders() -> None:
 
     rows = re.findall(r'<th scope="row"><a href="#([^"]*)">([^<]*)</a>', str(render_page(runs, MANUAL).content))
     assert rows == [("at-shop-shops-north", "shop (shops/north)"), ("at-shop-shops-south", "shop (shops/south)")]
+
+
+def test_assistants_have_addresses_of_their_own_whatever_their_names_and_verdicts() -> None:
+    def slugs(*failing: str) -> dict[str, str]:
+        runs = []
+        for name in ("a", "A!", "a 2", "a title", "ピザ", "寿司"):
+            stories = [story("s", "a!b" if name in failing else "a")]
+            one = report(examples=[example("hello", "greet")], stories=stories, name=name)
+            comparison = compare(one, Missing("first run"))
+            runs.append(Run(one, comparison, judge(one, comparison, one.settings), LINKS))
+        page = str(render_page(runs, MANUAL).content)
+        ids = re.findall(r' id="([^"]*)"', page)
+        assert len(ids) == len({*ids})
+        return {name: slug for slug, name in re.findall(r'<th scope="row"><a href="#([^"]*)">([^<]*)</a>', page)}
+
+    assert len({*slugs().values()}) == 6
+    assert slugs() == slugs("寿司", "a 2")
 
 
 # --- links to it -----------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import type { Conversation, Turn } from "../data.ts";
 import { fill, h, type Child } from "../dom.ts";
 import { place } from "../place.ts";
 import { code, count, difference, said } from "../text.ts";
-import { choice, field, nothing, outcome } from "../widgets.ts";
+import { choice, field, missing, nothing, outcome } from "../widgets.ts";
 
 const KINDS: Record<Conversation["kind"], string> = { story: "story", case: "end-to-end case", batch: "batch case" };
 const AT_FIRST = 200;
@@ -38,14 +38,14 @@ export function conversationsView(context: Context): HTMLElement {
   };
   draw();
   const section = h("section", { "aria-labelledby": "conversations-title" }, h("h1", { id: "conversations-title" }, "Conversations"), form(context, query, set), told, list);
-  if (wanted) requestAnimationFrame(() => goTo(section, wanted));
+  if (wanted) requestAnimationFrame(() => goTo(context, section, wanted));
   return section;
 }
 
-function goTo(section: HTMLElement, key: string): void {
+function goTo(context: Context, section: HTMLElement, key: string): void {
   const found = section.querySelector<HTMLDetailsElement>(`details[data-key="${CSS.escape(key)}"]`);
   if (!found) {
-    section.prepend(h("p", { class: "callout", role: "status" }, "The conversation that the address names is not in this report."));
+    section.prepend(missing(context, "conversation"));
     return;
   }
   found.querySelector("summary")?.focus({ preventScroll: true });

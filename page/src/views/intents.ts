@@ -12,7 +12,7 @@ import { code, count, figure, signed } from "../text.ts";
 import { change, nothing, sideSwitch } from "../widgets.ts";
 
 const PAIRS_AT_FIRST = 15;
-const LARGEST_TABLE = 60;
+const LARGEST_TABLE = 200;
 
 export function intentsView(context: Context): HTMLElement {
   return h(
@@ -67,13 +67,13 @@ function difference(row: Intent): number {
 }
 
 function changed(row: Intent): boolean {
-  return Math.abs(difference(row)) >= 0.0005;
+  return row.change !== "" && row.change !== "±0";
 }
 
 function changeCell(row: Intent): HTMLElement {
   if (row.f1 === null || row.base_f1 === null) return h("span", {}, "not judged on both sides");
-  const words = { better: "real gain", worse: "real drop", noise: "within noise", same: "", "not judged": "not judged", "": "" };
-  return change(`${signed(difference(row))}${row.shared ? "*" : ""}`, row.judgement, words[row.judgement]);
+  if (!row.change) return h("span", {}, "not comparable");
+  return change(`${row.change}${row.shared ? "*" : ""}`, row.judgement, row.worth === "unchanged" ? "" : row.worth);
 }
 
 // --- pairs -----------------------------------------------------------------------------------------------------------

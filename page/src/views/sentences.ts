@@ -9,7 +9,7 @@ import { changeWords, outcomeOf, sentenceDialog, sentencePlace, withEntities } f
 import { code, count, said } from "../text.ts";
 import { thresholdPart } from "../threshold.ts";
 import { VirtualTable } from "../virtual.ts";
-import { choice, field, nothing, outcome } from "../widgets.ts";
+import { choice, field, missing, nothing, outcome } from "../widgets.ts";
 
 const OUTCOMES = ["right", "wrong", "not understood", "misclassified", "entities wrong"];
 const CHANGES = ["newly wrong", "newly right", "new and wrong", "edited"];
@@ -18,7 +18,8 @@ export function sentencesView(context: Context): HTMLElement {
   const { assistant, route } = context;
   const filters = filtersOf(route.query);
   const told = h("p", { class: "told", "aria-live": "polite" });
-  const table = new VirtualTable("Judged sentences", ["sentence", "expected", "got", "sure", "outcome", ...(assistant.compared ? ["change"] : []), "where"], (number) => row(context, number));
+  const table = new VirtualTable("Judged sentences", ["sentence", "expected", "got", "confidence", "outcome", ...(assistant.compared ? ["change"] : []), "where"], (number) => row(context, number));
+  table.element.classList.toggle("with-sides", assistant.compared);
   const empty = h("div");
 
   const draw = (): void => {
@@ -37,7 +38,7 @@ export function sentencesView(context: Context): HTMLElement {
   requestAnimationFrame(draw); // rows are measured where they stand
   const place = route.case ? assistant.sentences.key.indexOf(route.case) : -1;
   if (place >= 0) requestAnimationFrame(() => openCase(context, section, place, filters));
-  if (route.case && place < 0) section.prepend(h("p", { class: "callout", role: "status" }, "The sentence that the address names is not in this report."));
+  if (route.case && place < 0) section.prepend(missing(context, "sentence"));
   return section;
 }
 

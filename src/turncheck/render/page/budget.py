@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from turncheck.render.page.model import Sentences
@@ -19,6 +20,8 @@ LIMIT: Final = 5 * 1024 * 1024
 _PASSED: Final = frozenset({"passed", "skipped"})
 _MANY: Final = 20_000
 _FEW: Final = 2_000
+_FEWEST: Final = 100
+_LONGEST: Final = 1_000
 
 _Value = TypeVar("_Value")
 _Step = tuple[str, "Callable[[Assistant], Assistant]"]
@@ -44,7 +47,27 @@ def fitted(
 
 def _less(one: Assistant, told: str, smaller: Callable[[Assistant], Assistant]) -> Assistant:
     less = smaller(one)
-    return one if less == one else replace(less, left_out=[*one.left_out, told])
+    return one if less == one else replace(_without_unused(less), left_out=[*one.left_out, told])
+
+
+def _without_unused(one: Assistant) -> Assistant:
+    """Empty the names and training sentences that nothing refers to any more; the others keep their numbers."""
+    columns, training = one.sentences, one.training
+    near = {number for listed in columns.neighbours.values() for number, _ in listed}
+    labels = {row.name for row in one.intents}.union(
+        columns.expected,
+        columns.predicted,
+        columns.base.values(),
+        (number for listed in columns.ranking.values() for number, _ in listed),
+        (number for confused in (one.confusions, one.base_confusions) for pair in confused for number in pair[:2]),
+        (training.intent[number] for number in near),
+    )
+    texts = [text if number in near else "" for number, text in enumerate(training.text)]
+    return replace(
+        one,
+        training=replace(training, text=texts),
+        labels=[name if number in labels else "" for number, name in enumerate(one.labels)],
+    )
 
 
 def _without_rankings_of_right(one: Assistant) -> Assistant:
@@ -82,13 +105,34 @@ def _without_transcripts(one: Assistant) -> Assistant:
     return replace(one, conversations=[replace(case, turns=[], events=[]) for case in one.conversations])
 
 
-def _with_few_of_all(one: Assistant) -> Assistant:
+def _with_few_of_all(one: Assistant, most: int) -> Assistant:
     return replace(
-        _with_few_wrong_sentences(one, _FEW),
-        conversations=one.conversations[:_FEW],
-        findings=one.findings[:_FEW],
-        coverage=[replace(kind, items=kind.items[:_FEW]) for kind in one.coverage],
+        _with_few_wrong_sentences(one, most),
+        intents=one.intents[:most],
+        confusions=_most_frequent(one.confusions, most),
+        base_confusions=_most_frequent(one.base_confusions, most),
+        conversations=one.conversations[:most],
+        findings=one.findings[:most],
+        coverage=[replace(kind, items=kind.items[:most]) for kind in one.coverage],
     )
+
+
+def _most_frequent(confusions: list[tuple[int, int, int]], most: int) -> list[tuple[int, int, int]]:
+    return confusions if len(confusions) <= most else sorted(confusions, key=lambda pair: -pair[2])[:most]
+
+
+def _with_short_texts(one: Assistant) -> Assistant:
+    short: Assistant = msgspec.convert(_cut(msgspec.to_builtins(one)), type(one), strict=False)
+    return replace(short, files=one.files)  # an address that is cut leads elsewhere
+
+
+def _cut(value: Any) -> Any:
+    """Cut every text in plain data."""
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
+    if isinstance(value, dict):
+        return {key: _cut(one) for key, one in value.items()}
+    return [_cut(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 _STEPS: Final[tuple[_Step, ...]] = (
@@ -99,7 +143,9 @@ _STEPS: Final[tuple[_Step, ...]] = (
     (f"all but {_MANY:,} sentences", partial(_with_few_wrong_sentences, most=_MANY)),
     ("transcripts of the base", _without_transcripts_of_base),
     ("transcripts of conversations", _without_transcripts),
-    (f"all but {_FEW:,} of each list", _with_few_of_all),
+    (f"all but {_FEW:,} of each list", partial(_with_few_of_all, most=_FEW)),
+    (f"what is beyond {_LONGEST:,} characters of a text", _with_short_texts),
+    (f"all but {_FEWEST:,} of each list", partial(_with_few_of_all, most=_FEWEST)),
 )
 """What goes, in this order, and how the page calls it."""
 

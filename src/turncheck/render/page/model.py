@@ -45,6 +45,10 @@ class Intent(_Part, frozen=True, kw_only=True):
     recall: float | None
     f1: float | None
     base_f1: float | None
+    change: str
+    """The difference in words, as the first screen has it; empty where there is none to tell."""
+    worth: str
+    """What it is worth, in words: ``real drop``, ``within noise`` …"""
     judgement: str
     """As in ``comparison.json``: ``better``, ``worse``, ``noise``, ``same``, ``not judged``; empty without a base."""
     shared: bool

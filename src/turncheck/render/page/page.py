@@ -10,9 +10,10 @@ import base64
 import gzip
 import hashlib
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import chain
+from itertools import count as numbers_from
 from typing import TYPE_CHECKING, Final
 
 import jinja2
@@ -245,14 +246,17 @@ def _distinct(reports: Sequence[Report]) -> list[str]:
 
 
 def _slugs(names: Sequence[str]) -> list[str]:
-    """What tells the assistants apart in addresses: letters and digits of their names, numbered where they repeat."""
-    seen: Counter[str] = Counter()
-    slugs = []
-    for name in names:
-        slug = "-".join(re.findall(r"[a-z0-9]+", name.lower()[:60])) or "assistant"
-        seen[slug] += 1
-        slugs.append(f"at-{slug}" if seen[slug] == 1 else f"at-{slug}-{seen[slug]}")
-    return slugs
+    """What tells the assistants apart in addresses: letters and digits of their names, numbered where they repeat.
+
+    They are numbered in the order of the names, not in that of the verdicts: an address leads to the same assistant
+    in the next report.
+    """
+    slugs: dict[int, str] = {}
+    for place in sorted(range(len(names)), key=names.__getitem__):
+        slug = "-".join(["at", *(re.findall(r"[a-z0-9]+", names[place].lower()[:60]) or ["assistant"])])
+        numbered = chain([slug], (f"{slug}-{number}" for number in numbers_from(2)))
+        slugs[place] = next(one for one in numbered if one not in slugs.values())
+    return [slugs[place] for place in range(len(names))]
 
 
 # --- the file --------------------------------------------------------------------------------------------------------

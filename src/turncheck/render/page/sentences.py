@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.comparison.cases import entity_spans
 from turncheck.render.case_keys import distinct_keys, key_of_sentence
+from turncheck.render.main_metrics import change_of, how_few, is_on_shared, mark
 from turncheck.render.page.index import NONE
 from turncheck.render.page.model import Entities, Entity, Intent, Selection, Sentences, Side, Threshold, Training
 
@@ -140,15 +141,16 @@ def intent_rows(nlu: Nlu | None, comparison: Comparison | None, labels: Labels) 
     scores: Mapping[str, Any] = nlu.intents.report if nlu and nlu.intents else {}
     deltas = {metric.name: metric for metric in (comparison.metrics if comparison and comparison.judged else ())}
     rows = [
-        _row(labels.number(name), figures, deltas.get(f"nlu.intents[{name}].f1"))
+        _row(labels.number(name), figures, deltas.get(f"nlu.intents[{name}].f1"), comparison)
         for name, figures in scores.items()
         if name not in _AVERAGES and isinstance(figures, dict)
     ]
     return sorted(rows, key=lambda row: (row.f1 if row.f1 is not None else 2.0, row.name))
 
 
-def _row(name: int, figures: Mapping[str, Any], delta: MetricDelta | None) -> Intent:
+def _row(name: int, figures: Mapping[str, Any], delta: MetricDelta | None, comparison: Comparison | None) -> Intent:
     base, now = delta.sides if delta else (None, _score(figures, "f1-score"))
+    comparable = delta if comparison is None or not comparison.other_mode else None
     support = figures.get("support")
     return Intent(
         name=name,
@@ -157,14 +159,16 @@ def _row(name: int, figures: Mapping[str, Any], delta: MetricDelta | None) -> In
         recall=_score(figures, "recall"),
         f1=now if delta else _score(figures, "f1-score"),
         base_f1=base,
+        change=change_of(comparable) if comparable else "",
+        worth=f"{mark(comparable)}{how_few(comparable)}" if comparable else "",
         judgement=delta.judgement if delta else "",
-        shared=bool(delta and delta.shared and delta.judgement != "not judged"),
+        shared=bool(delta and is_on_shared(delta)),
     )
 
 
 def _score(figures: Mapping[str, Any], name: str) -> float | None:
     value = figures.get(name)
-    return _rounded(float(value)) if isinstance(value, int | float) else None
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def confusions(nlu: Nlu | None, labels: Labels) -> list[tuple[int, int, int]]:
