@@ -384,6 +384,23 @@ class Engines(ABC):
             conversations: whether notes on conversations alone are of interest.
         """
 
+    def parts(self) -> Mapping[Part, EngineInfo]:
+        """Return what stood in for what in each part that was trained, where :meth:`info` is made of parts."""
+        return {}
+
+    def recall(self, parts: Mapping[Part, EngineInfo]) -> None:  # noqa: B027 - most have none
+        """Take what :meth:`parts` said where these parts were trained, so that :meth:`info` says it here."""
+
+    @property
+    def domain(self) -> DialogueDomain:
+        """The domain that stories are read by, known before anything is trained."""
+        return self.ensemble.domain
+
+    @property
+    def understands(self) -> bool:
+        """Whether there is an :attr:`nlu`, without making it ready."""
+        return self.nlu is not None
+
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> AbstractSet[str]:  # noqa: ARG002
         """Return the parts of the project that must be whole for an evaluation (see ``validation.losses.PARTS``).
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from turncheck.engines.at_once import Workers
 from turncheck.engines.base import INTERRUPTED, CutShortError, EngineError, PassingError
+from turncheck.evaluation.answers import ASKED_HERE, ElsewhereError, units_of
 from turncheck.evaluation.e2e_assertions import judge_assertions
 from turncheck.evaluation.e2e_coverage import Exercised
 from turncheck.evaluation.e2e_steps import Judged, SlotOrder, judge_steps, one_line
@@ -20,10 +21,11 @@ from turncheck.messages.errors import UserError
 from turncheck.report.model import Attempt, CaseMessage, CaseResult, CaseStep, EndToEnd, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Future
 
     from turncheck.engines.base import ConversationEngine, CustomAction, Turn
+    from turncheck.evaluation.answers import Answers
     from turncheck.project.e2e.model import CaseTurn, E2ECase
     from turncheck.report.model import StoryParse
 
@@ -58,27 +60,41 @@ class CaseOutcome:
     seconds: float | None = None
 
 
+def case_units(cases: Iterable[E2ECase]) -> list[str]:
+    """Name the cases as units of answers."""
+    return units_of("case", (case.name for case in cases))
+
+
 def evaluate_cases(
-    engine: ConversationEngine,
+    engine: ConversationEngine | None,
     cases: Sequence[E2ECase],
     run: CaseRun,
     finished: Callable[[CaseResult], None] | None = None,
     timed: Callable[[int, float], None] | None = None,
+    answers: Answers = ASKED_HERE,
 ) -> EndToEnd:
     """Run the cases; the results are in the cases' order, whatever the number of workers.
 
     ``finished`` is told each result in that order, as soon as it is known; ``timed`` at the end the index and the
-    seconds of each case that was run.
+    seconds of each case that was run. A case is a unit of ``answers``; without an ``engine`` all of them are known, or
+    asked elsewhere.
 
     Raises:
+        ElsewhereError: other cases are run elsewhere.
         CutShortError: the engine failed in the middle, or somebody interrupted it; in ``finished`` the cases that were
             not run to their end are skipped.
     """
     outcomes: list[CaseOutcome] = []
     interrupt: KeyboardInterrupt | None = None
     lost: dict[int, EngineError] = {}
+    everything = [(case, unit, answers.known(unit)) for case, unit in zip(cases, case_units(cases), strict=True)]
+    here = [(case, unit, known) for case, unit, known in everything if known is not None or answers.is_asked(unit)]
+    cases = [case for case, _, _ in here]
     workers = Workers(run.workers)
-    tasks = (partial(_run_unless_lost, engine, case, run, lost, number) for number, case in enumerate(cases))
+    tasks = (
+        partial(_run_unless_lost, engine, case, run, lost, number) if known is None else partial(_as_known, known)
+        for number, (case, _, known) in enumerate(here)
+    )
     futures = [workers.submit(task) for task in tasks]
     try:
         for case, future in zip(cases, futures, strict=True):
@@ -95,6 +111,9 @@ def evaluate_cases(
         for future in futures:
             future.cancel()
         workers.close()
+    for (_, unit, known), future in zip(here, futures, strict=True):
+        if known is None and future.done() and not future.cancelled() and (answer := future.result()) is not None:
+            answers.keep(unit, answer)
     for index, outcome in enumerate(outcomes):
         if timed is not None and outcome.seconds is not None and outcome.result.outcome != "skipped":
             timed(index, outcome.seconds)
@@ -104,7 +123,13 @@ def evaluate_cases(
     told = [number for number in sorted(lost) if outcomes[number].result.reason != NOT_RUN]
     if told:
         raise CutShortError(lost[told[0]], section)
+    if len(here) < len(everything):
+        raise ElsewhereError
     return section
+
+
+def _as_known(outcome: CaseOutcome) -> CaseOutcome:
+    return outcome
 
 
 def none_run(cases: Sequence[E2ECase], reason: str) -> EndToEnd:
@@ -144,12 +169,14 @@ def _section(outcomes: Sequence[CaseOutcome], remarks: tuple[str, ...]) -> EndTo
 
 
 def _run_unless_lost(
-    engine: ConversationEngine, case: E2ECase, run: CaseRun, lost: dict[int, EngineError], number: int
+    engine: ConversationEngine | None, case: E2ECase, run: CaseRun, lost: dict[int, EngineError], number: int
 ) -> CaseOutcome | None:
     """Run the case, once more from its beginning where the engine failed in a way that may pass.
 
     ``None``: the engine failed, now or in a case before this one; what it says then is in ``lost``, by case.
     """
+    if engine is None:
+        raise ValueError("a case has to be run, and there is no engine")
     if any(earlier < number for earlier in list(lost)):
         return None
     begin = time.perf_counter()

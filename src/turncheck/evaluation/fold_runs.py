@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.base import CutShortError, EngineError
+from turncheck.evaluation.answers import ASKED_HERE, answered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from turncheck.engines.base import NluTrainer, Parse
+    from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.splits import Folds
     from turncheck.project.model import Project
     from turncheck.report.model import EngineInfo
@@ -36,14 +38,50 @@ def run_folds(
     *,
     workers: int,
     progress: Callable[[int, int], None] | None = None,
+    answers: Answers = ASKED_HERE,
 ) -> list[FoldRun]:
     """Run all folds that judge something, in order; ``workers`` is as in ``evaluation.nlu.cross_validate``.
+
+    A fold is a unit of ``answers``: those that are known are not trained again.
 
     Raises:
         CutShortError: the engine failed, or somebody interrupted it; ``finished`` are the folds that were done,
             ``None`` without any.
+        ElsewhereError: other folds are run elsewhere.
     """
     folds = [fold for fold in range(plan.count) if plan.judged(fold)]
+
+    def run(missing: Sequence[int]) -> list[FoldRun | None]:
+        asked = [folds[index] for index in missing]
+        try:
+            return list(_run_asked(project, trainer, plan, asked, workers=workers, progress=progress))
+        except CutShortError as error:
+            done = {one.fold: one for one in error.finished or ()}
+            cause = KeyboardInterrupt() if error.interrupted else error
+            raise CutShortError(cause, [done.get(fold) for fold in asked] if done else None) from error
+
+    try:
+        return [one for one in answered(answers, [fold_unit(fold) for fold in folds], run) if one is not None]
+    except CutShortError as error:
+        done = [one for one in error.finished or () if one is not None]
+        cause = KeyboardInterrupt() if error.interrupted else error
+        raise CutShortError(cause, done or None) from error
+
+
+def fold_unit(fold: int) -> str:
+    """Name a fold as a unit of answers."""
+    return f"fold:{fold}"
+
+
+def _run_asked(
+    project: Project,
+    trainer: NluTrainer,
+    plan: Folds,
+    folds: Sequence[int],
+    *,
+    workers: int,
+    progress: Callable[[int, int], None] | None,
+) -> list[FoldRun]:
     if workers == 0:
         workers = _processors() if len(project.nlu.examples) >= _WORTH_WORKERS else 1
     workers = min(workers, len(folds))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from turncheck.engines.base import CutShortError
+from turncheck.evaluation.answers import ASKED_HERE, EngineFacts, answered, units_of
 from turncheck.evaluation.calibration import expected_calibration_error
 from turncheck.evaluation.entities import PRETRAINED_EXTRACTORS, EntityCase, score_extractors, score_spans
 from turncheck.evaluation.fold_runs import FoldRun, run_folds
@@ -26,13 +27,16 @@ from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSenten
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from turncheck.engines.base import NluEngine, NluTrainer
+    from turncheck.engines.base import NluEngine, NluTrainer, Parse
+    from turncheck.evaluation.answers import Answers
     from turncheck.project.model import Component, Config, Example, NluData, Project
     from turncheck.report.covered_intents import CoveredIntents
     from turncheck.report.model import EngineInfo, NluPrediction
     from turncheck.report.trust import ConfidenceMap
 
 NOTHING: Final[Mapping[str, str]] = {}
+ENGINE_UNIT: Final = "engine"
+"""What the report says of the engine that understood the test sentences, as a unit of answers."""
 FALLBACK_THRESHOLD: Final = 0.3
 FALLBACK_AMBIGUITY_THRESHOLD: Final = 0.1
 """Rasa's defaults for its ``FallbackClassifier``."""
@@ -71,6 +75,7 @@ def evaluate_held_out(
     trained: Collection[str] | None = None,
     unknown_entities: Mapping[str, str] = NOTHING,
     team_confidences: ConfidenceMap | None = None,
+    answers: Answers = ASKED_HERE,
 ) -> NluMeasurement:
     """Judge test sentences with an engine that is already there.
 
@@ -83,9 +88,11 @@ def evaluate_held_out(
             examples that are not among them are no training sentences then.
         unknown_entities: why the engine cannot find these; their annotations are not judged.
         team_confidences: how sure the team's own model would be, by which the fallback's figures are counted.
+        answers: a sentence is a unit, and so is what the report says of the engine.
 
     Raises:
         ValueError: there are no test sentences.
+        ElsewhereError: other sentences are asked elsewhere.
         CutShortError: the engine failed in the middle, or somebody interrupted it; ``finished`` is the measurement of
             what it had answered.
     """
@@ -93,27 +100,35 @@ def evaluate_held_out(
         raise ValueError(reason)
     examples = _without_entities(test_data.examples, unknown_entities)
     stopped: CutShortError | None = None
+
+    def ask(missing: Sequence[int]) -> list[Parse]:
+        parses = engine.parse([examples[index].text for index in missing])
+        answers.keep(ENGINE_UNIT, EngineFacts(engine.info, engine.extractors))
+        return parses
+
+    parses: Sequence[Parse]
     try:
-        parses = engine.parse([example.text for example in examples])
+        parses = answered(answers, units_of("sentence", (example.text for example in examples)), ask)
     except CutShortError as error:
         if error.finished is None:
             raise
         stopped = error
-        answered = [(one, parse) for one, parse in zip(examples, error.finished, strict=True) if parse is not None]
-        examples, parses = tuple(one for one, _ in answered), [parse for _, parse in answered]
+        pairs = [(one, parse) for one, parse in zip(examples, error.finished, strict=True) if parse is not None]
+        examples, parses = tuple(one for one, _ in pairs), [parse for _, parse in pairs]
     if trained is not None:
         kept = tuple(example for example in project.nlu.examples if example.text in trained)
         project = replace(project, nlu=replace(project.nlu, examples=kept))
     known = trained if trained is not None else {example.text for example in project.nlu.examples}
     judged = [Judged(example, parse) for example, parse in zip(examples, parses, strict=True)]
+    facts = answers.known(ENGINE_UNIT) or EngineFacts(engine.info, engine.extractors)
     wrong = {place: entry.example.text for place, entry in enumerate(judged) if not entry.correct}
     neighbours = find_neighbours(project.nlu.examples, wrong, lambda _, __: True)
     measurement = _measure(
         project,
         judged,
         neighbours,
-        engine_info=engine.info,
-        extractors=engine.extractors,
+        engine_info=facts.info,
+        extractors=facts.extractors,
         overlap=overlap_with(examples, project.nlu.examples, known),
         folds=None,
         pretrained=pretrained,
@@ -137,6 +152,7 @@ def cross_validate(
     progress: Callable[[int, int], None] | None = None,
     unknown_entities: Mapping[str, str] = NOTHING,
     team_confidences: ConfidenceMap | None = None,
+    answers: Answers = ASKED_HERE,
 ) -> NluMeasurement:
     """Judge each of the project's own sentences by an engine that was trained without its fold.
 
@@ -149,9 +165,11 @@ def cross_validate(
         pretrained: as in :func:`evaluate_held_out`.
         progress: is given how many of how many engines are done.
         unknown_entities, team_confidences: as in :func:`evaluate_held_out`.
+        answers: a fold is a unit.
 
     Raises:
         ValueError: there is nothing to judge.
+        ElsewhereError: other folds are run elsewhere.
         CutShortError: the engine failed in the middle, or somebody interrupted it; ``finished`` is the measurement of
             the folds that were done.
     """
@@ -163,7 +181,7 @@ def cross_validate(
     plan = stable_folds(examples, folds, seed)
     stopped: CutShortError | None = None
     try:
-        runs = run_folds(project, trainer, plan, workers=workers, progress=progress)
+        runs = run_folds(project, trainer, plan, workers=workers, progress=progress, answers=answers)
     except CutShortError as error:
         if error.finished is None:
             raise

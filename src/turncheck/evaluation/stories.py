@@ -13,6 +13,7 @@ from turncheck.dialogue.training import trackers_of
 from turncheck.engines.at_once import ask_all
 from turncheck.engines.base import CutShortError, Parse, PredictedIntent
 from turncheck.evaluation.annotated import annotation
+from turncheck.evaluation.answers import ASKED_HERE, PoliciesToCome, answered, units_of
 from turncheck.evaluation.misunderstood import misunderstandings
 from turncheck.evaluation.policy_entities import score_policy_entities
 from turncheck.evaluation.scores import score_pairs
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.training import StoryTracker
     from turncheck.engines.base import NluEngine, Policies
     from turncheck.engines.decision import Decision
+    from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.policy_entities import AnnotatedText
     from turncheck.evaluation.story_run import Entity, Shows
     from turncheck.project.model import Example, Story
@@ -55,6 +57,7 @@ def evaluate_stories(
     known: Learnable | None = None,
     progress: Callable[[int, int], None] | None = None,
     timed: Callable[[int, float], None] | None = None,
+    answers: Answers = ASKED_HERE,
 ) -> Core:
     """Judge the test stories.
 
@@ -76,6 +79,7 @@ def evaluate_stories(
             anything.
         progress: told after each story how many of how many are judged.
         timed: told at the end, for each story that was judged, its index in the result and its seconds.
+        answers: a story is a unit; only the sentences of those that are asked are read.
 
     Stories that are the same for every policy are judged once and counted once, as in Rasa; the others are listed,
     marked as duplicates.
@@ -83,6 +87,7 @@ def evaluate_stories(
     Raises:
         CutShortError: the engine failed in the middle, or somebody interrupted it; ``finished`` holds the stories that
             were judged.
+        ElsewhereError: other stories are judged elsewhere.
     """
     trackers = trackers_of([story for story in stories if story.kind == "story"], ensemble.domain)
     chosen = trackers.stories[:max_stories]
@@ -90,59 +95,88 @@ def evaluate_stories(
     if max_stories is not None:
         duplicates = duplicates[: max(max_stories - len(chosen), 0)]
     everything = (*chosen, *duplicates)
-    try:
-        understood = _understood(everything, ensemble, nlu) if end_to_end else None
-        tokens = _tokens(everything, understood, tokenize)
-    except CutShortError as error:
-        raise CutShortError(error) from error  # some sentences were read, and no story was judged
+    twice = set(map(id, duplicates))
     done = _Count(len(everything), progress)
 
-    # What was heard may differ where the stories do not, and several at a time do not wait for each other.
-    can_repeat = understood is None and at_once == 1
-    decided: dict[tuple[str, ...], list[Decision]] = {one.fingerprint: [] for one in duplicates if can_repeat}
+    def ask(missing: Sequence[int]) -> list[StoryAnswer]:
+        asked = [everything[index] for index in missing]
+        try:
+            understood = _understood(asked, ensemble, nlu) if end_to_end else None
+            tokens = _tokens(asked, understood, tokenize)
+        except CutShortError as error:
+            raise CutShortError(error) from error  # some sentences were read, and no story was judged
+        policies = ensemble.trained if isinstance(ensemble, PoliciesToCome) else ensemble
 
-    def judge(tracker: StoryTracker) -> _Judged:
-        begin = time.perf_counter()
-        decisions = decided.get(tracker.fingerprint) if can_repeat else None
-        asked = ensemble if decisions is None else _Remembering(ensemble, decisions)
-        run = run_story(tracker, asked, understood, shows)
-        as_written = run.passed
-        if nlu is not None and understood is not None and run.misheard and not run.passed:
-            can_be = known is None or all(_can_be(one.event, known) for one in run.misheard)
-            as_written = can_be and passes_as_written(tracker, ensemble, understood, shows)
-        seconds = time.perf_counter() - begin
-        done.one_more()
-        return _Judged(tracker, run, as_written, seconds)
+        # What was heard may differ where the stories do not, and several at a time do not wait for each other.
+        can_repeat = understood is None and at_once == 1
+        decided: dict[tuple[str, ...], list[Decision]] = {
+            one.fingerprint: [] for one in asked if can_repeat and id(one) in twice
+        }
+
+        def judge(tracker: StoryTracker) -> StoryAnswer:
+            begin = time.perf_counter()
+            decisions = decided.get(tracker.fingerprint) if can_repeat else None
+            remembering = policies if decisions is None else _Remembering(policies, decisions)
+            run = run_story(tracker, remembering, understood, shows)
+            as_written = run.passed
+            if nlu is not None and understood is not None and run.misheard and not run.passed:
+                can_be = known is None or all(_can_be(one.event, known) for one in run.misheard)
+                as_written = can_be and passes_as_written(tracker, policies, understood, shows)
+            seconds = time.perf_counter() - begin
+            done.one_more()
+            own = {text: tokens[text] for text in _annotated_texts([tracker]) if text in tokens}
+            return StoryAnswer(run, as_written, seconds, own)
+
+        return ask_all(judge, asked, at_once)
 
     stopped: CutShortError | None = None
-    runs: Sequence[_Judged | None]
+    given: Sequence[StoryAnswer | None]
     try:
-        runs = ask_all(judge, everything, at_once)
+        given = answered(answers, units_of("story", (one.name for one in everything)), ask)
     except CutShortError as error:
         if error.finished is None:
             raise
-        stopped, runs = error, error.finished
-    judged = [run for run in runs if run is not None]
+        stopped, given = error, error.finished
+    judged = [_Judged(tracker, one) for tracker, one in zip(everything, given, strict=True) if one is not None]
     if timed is not None:
         for index, one in enumerate(judged):
-            timed(index, one.seconds)
+            timed(index, one.answer.seconds)
     # Where nothing understands, nothing is misunderstood: the stories fail.
     sentences = misunderstandings([one.run.misheard if nlu is not None else () for one in judged], training)
+    tokens: dict[str, Tokens] = {}
+    for one in judged:
+        tokens |= one.answer.tokens
     if stopped is None:
         left = _left(len(trackers.stories) + len(trackers.duplicates), len(judged), f"--max-stories {max_stories}")
-        return _core(judged, sentences, set(map(id, duplicates)), tokens, *left)
+        return _core(judged, sentences, twice, tokens, *left)
     left = _left(len(everything), len(judged))
-    raise CutShortError(stopped, _core(judged, sentences, set(map(id, duplicates)), tokens, *left))
+    raise CutShortError(stopped, _core(judged, sentences, twice, tokens, *left))
+
+
+@dataclass(frozen=True, slots=True)
+class StoryAnswer:
+    """What came of a story in how long, and whether its dialogue passes with intents and entities as written.
+
+    ``tokens``: the borders of the words of its annotated texts, as far as anybody says them.
+    """
+
+    run: StoryRun
+    as_written: bool
+    seconds: float
+    tokens: Mapping[str, Tokens]
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A story, what came of it in how long, and whether its dialogue passes with intents and entities as written."""
+    """A story, and what came of it."""
 
     tracker: StoryTracker
-    run: StoryRun
-    as_written: bool
-    seconds: float
+    answer: StoryAnswer
+
+    @property
+    def run(self) -> StoryRun:
+        """Its steps."""
+        return self.answer.run
 
 
 def _left(total: int, judged: int, reason: str = "") -> list[str]:
@@ -225,11 +259,15 @@ def _tokens(
     trackers: Sequence[StoryTracker], understood: Mapping[str, Parse] | None, tokenize: Tokenize | None
 ) -> dict[str, Tokens]:
     """Return the tokens of the annotated texts, as far as anybody says them."""
-    messages = (event for tracker in trackers for event in tracker.events if isinstance(event, UserUttered))
-    texts = list(dict.fromkeys(message.text for message in messages if message.text and message.entities))
+    texts = _annotated_texts(trackers)
     if understood is None:
         return {} if tokenize is None or not texts else dict(zip(texts, tokenize(texts), strict=True))
     return {text: understood[text].tokens or () for text in texts if text in understood}
+
+
+def _annotated_texts(trackers: Sequence[StoryTracker]) -> list[str]:
+    messages = (event for tracker in trackers for event in tracker.events if isinstance(event, UserUttered))
+    return list(dict.fromkeys(message.text for message in messages if message.text and message.entities))
 
 
 def _result(judged: _Judged, misunderstood: tuple[Misunderstanding, ...], *, is_duplicate: bool) -> StoryResult:
@@ -246,7 +284,7 @@ def _result(judged: _Judged, misunderstood: tuple[Misunderstanding, ...], *, is_
         steps=tuple(run.steps),
         written=tuple(run.written),
         duplicate=is_duplicate,
-        as_written=judged.as_written,
+        as_written=judged.answer.as_written,
         misunderstood=misunderstood,
     )
 

@@ -80,6 +80,7 @@ class EmbeddedEngines(Engines):
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     today: str = "2025-01-01"
     _model: LoadedModel | None = field(default=None, init=False)
+    _recalled: Mapping[Part, EngineInfo] = field(default_factory=dict, init=False)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -255,7 +256,17 @@ class EmbeddedEngines(Engines):
             return self._model.ensemble()
         from turncheck.engines.embedded.policies.trainer import train_ensemble
 
-        return train_ensemble(self.project)
+        return train_ensemble(self.project, domain=self.domain)
+
+    @cached_property
+    def domain(self) -> DialogueDomain:
+        """The project's own, or that of the model."""
+        return DialogueDomain.of(self.project) if self._model is None else self.ensemble.domain
+
+    @property
+    def understands(self) -> bool:
+        """Whether there are sentences to learn from."""
+        return bool(self.project.nlu.examples) if self._model is None else self._model.has_nlu
 
     def assistant(self, server: ActionServer) -> EmbeddedEngine:
         """Return the whole assistant, its custom actions run by ``server``."""
@@ -270,8 +281,8 @@ class EmbeddedEngines(Engines):
 
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:
         """Return name, version, and what stood in for what in the parts that were used."""
-        nlu = measured or (self.nlu.info if "nlu" in self.__dict__ and self.nlu else None)
-        ensemble = self.ensemble if "ensemble" in self.__dict__ else None
+        parts = {**self._recalled, **self.parts()}
+        nlu, ensemble = measured or parts.get("nlu"), parts.get("core")
         nlg = [NLG_NOTE] if conversations and "nlg" in self.project.endpoints else []
         return EngineInfo(
             name="embedded",
@@ -280,6 +291,21 @@ class EmbeddedEngines(Engines):
             notes=_unique((*(nlu.notes if nlu else ()), *nlg)),
             model=None if self._model is None else self._model.path.name,
         )
+
+
+    def parts(self) -> Mapping[Part, EngineInfo]:
+        """Return what stood in for what in language understanding and in the policies, as far as they were trained."""
+        found: dict[Part, EngineInfo] = {}
+        if "nlu" in self.__dict__ and self.nlu:
+            found["nlu"] = self.nlu.info
+        if "ensemble" in self.__dict__:
+            substitutions = self.ensemble.substitutions
+            found["core"] = EngineInfo(name="embedded", version=__version__, substitutions=substitutions)
+        return found
+
+    def recall(self, parts: Mapping[Part, EngineInfo]) -> None:
+        """Take what was said of parts that need not be trained here."""
+        self._recalled = {**self._recalled, **parts}
 
 
 def _unique(notes: Iterable[str]) -> tuple[str, ...]:

@@ -110,6 +110,11 @@ class RasaEngines(Engines):
             actions=self.project.domain.actions.keys(),
         )
 
+    @property
+    def understands(self) -> bool:
+        """A server always does."""
+        return True
+
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:  # noqa: ARG002
         """Return version and model, as far as the server could be asked."""
         return self._info or measured or EngineInfo(name=NAME, version=UNKNOWN_VERSION, notes=self.notes)

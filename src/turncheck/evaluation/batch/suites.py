@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turncheck.engines.base import CutShortError, EngineError, SuiteAnswers, UtteranceAnswer
+from turncheck.evaluation.answers import ASKED_HERE, ElsewhereError, units_of
 from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.batch.numbers import expected_names, intents_of, kinds_of
 from turncheck.evaluation.covered_intents import covered_intents
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from turncheck.engines.base import Capabilities, Engines, NluEngine, Parse
+    from turncheck.evaluation.answers import Answers
     from turncheck.process.screen import Screen
     from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.report.batch import BatchCase, BatchOutcome
@@ -39,21 +41,33 @@ class SuiteRun:
     by_stand_in: bool = False
 
 
-def evaluate_suites(engines: Engines, suites: Sequence[Suite], run: SuiteRun, screen: Screen) -> Batch:
-    """Run and judge suites.
+def evaluate_suites(
+    engines: Engines, suites: Sequence[Suite], run: SuiteRun, screen: Screen, answers: Answers = ASKED_HERE
+) -> Batch:
+    """Run and judge suites; a suite is a unit of ``answers``.
 
     Raises:
         CutShortError: the engine could answer no more, or somebody interrupted it; ``finished`` is the report's part
             all the same, the cases without an answer not evaluated; ``None`` where there is no answer at all.
+        ElsewhereError: other suites are run elsewhere.
     """
     judged: list[BatchSuite] = []
     stopped: CutShortError | None = None
-    for suite in suites:
-        if stopped is None:
-            answers, stopped = _answers(engines, suite, screen)
-        else:
-            answers = _unanswered(suite, stopped)
-        judged.append(judged_suite(suite, answers, run))
+    elsewhere = False
+    for suite, unit in zip(suites, units_of("suite", (suite.name for suite in suites)), strict=True):
+        given: SuiteAnswers | None = answers.known(unit)
+        if given is None and not answers.is_asked(unit):
+            elsewhere = True
+            continue
+        if given is None and stopped is not None:
+            given = _unanswered(suite, stopped)
+        elif given is None:
+            given, stopped = _answers(engines, suite, screen)
+            if stopped is None:
+                answers.keep(unit, given)
+        judged.append(judged_suite(suite, given, run))
+    if elsewhere and stopped is None:
+        raise ElsewhereError
     batch = batch_of(judged, run)
     if stopped is not None:
         answered = any(case.result != "not-evaluated" for case in batch.cases)

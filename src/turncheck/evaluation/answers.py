@@ -1,0 +1,159 @@
+"""What of an evaluation's answers is known already, and who gives the others: another shard, an earlier run, the engine.
+
+An evaluation asks its engine in units that are independent of each other: a fold, a sentence, a story, a case, a suite.
+What follows from all answers (scores, confusions, neighbours) is always computed from all of them, in one place; so a run
+whose answers were given elsewhere ends in the same report.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from turncheck.engines.base import CutShortError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.tracker import Tracker
+    from turncheck.engines.base import NluEngine, Parse, Policies
+    from turncheck.engines.decision import Decision
+    from turncheck.report.model import EngineInfo
+
+Answer = TypeVar("Answer")
+
+
+class ElsewhereError(Exception):
+    """Answers are missing that are given elsewhere: nothing can be judged here. Those that were asked here are kept."""
+
+
+class Answers(Protocol):
+    """Where the answers to units come from, and where they go."""
+
+    def known(self, unit: str) -> Any | None:
+        """Return the answer to a unit, ``None`` where the engine has to be asked, or somebody else asks it."""
+
+    def is_asked(self, unit: str) -> bool:
+        """Whether a unit whose answer is not known is asked here."""
+
+    def keep(self, unit: str, answer: Any) -> None:
+        """Take an answer that the engine gave."""
+
+
+class AskedHere:
+    """The answers of an ordinary run: nothing is known before, and everything is asked here."""
+
+    def known(self, unit: str) -> None:
+        """Nothing is."""
+
+    def is_asked(self, unit: str) -> bool:  # noqa: ARG002
+        """Everything is."""
+        return True
+
+    def keep(self, unit: str, answer: Any) -> None:
+        """Nobody needs it any more."""
+
+
+ASKED_HERE = AskedHere()
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """What a report says of the engine that understood: what it is, and its entity extractors."""
+
+    info: EngineInfo
+    extractors: tuple[str, ...]
+
+
+def units_of(kind: str, names: Iterable[str]) -> list[str]:
+    """Name the units of one kind; the second of a name is told from the first by a number."""
+    seen: Counter[str] = Counter()
+    units = []
+    for name in names:
+        seen[name] += 1
+        units.append(f"{kind}:{name}" if seen[name] == 1 else f"{kind}:{name}#{seen[name]}")
+    return units
+
+
+def unanswered(answers: Answers, units: Iterable[str]) -> list[str]:
+    """Return the units that have to be asked here."""
+    return [unit for unit in units if answers.is_asked(unit) and answers.known(unit) is None]
+
+
+def answered(
+    answers: Answers, units: Sequence[str], ask: Callable[[Sequence[int]], Sequence[Answer]]
+) -> Sequence[Answer]:
+    """Return the answers to all units, in their order; ``ask`` gives those of the units with these indexes.
+
+    Raises:
+        CutShortError: as ``ask`` does; ``finished`` holds one entry per unit, ``None`` for those without an answer.
+        ElsewhereError: some are given elsewhere.
+    """
+    if isinstance(answers, AskedHere):
+        return ask(range(len(units)))
+    found: list[Answer | None] = [answers.known(unit) for unit in units]
+    missing = [index for index, unit in enumerate(units) if found[index] is None and answers.is_asked(unit)]
+    stopped: CutShortError | None = None
+    given: Sequence[Answer | None] = ()
+    if missing:
+        try:
+            given = ask(missing)
+        except CutShortError as error:
+            stopped, given = error, error.finished or [None] * len(missing)
+    for index, answer in zip(missing, given, strict=True):
+        if answer is not None:
+            answers.keep(units[index], answer)
+            found[index] = answer
+    if stopped is not None:
+        cause = KeyboardInterrupt() if stopped.interrupted else stopped
+        raise CutShortError(cause, found if any(one is not None for one in found) else None)
+    kept = [answer for answer in found if answer is not None]
+    if len(kept) < len(units):
+        raise ElsewhereError
+    return kept
+
+
+class PoliciesToCome:
+    """Policies that are trained when they are first asked; their domain is known before."""
+
+    def __init__(self, domain: DialogueDomain, train: Callable[[], Policies]) -> None:
+        self.domain = domain
+        self._train = train
+
+    @cached_property
+    def trained(self) -> Policies:
+        """The policies themselves."""
+        return self._train()
+
+    def next(self, tracker: Tracker) -> Decision:
+        """Decide on the next action."""
+        return self.trained.next(tracker)
+
+
+class NluToCome:
+    """Language understanding that is trained when it is first asked."""
+
+    def __init__(self, train: Callable[[], NluEngine]) -> None:
+        self._train = train
+
+    @cached_property
+    def trained(self) -> NluEngine:
+        """The engine itself."""
+        return self._train()
+
+    @property
+    def info(self) -> EngineInfo:
+        """Name, version, substitutions."""
+        return self.trained.info
+
+    @property
+    def extractors(self) -> tuple[str, ...]:
+        """The entity extractors."""
+        return self.trained.extractors
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand each text."""
+        return self.trained.parse(texts)

@@ -1,0 +1,133 @@
+"""Answers of an engine as JSON, and back: exactly what was given, and nothing but the types that are listed here.
+
+A reader gets the very value that was written: floats to the last digit, tuples as tuples. Nothing is executed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, Final
+
+import msgspec
+
+from turncheck.dialogue.events import UserUttered
+from turncheck.engines.base import (
+    Parse,
+    PredictedEntity,
+    PredictedIntent,
+    SelectedResponse,
+    SuiteAnswers,
+    UtteranceAnswer,
+)
+from turncheck.evaluation.answers import EngineFacts
+from turncheck.evaluation.e2e import CaseOutcome
+from turncheck.evaluation.e2e_coverage import Exercised
+from turncheck.evaluation.fold_runs import FoldRun
+from turncheck.evaluation.policy_entities import AnnotatedText
+from turncheck.evaluation.stories import StoryAnswer
+from turncheck.evaluation.story_run import Misheard, StoryRun
+from turncheck.messages.location import Location
+from turncheck.report.model import (
+    Alternative,
+    Attempt,
+    CaseMessage,
+    CaseResult,
+    CaseStep,
+    EngineInfo,
+    Misunderstanding,
+    NearSentence,
+    RankedIntent,
+    StoryParse,
+    StoryStep,
+    Substitution,
+    WrittenStep,
+)
+from turncheck.report.understanding import EntitySpan
+
+_TYPES: Final[Mapping[str, type]] = {
+    one.__name__: one
+    for one in (
+        *(Parse, PredictedEntity, PredictedIntent, SelectedResponse, SuiteAnswers, UtteranceAnswer),
+        *(EngineFacts, FoldRun, StoryAnswer, StoryRun, Misheard, AnnotatedText, CaseOutcome, Exercised),
+        *(UserUttered, Location, Alternative, Attempt, CaseMessage, CaseResult, CaseStep, EngineInfo, EntitySpan),
+        *(Misunderstanding, NearSentence, RankedIntent, StoryParse, StoryStep, Substitution, WrittenStep),
+    )
+}
+_LIST, _TUPLE, _SET, _MAPPING = "[]", "()", "{}", "{:}"
+
+
+class UnwritableError(ValueError):
+    """A value cannot be written so that the same is read again."""
+
+
+class UnreadableError(ValueError):
+    """What was written is not an answer, or is damaged."""
+
+
+def write_answer(answer: Any) -> str:
+    """Return an answer as JSON on one line.
+
+    Raises:
+        UnwritableError: something in it is of a type that is not listed here.
+    """
+    try:
+        return json.dumps(_plain(answer), separators=(",", ":"))
+    except RecursionError as error:
+        raise UnwritableError("too deep") from error
+
+
+def read_answer(text: str | bytes) -> Any:
+    """Return the answer that was written.
+
+    Raises:
+        UnreadableError: it is not one.
+    """
+    try:
+        return _value(json.loads(text))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise UnreadableError(str(error)) from error
+
+
+def _plain(value: Any) -> Any:
+    kind = type(value)
+    if value is None or kind in {bool, int, str, float}:
+        return value
+    if isinstance(value, float):  # NumPy's are floats, too
+        return float(value)
+    if kind is list:
+        return {_LIST: [_plain(one) for one in value]}
+    if kind is tuple:
+        return {_TUPLE: [_plain(one) for one in value]}
+    if isinstance(value, frozenset):
+        return {_SET: sorted(value)}
+    if _TYPES.get(kind.__name__) is kind:
+        return {kind.__name__: [_plain(getattr(value, name)) for name in _names(kind)]}
+    if isinstance(value, Mapping):
+        return {_MAPPING: [[_plain(key), _plain(item)] for key, item in value.items()]}
+    raise UnwritableError(f"a {kind.__name__} cannot be written")
+
+
+def _value(plain: Any) -> Any:
+    if not isinstance(plain, dict):
+        if isinstance(plain, list):
+            raise UnreadableError("a list without its kind")
+        return plain
+    ((kind, items),) = plain.items()
+    if kind == _LIST:
+        return [_value(one) for one in items]
+    if kind == _TUPLE:
+        return tuple(_value(one) for one in items)
+    if kind == _SET:
+        return frozenset(items)
+    if kind == _MAPPING:
+        return {_value(key): _value(item) for key, item in items}
+    wanted = _TYPES[kind]
+    return wanted(**dict(zip(_names(wanted), map(_value, items), strict=True)))
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    if is_dataclass(kind):
+        return tuple(field.name for field in fields(kind))
+    return tuple(field.name for field in msgspec.structs.fields(kind))
