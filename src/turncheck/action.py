@@ -19,9 +19,13 @@ from turncheck.publishing.other_run import RunReader
 from turncheck.publishing.publish import Place, Publishing, publish
 from turncheck.publishing.result import result_of, result_of_any, result_of_several
 from turncheck.render.sinks.workflow_command import command
+from turncheck.run.given import NOTHING_GIVEN
 from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_job
 from turncheck.run.several import SeveralRuns, choose
+from turncheck.run.shards.document import write_shard
+from turncheck.run.shards.identity import refuse_shards_of_several
+from turncheck.run.shards.merge import prepare_merge, said_what_is_missing
 from turncheck.settings.gates import GATES
 from turncheck.settings.options import combine, from_inputs
 
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
     from turncheck.conclude import Outcome
     from turncheck.messages.location import Location
     from turncheck.run.several import Chosen
+    from turncheck.run.given import Given
+    from turncheck.run.prepare import Prepared
 
 
 def main() -> int:
@@ -85,10 +91,16 @@ def _measure(
     for trouble in context.troubles if context is not None else ():
         write(command("warning", trouble, title="turncheck") + "\n")
     screen = Screen(stream=sys.stdout)
+    if "shard" in given and "shards" in given:
+        raise UserError("`shard` measures, `shards` merges", remedy="Give one of the two.")
     if (chosen := choose(given)) is not None:
+        refuse_shards_of_several(given)
         return _measure_several(chosen, given, variables, screen, write)
-    prepared = prepare(given, variables, in_action=True)
-    outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+    if "shard" in given:
+        return _measure_shard(given, variables, screen, write)
+    prepared, known = _prepared(given, variables)
+    with said_what_is_missing():
+        outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen, known)
     folder = Path(prepared.settings.out)
     write_results(folder, outcome.files)
     write(terminal_summary(outcome, prepared.links))
@@ -120,6 +132,28 @@ def _measure_several(
     )
     publishing.confirm()
     return several.exit_code
+
+
+def _prepared(given: Mapping[str, Any], variables: Mapping[str, str]) -> tuple[Prepared, Given]:
+    """Prepare a run of one piece, or the one that shards make up."""
+    if folders := given.get("shards"):
+        return prepare_merge([Path(folder) for folder in folders], given, variables, in_action=True)
+    return prepare(given, variables, in_action=True), NOTHING_GIVEN
+
+
+def _measure_shard(
+    given: Mapping[str, Any], variables: Mapping[str, str], screen: Screen, write: Callable[[str], object]
+) -> int:
+    """Measure a part, and leave it in the output folder: whoever merges judges and publishes."""
+    from turncheck.run.shards.measure import exit_code_of_shard, measure_shard, shard_line  # few jobs are such
+
+    prepared = prepare(given, variables, in_action=True)
+    head, answers = measure_shard(given["shard"], prepared.inputs, given, screen)
+    write_shard(Path(prepared.settings.out), head, answers)
+    write(f"{shard_line(head)}\n")
+    if head.stopped is not None:
+        write(_error(head.stopped))
+    return exit_code_of_shard(head.stopped)
 
 
 def _run_to_publish(given: Mapping[str, Any], context: GitHubContext | None) -> str | None:

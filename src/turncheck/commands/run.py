@@ -25,12 +25,14 @@ from turncheck.report.codec import encode
 from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_job
 from turncheck.run.several import SeveralRuns, choose
+from turncheck.run.shards.identity import refuse_shards_of_several
 from turncheck.settings.options import from_flags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.conclude import Outcome
+    from turncheck.run.prepare import Prepared
     from turncheck.run.several import Chosen
 
 PUBLISHING: Final = ("comment", "check-run", "annotations", "artifact-name", "retention-days", "token")
@@ -54,12 +56,24 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
         raise UserError("run-id: `run` measures", remedy="Use `turncheck report publish --run-id ID`.")
     given = from_flags(flags)
     if (chosen := choose(given)) is not None:
+        refuse_shards_of_several(given)
         return _run_several(chosen, given, json=json, plots=plots, quiet=quiet, verbose=verbose)
     prepared = prepare(given, os.environ)
     screen = Screen(quiet=quiet, verbose=verbose)
     for trouble in prepared.host.run.troubles:
         screen.alarm(f"turncheck: warning: {trouble}")
+    if prepared.settings.shard is not None:
+        from turncheck.commands.shards import run_shard  # most runs are of one piece
+
+        return run_shard(prepared.settings.shard, prepared, given, screen, told_apart=bool(json or plots))
     outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+    return finish_run(prepared, outcome, given, screen, json=json, plots=plots)
+
+
+def finish_run(
+    prepared: Prepared, outcome: Outcome, given: Mapping[str, Any], screen: Screen, *, json: str | None, plots: bool
+) -> int:
+    """Write and publish what a run ended with, and return the exit code; arguments as :func:`run_from_flags` has."""
     folder = Path(prepared.settings.out)
     on_host = bool(prepared.host.name)
     written = write_results(folder, outcome.files if on_host else outcome.renderings)

@@ -1,8 +1,8 @@
-"""What of an evaluation's answers is known already, and who gives the others: another shard, an earlier run, the engine.
+"""What of an evaluation's answers is known already, and who gives the others: another shard, or the engine here.
 
 An evaluation asks its engine in units that are independent of each other: a fold, a sentence, a story, a case, a suite.
-What follows from all answers (scores, confusions, neighbours) is always computed from all of them, in one place; so a run
-whose answers were given elsewhere ends in the same report.
+What follows from all answers (scores, confusions, neighbours) is always computed from all of them, in one place; so a
+run whose answers were given elsewhere ends in the same report.
 """
 
 from __future__ import annotations

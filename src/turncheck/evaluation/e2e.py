@@ -71,6 +71,7 @@ def evaluate_cases(
     run: CaseRun,
     finished: Callable[[CaseResult], None] | None = None,
     timed: Callable[[int, float], None] | None = None,
+    *,
     answers: Answers = ASKED_HERE,
 ) -> EndToEnd:
     """Run the cases; the results are in the cases' order, whatever the number of workers.

@@ -78,14 +78,14 @@ def write_answer(answer: Any) -> str:
         raise UnwritableError("too deep") from error
 
 
-def read_answer(text: str | bytes) -> Any:
-    """Return the answer that was written.
+def value_of(plain: Any) -> Any:
+    """Return the answer of its JSON, already parsed.
 
     Raises:
         UnreadableError: it is not one.
     """
     try:
-        return _value(json.loads(text))
+        return _value(plain)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise UnreadableError(str(error)) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -11,6 +12,7 @@ from msgspec import structs
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.engines.base import DIALOGS_ELSEWHERE, INTERRUPTED
 from turncheck.engines.choice import chosen_engines
+from turncheck.evaluation.answers import ElsewhereError, NluToCome, PoliciesToCome, unanswered
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
 from turncheck.process.secret import redact
@@ -29,6 +31,7 @@ from turncheck.report.model import (
 from turncheck.run.cases_again import EngineJudgesAgain, held_against_base
 from turncheck.run.covered import coverage_by_tests
 from turncheck.run.cut_short import as_far_as_it_goes, with_one_model
+from turncheck.run.given import NOTHING_GIVEN
 from turncheck.run.not_run import faulty, refused_training, unreadable, with_tests
 from turncheck.run.reading import file_of_all, read_given, read_tests
 from turncheck.run.report_of import project_info, report_of
@@ -43,8 +46,9 @@ from turncheck.validation.losses import first_loss, losses, reason_of_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractContextManager
 
-    from turncheck.engines.base import Engines
+    from turncheck.engines.base import ConversationEngine, Engines, NluEngine
     from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
@@ -54,6 +58,7 @@ if TYPE_CHECKING:
     from turncheck.project.project_file import Role
     from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, Report, Robustness, Strength
     from turncheck.run.cases_again import JudgesAgain
+    from turncheck.run.given import Given
     from turncheck.run.inputs import Inputs
     from turncheck.run.reading import Tests
 
@@ -80,7 +85,7 @@ def report_of_project(inputs: Inputs, screen: Screen) -> Report:
     return evaluate_project(inputs, screen).report
 
 
-def evaluate_project(inputs: Inputs, screen: Screen) -> EvaluatedProject:
+def evaluate_project(inputs: Inputs, screen: Screen, given: Given = NOTHING_GIVEN) -> EvaluatedProject:
     """Read the project and run every evaluation that was asked for and that it has files for.
 
     An engine that can answer no more ends the run, and so does an interrupt: the report holds what was finished,
@@ -89,18 +94,14 @@ def evaluate_project(inputs: Inputs, screen: Screen) -> EvaluatedProject:
     Raises:
         UserError: a path that was given is missing, or nothing can be read at all.
     """
-    settings = replace(inputs.settings, workers=capped_workers(inputs.settings.workers, screen))
-    inputs = replace(inputs, settings=settings)
-    read_rules(gate_settings(settings), inputs.rules)  # a gate that cannot be read is said before anything is trained
-    with screen.step("reading", "Reading the project"):
-        project = read_given(settings)
-        ensure_assistant_here(project, as_argument="turncheck run ", all_too=True)
-        tests = read_tests(settings)
-    run: _Run | None = None
+    inputs, project, tests = read_all(inputs, screen)
+    if given.ensure is not None:
+        given.ensure(inputs, project, tests)
+    run: Evaluations | None = None
     try:
-        with chosen_engines(settings, project, inputs.environment, inputs.hosts) as engines:
+        with engines_of_run(inputs, project, given) as engines:
             engines.show_progress(screen)
-            run = _Run(inputs, project, tests, engines, screen)
+            run = Evaluations(inputs, project, tests, engines, screen, given=given)
             run.evaluate()
         run.validate()
     except KeyboardInterrupt:
@@ -110,7 +111,29 @@ def evaluate_project(inputs: Inputs, screen: Screen) -> EvaluatedProject:
     return EvaluatedProject(_report(inputs, project, tests, run, screen), project, run.cases_again())
 
 
-def _report(inputs: Inputs, project: Project, tests: Tests, run: _Run, screen: Screen) -> Report:
+def read_all(inputs: Inputs, screen: Screen) -> tuple[Inputs, Project, Tests]:
+    """Read the project and its tests; no more workers are started than make sense.
+
+    Raises:
+        UserError: a path that was given is missing, nothing can be read at all, or a gate cannot be.
+    """
+    settings = replace(inputs.settings, workers=capped_workers(inputs.settings.workers, screen))
+    inputs = replace(inputs, settings=settings)
+    read_rules(gate_settings(settings), inputs.rules)  # a gate that cannot be read is said before anything is trained
+    with screen.step("reading", "Reading the project"):
+        project = read_given(settings)
+        ensure_assistant_here(project, as_argument="turncheck run ", all_too=True)
+        return inputs, project, read_tests(settings)
+
+
+def engines_of_run(inputs: Inputs, project: Project, given: Given) -> AbstractContextManager[Engines]:
+    """Open the engines that the settings name, or those that the run is given."""
+    if given.engines is not None:
+        return nullcontext(given.engines(project))
+    return chosen_engines(inputs.settings, project, inputs.environment, inputs.hosts)
+
+
+def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, screen: Screen) -> Report:
     settings, nlu, e2e = inputs.settings, run.nlu_measurement, run.e2e_section
     return report_of(
         project_info(
@@ -154,16 +177,29 @@ def _by_role(project: Project) -> list[str]:
 # --- what is run -----------------------------------------------------------------------------------------------------
 
 
-class _Run:
+class Evaluations:
     """One run on its way: each evaluation gives its section, or leaves the reason why there is none."""
 
-    def __init__(self, inputs: Inputs, project: Project, tests: Tests, engines: Engines, screen: Screen) -> None:
+    def __init__(
+        self,
+        inputs: Inputs,
+        project: Project,
+        tests: Tests,
+        engines: Engines,
+        screen: Screen,
+        *,
+        given: Given = NOTHING_GIVEN,
+    ) -> None:
         self.inputs = inputs
         self.settings = inputs.settings
         self.project = project
         self.tests = tests
         self.engines = engines
         self.screen = screen
+        self.given = given
+        self.refused: dict[Evaluation, UserError] = {}
+        """Why evaluations could not be trained."""
+        engines.recall(given.parts)
         self.nlu_measurement: NluMeasurement | None = None
         self.core_section: Core | None = None
         self.e2e_section: EndToEnd | None = None
@@ -234,8 +270,15 @@ class _Run:
         team = self.engines.team_confidences
 
         def held_out_or_folds() -> NluMeasurement:
-            if tests is not None and (engine := self.engines.nlu) is not None:
-                return evaluate_held_out(project, engine, tests, unknown_entities=unknown, team_confidences=team)
+            if tests is not None and (engine := self._nlu()) is not None:
+                return evaluate_held_out(
+                    project,
+                    engine,
+                    tests,
+                    unknown_entities=unknown,
+                    team_confidences=team,
+                    answers=self.given.answers,
+                )
             whole = any(self._why_not(name) is None for name, there in self._others() if there)
             if note := self.engines.before_folds(folds, whole=whole):
                 self.screen.note(note)
@@ -250,11 +293,25 @@ class _Run:
                 workers=workers,
                 unknown_entities=unknown,
                 team_confidences=team,
+                answers=self.given.answers,
             )
 
         how = "Testing language understanding" if tests else f"Cross-validating in {count(folds, 'fold')}"
         with self.screen.step("nlu", how):
             return self._evaluated("nlu", held_out_or_folds)
+
+    def _nlu(self) -> NluEngine | None:
+        """Language understanding, trained when it is first asked."""
+        engines = self.engines
+        if not engines.understands:
+            return None
+
+        def train() -> NluEngine:
+            if (nlu := engines.nlu) is None:
+                raise ValueError("the engine understands, and has nothing to understand with")
+            return nlu
+
+        return NluToCome(train)
 
     def _others(self) -> tuple[tuple[Evaluation, object], ...]:
         """The evaluations that need the model of the whole project, and what they have to do."""
@@ -279,11 +336,11 @@ class _Run:
         self._note_part("core", self.tests.story_findings)
 
         def all_stories() -> Core:
-            nlu = engines.nlu if any(map(_has_text, stories)) else None
+            nlu = self._nlu() if any(map(_has_text, stories)) else None
             training = with_story_sentences(self.project).nlu.examples
-            domain, generated = engines.ensemble.domain, "nlg" in self.project.endpoints
+            domain, generated = engines.domain, "nlg" in self.project.endpoints
             return evaluate_stories(
-                engines.ensemble,
+                PoliciesToCome(domain, lambda: engines.ensemble),
                 stories,
                 nlu=nlu,
                 end_to_end=True,
@@ -292,6 +349,7 @@ class _Run:
                 shows=lambda action: domain.shows_something(action, generated=generated),
                 known=learnable(self.project),
                 timed=self.screen.timer("core"),
+                answers=self.given.answers,
             )
 
         with self.screen.step("core", f"Testing {count(len(told), 'story', 'stories')}"):
@@ -300,7 +358,7 @@ class _Run:
     def e2e(self) -> EndToEnd | None:
         """The end-to-end test cases, custom actions by the action server that the settings or the project name."""
         from turncheck.dialogue.domain import DialogueDomain
-        from turncheck.evaluation.e2e import CaseRun, evaluate_cases
+        from turncheck.evaluation.e2e import CaseRun, case_units, evaluate_cases
         from turncheck.run.assistant import running_server
         from turncheck.validation.e2e_case_names import check_cases
 
@@ -330,10 +388,17 @@ class _Run:
         workers = max(self.engines.at_once, self.settings.workers)
 
         def all_cases() -> EndToEnd:
-            inputs = self.inputs
-            with running_server(self.settings, self.project, inputs.environment, self.screen, inputs.hosts) as server:
-                engine = self.engines.assistant(server)
-                return evaluate_cases(engine, read.cases, CaseRun(workers=workers), timed=self.screen.timer("e2e"))
+            inputs, answers = self.inputs, self.given.answers
+            engine: ConversationEngine | None = None
+            with ExitStack() as stack:
+                if unanswered(answers, case_units(read.cases)):
+                    server = stack.enter_context(
+                        running_server(self.settings, self.project, inputs.environment, self.screen, inputs.hosts)
+                    )
+                    engine = self.engines.assistant(server)
+                return evaluate_cases(
+                    engine, read.cases, CaseRun(workers=workers), timed=self.screen.timer("e2e"), answers=answers
+                )
 
         with self.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
             return self._evaluated("e2e", all_cases)
@@ -360,7 +425,7 @@ class _Run:
             self._skip(with_tests(why_not, None if suites.read.errors else suites.texts))
             return None
         with self.screen.step("batch", f"Running {count(len(suites.texts), 'batch case')}"):
-            return self._evaluated("batch", lambda: suites.evaluate(self.screen))
+            return self._evaluated("batch", lambda: suites.evaluate(self.screen, self.given.answers))
 
     def robustness(self) -> Robustness | None:
         """Language understanding under the noise of real users; only where somebody asks."""
@@ -416,7 +481,7 @@ class _Run:
 
     def _not_understood(self, evaluation: Evaluation, has_sentences: bool) -> Skipped | None:
         """Return why tests cannot be run whose sentences nothing understands: each would fail by itself."""
-        if not has_sentences or self.project.nlu.examples or self.engines.nlu is not None:
+        if not has_sentences or self.project.nlu.examples or self.engines.understands:
             return None
         reason = "the project has no NLU examples to understand the test sentences with"
         return Skipped(evaluation=evaluation, reason=reason, fault=True)
@@ -472,9 +537,19 @@ class _Run:
 
     def _evaluated(self, evaluation: Evaluation, evaluate: Callable[[], Section]) -> Section | None:
         """Return the section; where the engine gave up, what it had done until then: nothing runs after it."""
+
+        def unless_elsewhere() -> Section | None:
+            try:
+                return evaluate()
+            except ElsewhereError:
+                return None
+
         try:
-            result = as_far_as_it_goes(lambda: with_one_model(self.engines, evaluate))
+            if evaluation in self.given.refused:
+                raise self.given.refused[evaluation]
+            result = as_far_as_it_goes(lambda: with_one_model(self.engines, unless_elsewhere))
         except UserError as error:
+            self.refused[evaluation] = error
             # An engine that is trained elsewhere says where by itself.
             config = self.project.config if self.engines.capabilities.trained_by_config else Config()
             refused = refused_training(error, evaluation, config)

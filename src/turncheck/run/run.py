@@ -11,18 +11,22 @@ from turncheck.comparison.baseline import Missing, Present
 from turncheck.conclude import Outcome, conclude
 from turncheck.engines.base import INTERRUPTED
 from turncheck.run.evaluations import evaluate_project
+from turncheck.run.given import NOTHING_GIVEN
 
 if TYPE_CHECKING:
     from turncheck.comparison.baseline import Baseline
     from turncheck.process.screen import Screen
     from turncheck.render.links import Links
     from turncheck.report.model import Report
+    from turncheck.run.given import Given
     from turncheck.run.inputs import Inputs
 
 FindBaseline = Callable[["Report"], "Baseline"]
 
 
-def run_job(inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: Screen) -> Outcome:
+def run_job(
+    inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: Screen, given: Given = NOTHING_GIVEN
+) -> Outcome:
     """Read the project, measure it, compare it with its baseline, judge it, and render the result.
 
     Args:
@@ -30,11 +34,12 @@ def run_job(inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: S
         links: how to point at files, commits and runs.
         find_baseline: asked once, with the report, for what to compare it with.
         screen: where progress is shown.
+        given: the answers that are known already.
 
     Raises:
         UserError: the job could not be done at all.
     """
-    evaluated = evaluate_project(inputs, screen)
+    evaluated = evaluate_project(inputs, screen, given)
     report = evaluated.report
     baseline: Baseline = Missing("not looked for to the end, since the run was interrupted")
     if report.stopped != INTERRUPTED:

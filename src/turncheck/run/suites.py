@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from turncheck.evaluation.answers import ASKED_HERE
 from turncheck.project.batch.known import known_names
 from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.report.model import Skipped
 
 if TYPE_CHECKING:
     from turncheck.engines.base import Engines
+    from turncheck.evaluation.answers import Answers
     from turncheck.messages.finding import Finding
     from turncheck.process.screen import Screen
     from turncheck.project.batch.known import KnownNames
@@ -61,11 +63,11 @@ class SuitesOfRun:
             return Skipped(evaluation="batch", reason="there are no suites in what was named", no_tests=True)
         return None
 
-    def evaluate(self, screen: Screen) -> Batch:
+    def evaluate(self, screen: Screen, answers: Answers = ASKED_HERE) -> Batch:
         """Judge them; see :func:`turncheck.evaluation.batch.suites.evaluate_suites`."""
         from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites  # as above
 
         training = {example.text for example in self.project.nlu.examples}
         stands_in = self.engines.capabilities.stands_in
         how = SuiteRun(self._known, training, self.settings.notes, by_stand_in=stands_in)
-        return evaluate_suites(self.engines, self.read.suites, how, screen)
+        return evaluate_suites(self.engines, self.read.suites, how, screen, answers)

@@ -20,6 +20,7 @@ from turncheck.process.secret import Secret, read_secret, remember_guessed
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.settings.bounds import MOST_FOLDS, MOST_SEED, MOST_WORKERS
 from turncheck.settings.engines import ENGINES
+from turncheck.settings.shard import Shard, parse_shard
 
 if TYPE_CHECKING:
     from turncheck.messages.location import Location
@@ -265,6 +266,22 @@ class Settings:
     seed: int = _setting(42, _whole(0, MOST_SEED), "seed of everything random", metavar="N")
     workers: int = _setting(
         0, _whole(0, MOST_WORKERS), "parallel workers, 64 at most (0: one per processor)", metavar="N"
+    )
+    shard: Shard | None = _setting(
+        None,
+        parse_shard,
+        "measure one part of the run, such as 2/8, and judge nothing (`turncheck report merge` does)",
+        file_key=False,
+        metavar="N/OF",
+    )
+    shards: tuple[str, ...] = _setting(
+        (),
+        _paths,
+        "folders that shards left, to be merged, judged and published; nothing else is measured",
+        file_key=False,
+        many=True,
+        flag=False,
+        metavar="DIR",
     )
     strict: bool = _setting(False, _switch, "show all of our own findings at their true severity", switch=True)
     fail_on: tuple[str, ...] = _setting(

@@ -22,6 +22,13 @@ GATES = (
 )
 
 
+OF_MERGING = (
+    *("base", "baseline", "comment", "check-run", "annotations", "artifact-name", "retention-days", "token"),
+    *("junit-flavour", "output-format"),
+)
+"""What the job that merges says for itself: with what is compared, and where it is published."""
+
+
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``report`` and what is below it."""
     report = subparsers.add_parser("report", help="work with reports that were written before")
@@ -30,6 +37,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     _add_render(kinds)
     _add_import(kinds)
     _add_publish(kinds)
+    _add_merge(kinds)
 
 
 def _add_compare(kinds: argparse._SubParsersAction[Any]) -> None:
@@ -157,6 +165,39 @@ def _compare(namespace: argparse.Namespace) -> int:
         write=sys.stdout.write,
         screen=screen_of(namespace),
     )
+
+
+def _add_merge(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser(
+        "merge",
+        help="put the shards of a run together",
+        description="Put together what `turncheck run --shard N/OF` left, in a checkout of the commit that was"
+        " measured; compare, judge and publish as `turncheck run` does.",
+    )
+    parser.add_argument(
+        "folders", type=Path, nargs="+", metavar="DIR", help="what a shard left, or the folder that all lie in"
+    )
+    add_setting(parser, "out", options()["out"])
+    parser.add_argument("--json", metavar="FILE", help="write the report to this file as well")
+    parser.add_argument("--plots", action="store_true", help="draw the pictures of `rasa test` too")
+    parser.add_argument("--project", metavar="DIR", help="the assistant's folder (default: as the shards had it)")
+    gates = parser.add_argument_group("gates (default: those of the shards)")
+    for name in GATES:
+        add_setting(gates, name, options()[name])
+    publishing = parser.add_argument_group("comparison and publishing")
+    for name in OF_MERGING:
+        add_setting(publishing, name, options()[name])
+    add_verbosity(parser)
+    parser.set_defaults(handler=_merge)
+
+
+def _merge(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.shards import merge_from_flags  # not for --help
+
+    names = ("project", "out", *GATES, *OF_MERGING)
+    flags = {name: getattr(namespace, name.replace("-", "_")) for name in names}
+    screen = screen_of(namespace)
+    return merge_from_flags(namespace.folders, flags, json=namespace.json, plots=namespace.plots, screen=screen)
 
 
 def _import(namespace: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck import __version__
+from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.base import DIALOGS_ELSEWHERE, DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engines
 from turncheck.engines.embedded.models import fitting_model, load_model, named_model
 from turncheck.messages.errors import UserError
@@ -291,7 +292,6 @@ class EmbeddedEngines(Engines):
             notes=_unique((*(nlu.notes if nlu else ()), *nlg)),
             model=None if self._model is None else self._model.path.name,
         )
-
 
     def parts(self) -> Mapping[Part, EngineInfo]:
         """Return what stood in for what in language understanding and in the policies, as far as they were trained."""

@@ -1,0 +1,38 @@
+"""What a run is given before it begins: answers that others gave, and what they said of their engines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from turncheck.evaluation.answers import ASKED_HERE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from turncheck.engines.base import Engines, Part
+    from turncheck.evaluation.answers import Answers
+    from turncheck.messages.errors import UserError
+    from turncheck.project.model import Project
+    from turncheck.report.model import EngineInfo, Evaluation
+    from turncheck.run.inputs import Inputs
+    from turncheck.run.reading import Tests
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is known before a run begins; of an ordinary one nothing is.
+
+    ``parts``: what stood in for what in the parts of the engine that were trained elsewhere. ``refused``: why an
+    evaluation could not be trained there. ``engines``: makes those of a project where what the settings name cannot be
+    had here. ``ensure``: told what was read, raises a ``UserError`` where it is not what was answered about.
+    """
+
+    answers: Answers = ASKED_HERE
+    parts: Mapping[Part, EngineInfo] = field(default_factory=dict)
+    refused: Mapping[Evaluation, UserError] = field(default_factory=dict)
+    engines: Callable[[Project], Engines] | None = None
+    ensure: Callable[[Inputs, Project, Tests], None] | None = None
+
+
+NOTHING_GIVEN = Given()

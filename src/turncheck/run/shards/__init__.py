@@ -1,0 +1,1 @@
+"""One run, spread over several jobs, and put together again."""

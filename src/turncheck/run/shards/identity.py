@@ -1,0 +1,113 @@
+"""By what shards of one run are known: the files that were read, the settings, the versions."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.messages.errors import UserError
+from turncheck.settings.gates import GATES
+from turncheck.settings.options import options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from turncheck.project.model import Project
+    from turncheck.run.inputs import Inputs
+    from turncheck.run.reading import Tests
+
+_OF_A_JOB: Final = frozenset(
+    {
+        *("shard", "shards", "out", "workers", "run_id", "allow_custom_code"),
+        *("base", "baseline", "comment", "check_run", "annotations", "artifact_name", "retention_days"),
+        *("junit_flavour", "output_format", "rasa_url", "rasa_command", "kore_host", "kore_bot_id", "kore_bot_name"),
+        *("kore_client_id", "action_endpoint", "action_server", "allow_hosts"),
+    }
+)
+"""Settings that may differ from job to job, or are about publishing."""
+_LIBRARIES: Final = ("numpy", "scipy", "scikit-learn", "python-crfsuite")
+
+
+def refuse_shards_of_several(given: Mapping[str, Any]) -> None:
+    """Refuse a part of several assistants: a shard is of one.
+
+    Raises:
+        UserError: both are asked for.
+    """
+    if given.get("shard") is not None or given.get("shards"):
+        raise UserError("a shard is a part of one assistant's run", remedy="Name one with --project, in a job for each.")
+
+
+def shared_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the flags or inputs that all shards and their merging have in common, as JSON has them."""
+    known = options()
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in sorted(given.items())
+        if name not in _OF_A_JOB and not known[name.replace("_", "-")].is_private
+    }
+
+
+def settings_given(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of the shards with those of the merging job on top: it may judge and publish otherwise.
+
+    Raises:
+        UserError: the job says of what is measured something else than the shards did.
+    """
+    for name, value in shared_settings(own).items():
+        if name not in {*GATES, "project"} and value != shared.get(name):
+            raise UserError(
+                f"`{name.replace('_', '-')}` is {_told(value)} here and was {_told(shared.get(name))} for the shards",
+                remedy="Omit it, or give all shards and their merging the same.",
+            )
+    restored = {name: tuple(value) if isinstance(value, list) else value for name, value in shared.items()}
+    return {**restored, **own}
+
+
+def _told(value: Any) -> str:
+    return "not given" if value is None else repr(value)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the libraries that figures depend on to the last digit."""
+    return {name: version(name) for name in _LIBRARIES}
+
+
+def project_digest(inputs: Inputs, project: Project, tests: Tests) -> str:
+    """Return a digest of all files that were read for a run: settings, project, tests; by path and content."""
+    digest = hashlib.sha256()
+    for file in sorted(project.files, key=lambda file: file.path):
+        text = "" if file.source is None else file.source.text
+        _add(digest, file.path, text.encode("utf-8", "surrogatepass"))
+    for lookup in project.nlu.lookups:
+        if lookup.file is not None:
+            _add(digest, lookup.name, "\n".join(lookup.elements).encode("utf-8", "surrogatepass"))
+    if project.kore is not None:
+        _add(digest, "sentences", "\n".join(f"{one.text}\t{one.intent}" for one in project.nlu.examples).encode())
+    for path in sorted({*_test_files(project.root, tests), *_settings_file(inputs)}):
+        _add(digest, path.name, path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()
+
+
+def _settings_file(inputs: Inputs) -> Iterator[Path]:
+    if inputs.settings_file is not None:
+        yield inputs.settings_file
+
+
+def _test_files(root: Path, tests: Tests) -> Iterator[Path]:
+    of_examples = {example.location.path for example in tests.nlu.examples} if tests.nlu is not None else set()
+    of_stories = {story.location.path for story in tests.stories}
+    for name in (*of_examples, *of_stories):
+        yield root / name
+    for named in (*tests.e2e, *tests.batch):
+        yield from _files_at(Path(named.partition("::")[0]))
+
+
+def _files_at(path: Path) -> Iterable[Path]:
+    return (found for found in path.rglob("*") if found.is_file()) if path.is_dir() else (path,)
+
+
+def _add(digest: hashlib._Hash, name: str, content: bytes) -> None:
+    digest.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode("utf-8", "surrogatepass"))

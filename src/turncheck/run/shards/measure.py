@@ -1,0 +1,145 @@
+"""One shard: its part of the answers, measured and written down. Nothing is scored or judged here."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck import __version__
+from turncheck.engines.base import INTERRUPTED, Capabilities
+from turncheck.evaluation.written_answers import write_answer
+from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
+from turncheck.messages.plurals import count
+from turncheck.report.model import EVALUATIONS, Tool
+from turncheck.run.evaluations import Evaluations, engines_of_run, read_all
+from turncheck.run.given import Given
+from turncheck.run.shards.document import EngineHead, Refusal, ShardHead
+from turncheck.run.shards.identity import project_digest, shared_settings, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.engines.base import Engines
+    from turncheck.messages.errors import UserError
+    from turncheck.process.screen import Screen
+    from turncheck.run.inputs import Inputs
+    from turncheck.settings.shard import Shard
+
+
+_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "fold": ("fold",),
+    "sentence": ("test sentence",),
+    "story": ("story", "stories"),
+    "case": ("end-to-end case",),
+    "suite": ("batch suite",),
+}
+
+
+class ShardAnswers:
+    """The answers to the units of one shard; they are written down as they come."""
+
+    def __init__(self, shard: Shard) -> None:
+        self.shard = shard
+        self.written: dict[str, str] = {}
+
+    def known(self, unit: str) -> None:
+        """Nothing is known before."""
+
+    def is_asked(self, unit: str) -> bool:
+        """Whether the unit is this shard's."""
+        return self.shard.holds(unit)
+
+    def keep(self, unit: str, answer: Any) -> None:
+        """Write an answer down."""
+        self.written[unit] = write_answer(answer)
+
+
+def measure_shard(
+    shard: Shard, inputs: Inputs, given: Mapping[str, Any], screen: Screen
+) -> tuple[ShardHead, dict[str, str]]:
+    """Measure one shard of a run.
+
+    Args:
+        shard: which one.
+        inputs: what the whole run measures.
+        given: the settings as they came by flags or inputs.
+        screen: where progress is shown.
+
+    Returns:
+        Its head, and its answers by unit. ``stopped`` in the head says why they are not all.
+
+    Raises:
+        UserError: nothing could be measured at all.
+    """
+    inputs, project, tests = read_all(inputs, screen)
+    answers = ShardAnswers(shard)
+    with engines_of_run(inputs, project, Given(answers)) as engines:
+        engines.show_progress(screen)
+        run = Evaluations(inputs, project, tests, engines, screen, given=Given(answers))
+        try:
+            run.evaluate()
+        except KeyboardInterrupt:
+            run.stopped = INTERRUPTED
+        head = ShardHead(
+            tool=Tool(name="turncheck", version=__version__),
+            number=shard.number,
+            count=shard.count,
+            project=project_digest(inputs, project, tests),
+            source=inputs.source,
+            settings=shared_settings(given),
+            versions=versions(),
+            engine=_engine_head(engines, run),
+            refused={name: _refusal(error) for name, error in run.refused.items()},
+            units=dict(Counter(unit.partition(":")[0] for unit in answers.written)),
+            answers="",
+            stopped=run.stopped,
+            timings=dict(screen.timings),
+        )
+    return head, answers.written
+
+
+def shard_line(head: ShardHead) -> str:
+    """Say in a line what a shard measured, and that nothing is judged by it."""
+    kinds = [count(head.units[kind], *words) for kind, words in _KINDS.items() if head.units.get(kind)]
+    what = ", ".join(kinds) or "nothing of this run is in this part"
+    refused = "".join(f" {name} could not be trained: {one.what.rstrip('.')}." for name, one in head.refused.items())
+    ended = "measured" if head.stopped is None else "not measured to its end"
+    return (
+        f"Shard {head.number}/{head.count} {ended}: {what}.{refused} Nothing is judged here: "
+        f"`turncheck report merge` does that with all {head.count}."
+    )
+
+
+def exit_code_of_shard(stopped: str | None) -> int:
+    """Return 0 where all was measured, whatever the answers are worth; else 2, or 130 where it was interrupted."""
+    if stopped is None:
+        return EXIT_OK
+    return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_DONE
+
+
+def _engine_head(engines: Engines, run: Evaluations) -> EngineHead:
+    nlu = run.nlu_measurement
+    default, own = Capabilities(), engines.capabilities
+    return EngineHead(
+        info=engines.info(measured=nlu.engine if nlu else None),
+        capabilities={
+            field.name: getattr(own, field.name)
+            for field in dataclasses.fields(own)
+            if getattr(own, field.name) != getattr(default, field.name)
+        },
+        understands=engines.understands,
+        needs={name: tuple(sorted(engines.needs(name))) for name in EVALUATIONS},
+        parts={part: info for part, info in engines.parts().items()},  # noqa: C416 - of plain names for JSON
+    )
+
+
+def _refusal(error: UserError) -> Refusal:
+    place = error.location
+    return Refusal(
+        what=error.what,
+        path=place.path if place else None,
+        line=place.line if place else None,
+        column=place.column if place else None,
+        remedy=error.remedy,
+    )

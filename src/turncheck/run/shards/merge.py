@@ -1,0 +1,273 @@
+"""Shards, put together: the run of which each measured a part, its answers all known."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from turncheck import __version__
+from turncheck.engines.base import Capabilities, Engines
+from turncheck.evaluation.written_answers import UnreadableError, value_of
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+from turncheck.messages.plurals import count
+from turncheck.run.given import Given
+from turncheck.run.shards.document import HEAD_NAME, read_answers, read_head
+from turncheck.run.shards.identity import project_digest, settings_given, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
+
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.engines.base import Part
+    from turncheck.project.model import Project
+    from turncheck.report.model import EngineInfo, Evaluation
+    from turncheck.run.inputs import Inputs
+    from turncheck.run.prepare import Prepared
+    from turncheck.run.reading import Tests
+    from turncheck.run.shards.document import EngineHead, ShardHead
+
+_AGAIN = "Measure all shards of one commit with the same settings and the same version of turncheck."
+
+
+class MissingAnswerError(Exception):
+    """No shard has the answer to a unit. Never told as something that the project has done wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """All shards of one run, in order; ``folders`` are theirs."""
+
+    heads: tuple[ShardHead, ...]
+    folders: tuple[Path, ...]
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The flags or inputs that all of them were given."""
+        return self.heads[0].settings
+
+    def given(self, engine: str) -> Given:
+        """Return what the run is given that puts them together, with the engine of this name.
+
+        Raises:
+            UserError: the answers of one cannot be read.
+        """
+        answers: dict[str, Any] = {}
+        for head, folder in zip(self.heads, self.folders, strict=True):
+            answers |= read_answers(folder, head)
+        parts: dict[Part, EngineInfo] = {}
+        refused: dict[Evaluation, UserError] = {}
+        for head in reversed(self.heads):
+            parts |= cast("dict[Part, EngineInfo]", head.engine.parts)
+            for name, one in head.refused.items():
+                place = None if one.path is None else Location(one.path, one.line, one.column)
+                refused[name] = UserError(one.what, location=place, remedy=one.remedy)
+        # The embedded engine is what its project makes it; others were asked where the shards ran.
+        engines = None if engine == "embedded" else self._engines
+        return Given(MergedAnswers(answers), parts, refused, engines, self.ensure_same_state)
+
+    def _engines(self, project: Project) -> Engines:
+        """Return an engine that was asked elsewhere, by what the shards say of it."""
+        told = next((head for head in self.heads if head.units), self.heads[0])
+        return AskedElsewhere(project, told.engine)
+
+    def ensure_same_state(self, inputs: Inputs, project: Project, tests: Tests) -> None:
+        """Make sure that what lies here is what the shards measured.
+
+        Raises:
+            UserError: it is another commit, other files, or other libraries.
+        """
+        first = self.heads[0]
+        faults = []
+        if inputs.source.commit != first.source.commit:
+            here = inputs.source.commit[:12] if inputs.source.commit else "(unknown)"
+            faults.append(f"the shards measured the commit {_short(first)}, this is {here}")
+        if first.project != project_digest(inputs, project, tests):
+            faults.append("the shards measured other files of the project than lie here")
+        if libraries := _difference(first.versions, versions()):
+            faults.append(f"the shards were measured with other libraries: {libraries}")
+        if faults:
+            more = "".join(f"\n- {fault}" for fault in faults)
+            raise UserError(f"the shards cannot be merged here:{more}", remedy=_AGAIN)
+
+
+class MergedAnswers:
+    """The answers of all shards. One that is missing is never asked here: there would be a gap."""
+
+    def __init__(self, answers: Mapping[str, Any]) -> None:
+        self._answers = answers
+
+    def known(self, unit: str) -> Any:
+        """Return the answer to a unit.
+
+        Raises:
+            MissingAnswerError: there is none, or it cannot be read.
+        """
+        try:
+            return value_of(self._answers[unit])
+        except (KeyError, UnreadableError) as error:
+            raise MissingAnswerError(unit) from error
+
+    def is_asked(self, unit: str) -> bool:  # noqa: ARG002
+        """Nothing is."""
+        return False
+
+    def keep(self, unit: str, answer: Any) -> None:
+        """Nothing new comes."""
+
+
+@dataclass(eq=False)
+class AskedElsewhere(Engines):
+    """An engine as the shards describe it: it answers nothing any more."""
+
+    project: Project
+    head: EngineHead
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """As it had them, but that it hears nothing once more."""
+        return Capabilities(**{**self.head.capabilities, "hears_as_given": False})
+
+    def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:  # noqa: ARG002
+        """Return what it said of itself."""
+        return self.head.info
+
+    def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> AbstractSet[str]:  # noqa: ARG002
+        """Return the parts of the project that it needed."""
+        return frozenset(self.head.needs.get(evaluation, ()))
+
+    @property
+    def domain(self) -> DialogueDomain:
+        """The project's own."""
+        from turncheck.dialogue.domain import DialogueDomain
+
+        return DialogueDomain.of(self.project)
+
+    @property
+    def understands(self) -> bool:
+        """Whether it did."""
+        return self.head.understands
+
+    @property
+    def nlu_trainer(self) -> Any:
+        """Nothing is trained any more: whoever has all folds asks for no other."""
+        return None
+
+
+def prepare_merge(
+    folders: Sequence[Path], own: Mapping[str, Any], environment: Mapping[str, str], *, in_action: bool = False
+) -> tuple[Prepared, Given]:
+    """Prepare the run that puts shards together.
+
+    Args:
+        folders: of the shards, or what they lie in.
+        own: the settings of this job; those of the shards come below them.
+        environment: the variables of the process.
+        in_action: as in :func:`turncheck.run.prepare.prepare`.
+
+    Raises:
+        UserError: the shards do not make up one run, or it is not that of this job.
+    """
+    from turncheck.run.prepare import prepare  # looks around; what only reads shards need not
+
+    shards = read_shards(folders)
+    prepared = prepare(settings_given(shards.settings, own), environment, in_action=in_action)
+    return prepared, shards.given(prepared.settings.engine)
+
+
+@contextmanager
+def said_what_is_missing() -> Iterator[None]:
+    """Say of an answer that no shard has that the shards are not complete.
+
+    Raises:
+        UserError: there was one.
+    """
+    try:
+        yield
+    except MissingAnswerError as error:
+        raise UserError(
+            f"the shards cannot be merged: none of them has the answer to `{error}`", remedy=_AGAIN
+        ) from None
+
+
+def find_shards(folders: Iterable[Path]) -> list[Path]:
+    """Return the folders of shards: those that are named, or what lies right below them (as downloads leave it)."""
+    found: list[Path] = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise UserError(f"no such folder: {folder}", remedy="Name the folders that `run --shard` wrote (--out).")
+        below = [] if (folder / HEAD_NAME).is_file() else sorted(path.parent for path in folder.glob(f"*/{HEAD_NAME}"))
+        found += below or [folder]
+    return found
+
+
+def read_shards(folders: Sequence[Path]) -> Shards:
+    """Read the shards of one run.
+
+    Raises:
+        UserError: one is missing, is there twice, belongs to another run, or did not come to its end; all that is wrong
+            is in the message.
+    """
+    pairs = sorted(((read_head(folder), folder) for folder in find_shards(folders)), key=lambda pair: pair[0].number)
+    heads, places = tuple(head for head, _ in pairs), tuple(folder for _, folder in pairs)
+    if not heads:
+        raise UserError("no shards are named", remedy="Name the folders that `run --shard` wrote (--out).")
+    faults = [*_incomplete(pairs), *_foreign(pairs)]
+    faults += [
+        f"shard {head.number}/{head.count} ({folder}) failed: {head.stopped}"
+        for head, folder in pairs
+        if head.stopped is not None
+    ]
+    if faults:
+        more = "".join(f"\n- {fault}" for fault in faults)
+        raise UserError(f"the shards cannot be merged:{more}", remedy=_AGAIN)
+    return Shards(heads, places)
+
+
+def _incomplete(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
+    of = pairs[0][0].count
+    there: dict[int, list[Path]] = {}
+    for head, folder in pairs:
+        there.setdefault(head.number, []).append(folder)
+    faults = [
+        f"shard {number}/{of} is there {count(len(folders), 'time')}: {', '.join(map(str, folders))}"
+        for number, folders in there.items()
+        if len(folders) > 1
+    ]
+    missing = [f"{number}/{of}" for number in range(1, of + 1) if number not in there]
+    if missing:
+        faults.append(f"{'shard' if len(missing) == 1 else 'shards'} {', '.join(missing)} missing")
+    return faults
+
+
+def _foreign(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
+    """What tells shards of several runs apart, and from this turncheck."""
+    faults = []
+    first = pairs[0][0]
+    for head, folder in pairs:
+        name = f"shard {head.number}/{head.count} ({folder})"
+        if head.count != first.count:
+            faults.append(f"{name} is one of {head.count}, not of {first.count}")
+        if head.tool.version != __version__:
+            faults.append(f"{name} was measured by turncheck {head.tool.version}, this is {__version__}")
+        if (head.source.repository, head.source.commit) != (first.source.repository, first.source.commit):
+            faults.append(f"{name} is of the commit {_short(head)}, not of {_short(first)}")
+        if head.project != first.project:
+            faults.append(f"{name} was measured with other files of the project")
+        if settings := _difference(head.settings, first.settings):
+            faults.append(f"{name} was measured with other settings: {settings}")
+        if libraries := _difference(head.versions, first.versions):
+            faults.append(f"{name} was measured with other libraries: {libraries}")
+    return faults
+
+
+def _short(head: ShardHead) -> str:
+    return head.source.commit[:12] if head.source.commit else "(unknown)"
+
+
+def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    names = sorted(n for n in one.keys() | other.keys() if n != "project" and one.get(n) != other.get(n))
+    return ", ".join(f"{name.replace('_', '-')} {one.get(name)!r}, not {other.get(name)!r}" for name in names)

@@ -1,0 +1,177 @@
+"""A run in several shards, put together again: the report that one run would have given, or no report at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from turncheck.cli import run_command_line
+from turncheck.run.shards.document import ANSWERS_NAME, HEAD_NAME
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def turncheck(*arguments: str | Path) -> int:
+    return run_command_line([str(argument) for argument in arguments])
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of these tests in CI is not the one that they are about."""
+    for name in ("GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD", "BITBUCKET_BUILD_NUMBER", "CI"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def pizzeria(folder: Path, *, held_out: bool = True) -> Path:
+    project = shutil.copytree(EXAMPLES / "pizzeria", folder / "pizzeria")
+    if not held_out:
+        (project / "tests" / "test_nlu.yml").unlink()
+    return project
+
+
+def shards(project: Path, folder: Path, count: int, *flags: str) -> list[Path]:
+    places = [folder / f"shard-{number}" for number in range(1, count + 1)]
+    for number, place in enumerate(places, 1):
+        assert turncheck("run", project, "--shard", f"{number}/{count}", "--out", place, "--quiet", *flags) == 0
+    return places
+
+
+def report_of(folder: Path) -> bytes:
+    """The report but for its timings, byte by byte."""
+    report = json.loads((folder / "report.json").read_bytes())
+    del report["timings"]
+    return json.dumps(report, ensure_ascii=False).encode()
+
+
+def pairs_of(folder: Path) -> dict[str, bytes]:
+    names = ("comparison.json", "verdict.json", "summary.md", "comment.md")
+    return {name: (folder / name).read_bytes() for name in names}
+
+
+@pytest.mark.parametrize(
+    ("make", "count"),
+    [
+        (lambda folder: pizzeria(folder), 3),
+        (lambda folder: pizzeria(folder, held_out=False), 2),
+        (lambda folder: pizzeria(folder, held_out=False), 8),
+        (lambda folder: shutil.copytree(EXAMPLES / "clinic", folder / "clinic"), 2),
+        (lambda folder: shutil.copytree(EXAMPLES / "bike_workshop", folder / "bike_workshop"), 2),
+    ],
+    ids=["held-out", "cross-validation", "more shards than folds", "clinic", "suites"],
+)
+def test_shards_make_the_report_of_one_run(make: Callable[[Path], Path], count: int, tmp_path: Path) -> None:
+    project = make(tmp_path)
+    code = turncheck("run", project, "--out", tmp_path / "one", "--quiet", "--baseline", "none")
+
+    places = shards(project, tmp_path / "parts", count)
+    merged = turncheck("report", "merge", *places, "--out", tmp_path / "merged", "--quiet", "--baseline", "none")
+
+    assert merged == code
+    assert report_of(tmp_path / "merged") == report_of(tmp_path / "one")
+    assert pairs_of(tmp_path / "merged") == pairs_of(tmp_path / "one")
+
+
+def test_a_shard_judges_nothing_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = pizzeria(tmp_path)
+    story = project / "tests" / "test_stories.yml"
+    story.write_text(story.read_text().replace("utter_greet", "utter_goodbye"))
+
+    (place, _) = shards(project, tmp_path / "parts", 2)
+
+    assert {path.name for path in place.iterdir()} == {HEAD_NAME, ANSWERS_NAME}
+    assert "Nothing is judged here: `turncheck report merge` does that with all 2." in capsys.readouterr().out
+
+
+def test_what_fails_in_a_shard_fails_the_merged_run(tmp_path: Path) -> None:
+    project = pizzeria(tmp_path)
+    story = project / "tests" / "test_stories.yml"
+    story.write_text(story.read_text().replace("utter_greet", "utter_goodbye"))
+
+    places = shards(project, tmp_path / "parts", 2)
+
+    assert turncheck("report", "merge", *places, "--out", tmp_path / "merged", "--quiet") == 1
+
+
+def test_a_pipeline_that_cannot_be_trained_is_the_same_fault(tmp_path: Path) -> None:
+    project = pizzeria(tmp_path)
+    config = project / "config.yml"
+    config.write_text(config.read_text().replace("- name: RulePolicy", "- name: NoPolicy"))
+    code = turncheck("run", project, "--out", tmp_path / "one", "--quiet", "--baseline", "none")
+
+    places = shards(project, tmp_path / "parts", 2)
+
+    assert turncheck("report", "merge", *places, "--out", tmp_path / "m", "--quiet", "--baseline", "none") == code
+    assert report_of(tmp_path / "m") == report_of(tmp_path / "one")
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("three")
+    shards(pizzeria(folder), folder / "parts", 3)
+    return folder
+
+
+def edited_head(folder: Path, **changes: object) -> None:
+    head = json.loads((folder / HEAD_NAME).read_text())
+    (folder / HEAD_NAME).write_text(json.dumps({**head, **changes}))
+
+
+def lose_an_answer(folder: Path) -> None:
+    """An answer is gone, and the head does not tell it: what only merging itself can notice."""
+    import hashlib
+
+    path = folder / ANSWERS_NAME
+    answers = json.loads(gzip.decompress(path.read_bytes()))
+    answers.pop(next(iter(answers)))
+    path.write_bytes(gzip.compress(json.dumps(answers).encode()))
+    edited_head(folder, answers=hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda parts: shutil.rmtree(parts / "shard-2"), "shard 2/3 missing"),
+        (lambda parts: shutil.copytree(parts / "shard-1", parts / "x"), "shard 1/3 is there 2 times"),
+        (
+            lambda parts: edited_head(parts / "shard-2", source={"commit": "f" * 40}),
+            "is of the commit ffffffffffff",
+        ),
+        (lambda parts: edited_head(parts / "shard-3", settings={"seed": 7}), "other settings: seed 7, not None"),
+        (lambda parts: edited_head(parts / "shard-3", project="0"), "other files of the project"),
+        (lambda parts: edited_head(parts / "shard-3", tool={"name": "turncheck", "version": "0.0"}), "turncheck 0.0"),
+        (lambda parts: edited_head(parts / "shard-3", versions={"numpy": "1"}), "other libraries: numpy '1', not"),
+        (lambda parts: edited_head(parts / "shard-3", count=4), "is one of 4, not of 3"),
+        (lambda parts: edited_head(parts / "shard-3", stopped="the server is gone"), "failed: the server is gone"),
+        (lambda parts: (parts / "shard-2" / ANSWERS_NAME).unlink(), "cannot read"),
+        (lambda parts: (parts / "shard-2" / ANSWERS_NAME).write_bytes(b"x"), "is not what its shard wrote"),
+        (lambda parts: (parts / "shard-2" / HEAD_NAME).write_text("{}"), "is not what a shard of this version"),
+        (lambda parts: lose_an_answer(parts / "shard-2"), "none of them has the answer to `"),
+        (
+            lambda parts: (parts.parent / "pizzeria" / "turncheck.yml").write_text("seed: 5\n"),
+            "other files of the project than lie here",
+        ),
+    ],
+)
+def test_a_gap_never_becomes_green(
+    spoil: Callable[[Path], object], said: str, three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = shutil.copytree(three / "parts", tmp_path / "parts")
+    project = shutil.copytree(three / "pizzeria", tmp_path / "pizzeria")
+    spoil(parts)
+
+    code = turncheck("report", "merge", parts, "--project", project, "--out", tmp_path / "merged", "--quiet")
+
+    assert code == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "merged").exists()
+
+
+@pytest.mark.parametrize("shard", ["0/3", "4/3", "3", "1/1001", "a/b"])
+def test_a_shard_that_there_cannot_be(shard: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert turncheck("run", tmp_path, "--shard", shard) == 2
+    assert "expected a part and how many there are, such as 2/8" in capsys.readouterr().err
