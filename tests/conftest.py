@@ -1,11 +1,19 @@
 """What holds for all tests."""
 
+from uuid import uuid4
+
 import pytest
 from hypothesis import settings
 
 # A busy machine makes a single example slow now and then; what must be fast has a test or a benchmark of its own.
 settings.register_profile("turncheck", deadline=None)
 settings.load_profile("turncheck")
+
+
+@pytest.fixture(autouse=True)
+def _cache_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test is spared a training by another one, and none writes to the home folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{uuid4().hex}"))
 
 
 @pytest.fixture(autouse=True)

@@ -56,7 +56,7 @@ def pairs_of(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("make", "count"),
     [
-        (lambda folder: pizzeria(folder), 3),
+        (pizzeria, 3),
         (lambda folder: pizzeria(folder, held_out=False), 2),
         (lambda folder: pizzeria(folder, held_out=False), 8),
         (lambda folder: shutil.copytree(EXAMPLES / "clinic", folder / "clinic"), 2),

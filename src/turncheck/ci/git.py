@@ -126,6 +126,11 @@ class Checkout:
                 changed[name] = frozenset(range(1, number + 2))
         return {self.top / name: lines for name, lines in changed.items()}
 
+    def has_files_in(self, folder: Path) -> bool:
+        """Whether files below ``folder`` belong to the repository."""
+        place = Path(os.path.realpath(folder))
+        return place.is_relative_to(self.top.resolve()) and bool(self._ask("ls-files", "--", str(place)))
+
     @contextmanager
     def files_of(self, commit: str) -> Iterator[Path]:
         """Write another commit's files into a temporary folder, and remove it afterwards.

@@ -78,6 +78,8 @@ class Run:
     stamp: Stamp = NO_RUN
     of_a_change: bool = False
     """Whether it judges a change that is to be merged, whose own files must not choose what judges it."""
+    of_a_fork: bool = False
+    """Whether that change comes from another repository, whose people may not write here."""
     merges: str | None = None
     """The head of the pull request whose test merge may be checked out."""
     troubles: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.tracker import Tracker
     from turncheck.engines.decision import Decision
+    from turncheck.process.cache import Cache
     from turncheck.process.screen import Screen
     from turncheck.project.batch.model import Suite
     from turncheck.project.model import Project
@@ -383,6 +384,13 @@ class Engines(ABC):
             measured: that of the folds' engines, where language understanding was measured by cross-validation.
             conversations: whether notes on conversations alone are of interest.
         """
+
+    def use_cache(self, cache: Cache) -> None:  # noqa: B027 - most train nothing
+        """Take trainings from this cache, and keep them there, where all that they depend on is known."""
+
+    def key_of_folds(self, folds: int) -> str | None:  # noqa: ARG002
+        """Return the digest of all that the engines of folds depend on, ``None`` where that cannot be known."""
+        return None
 
     def parts(self) -> Mapping[Part, EngineInfo]:
         """Return what stood in for what in each part that was trained, where :meth:`info` is made of parts."""

@@ -78,6 +78,19 @@ def write_answer(answer: Any) -> str:
         raise UnwritableError("too deep") from error
 
 
+def read_answer(text: str | bytes) -> Any:
+    """Return the answer that was written.
+
+    Raises:
+        UnreadableError: it is not one.
+    """
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(str(error)) from error
+    return value_of(plain)
+
+
 def value_of(plain: Any) -> Any:
     """Return the answer of its JSON, already parsed.
 

@@ -32,6 +32,7 @@ from turncheck.run.cases_again import EngineJudgesAgain, held_against_base
 from turncheck.run.covered import coverage_by_tests
 from turncheck.run.cut_short import as_far_as_it_goes, with_one_model
 from turncheck.run.given import NOTHING_GIVEN
+from turncheck.run.kept_answers import KeptAnswers
 from turncheck.run.not_run import faulty, refused_training, unreadable, with_tests
 from turncheck.run.reading import file_of_all, read_given, read_tests
 from turncheck.run.report_of import project_info, report_of
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from turncheck.engines.base import ConversationEngine, Engines, NluEngine
+    from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
@@ -101,6 +103,8 @@ def evaluate_project(inputs: Inputs, screen: Screen, given: Given = NOTHING_GIVE
     try:
         with engines_of_run(inputs, project, given) as engines:
             engines.show_progress(screen)
+            if inputs.cache is not None:
+                engines.use_cache(inputs.cache)
             run = Evaluations(inputs, project, tests, engines, screen, given=given)
             run.evaluate()
         run.validate()
@@ -108,6 +112,10 @@ def evaluate_project(inputs: Inputs, screen: Screen, given: Given = NOTHING_GIVE
         if run is None:
             raise
         run.interrupt()
+    if inputs.cache is not None:
+        for note in inputs.cache.notes():
+            screen.note(note)
+        inputs.cache.trim()
     return EvaluatedProject(_report(inputs, project, tests, run, screen), project, run.cases_again())
 
 
@@ -293,12 +301,18 @@ class Evaluations:
                 workers=workers,
                 unknown_entities=unknown,
                 team_confidences=team,
-                answers=self.given.answers,
+                answers=self._answers_of_folds(),
             )
 
         how = "Testing language understanding" if tests else f"Cross-validating in {count(folds, 'fold')}"
         with self.screen.step("nlu", how):
             return self._evaluated("nlu", held_out_or_folds)
+
+    def _answers_of_folds(self) -> Answers:
+        """The answers that are given, and those of earlier runs on the same sentences."""
+        cache = self.inputs.cache
+        key = None if cache is None else self.engines.key_of_folds(self.settings.folds)
+        return self.given.answers if cache is None or key is None else KeptAnswers(self.given.answers, cache, key)
 
     def _nlu(self) -> NluEngine | None:
         """Language understanding, trained when it is first asked."""

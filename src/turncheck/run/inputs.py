@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.messages.location import Location
+    from turncheck.process.cache import Cache
     from turncheck.report.model import Source
     from turncheck.run.changed_lines import ChangedLines
     from turncheck.settings.options import Settings
@@ -23,7 +24,7 @@ class Inputs:
     ``ignored`` the codes to leave out and where they are; ``rules`` where the gates' lines stand; ``hosts`` the hosts
     that addresses in the project's files may name beside loopback (``None``: any); ``environment`` what
     ``endpoints.yml`` may refer to and child processes get; ``settings_file`` the ``turncheck.yml`` that was read;
-    ``changed`` tells which lines a change touches.
+    ``changed`` tells which lines a change touches; ``cache`` is where trainings are kept, if they are.
     """
 
     settings: Settings
@@ -36,3 +37,4 @@ class Inputs:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     settings_file: Path | None = None
     changed: Callable[[], ChangedLines] | None = None
+    cache: Cache | None = None

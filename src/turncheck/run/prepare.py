@@ -12,6 +12,7 @@ from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location, shown_path
+from turncheck.process.cache import Cache
 from turncheck.project.reader import ensure_export
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
@@ -91,6 +92,7 @@ def prepare(
             **{name: place for name, place in file.gates.items() if name.replace("-", "_") not in given},
         },
         settings_file=file.path,
+        cache=_cache(settings, host, folder, environment),
         hosts=settings.allow_hosts if in_action or settings.allow_hosts else None,
         environment=environment,
     )
@@ -102,6 +104,27 @@ def prepare(
     )
     inputs = replace(inputs, changed=partial(changed_lines, settings, host))
     return Prepared(settings, given, inputs, links, host)
+
+
+def _cache(settings: Settings, host: Host, folder: Path, environment: Mapping[str, str]) -> Cache | None:
+    """Return where trainings are kept: nowhere that a change could have written to.
+
+    Raises:
+        UserError: the folder that is named holds files of the repository.
+    """
+    if not settings.cache or host.run.of_a_fork:
+        return None
+    if settings.cache_folder is None:
+        places = (environment.get("XDG_CACHE_HOME", ""), f"{environment.get('HOME') or '.'}/.cache")
+        base = next((place for place in places if place.startswith("/")), None)
+        return None if base is None else Cache(Path(base, "turncheck"))
+    named, checkout = Path(settings.cache_folder), find_checkout(folder)
+    if checkout is not None and checkout.has_files_in(named):
+        raise UserError(
+            f"the cache folder '{named}' holds files of the repository: a change could bring results of its own",
+            remedy="Name another with --cache-folder, or remove them from the repository.",
+        )
+    return Cache(named)
 
 
 def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:

@@ -267,6 +267,20 @@ class Settings:
     workers: int = _setting(
         0, _whole(0, MOST_WORKERS), "parallel workers, 64 at most (0: one per processor)", metavar="N"
     )
+    cache: bool = _setting(
+        True,
+        _switch,
+        "take what is unchanged from earlier runs: trained models and folds",
+        file_key=False,
+        switch=True,
+    )
+    cache_folder: str | None = _setting(
+        None,
+        _text,
+        "where that is kept (default: ~/.cache/turncheck); never for a pull request of a fork",
+        file_key=False,
+        metavar="DIR",
+    )
     shard: Shard | None = _setting(
         None,
         parse_shard,

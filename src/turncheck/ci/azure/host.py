@@ -87,6 +87,7 @@ class Azure(JobHost):
             workspace=given.folder("BUILD_SOURCESDIRECTORY"),
             stamp=given.stamp("BUILD_BUILDID", "SYSTEM_JOBATTEMPT"),
             of_a_change=bool(given.branch("SYSTEM_PULLREQUEST_TARGETBRANCH")),
+            of_a_fork=given.text("SYSTEM_PULLREQUEST_ISFORK").lower() == "true",
             merges=head,
         )
 

@@ -91,6 +91,7 @@ class GitHub(Runner):
             url=context.run_url,
             workspace=context.workspace,
             stamp=NO_RUN if number is None else Stamp(number, context.run_attempt),
+            of_a_fork=pull is not None and pull.fork,
             of_a_change=pull is not None or context.event_name == "merge_group",
             merges=pull.head_sha if pull is not None else None,
             troubles=context.troubles,

@@ -66,6 +66,7 @@ class GitLab(JobHost):
             workspace=given.folder("CI_PROJECT_DIR"),
             stamp=given.stamp("CI_PIPELINE_ID", "CI_JOB_ID"),
             of_a_change=bool(given.text("CI_MERGE_REQUEST_IID")),
+            of_a_fork=given.text("CI_MERGE_REQUEST_SOURCE_PROJECT_ID") != given.text("CI_MERGE_REQUEST_PROJECT_ID"),
             merges=given.commit("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"),
         )
 

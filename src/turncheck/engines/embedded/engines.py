@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from turncheck import __version__
 from turncheck.dialogue.domain import DialogueDomain
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.process.cache import Cache
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project
     from turncheck.report.model import Evaluation
@@ -81,6 +84,7 @@ class EmbeddedEngines(Engines):
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     today: str = "2025-01-01"
     _model: LoadedModel | None = field(default=None, init=False)
+    _cache: Cache | None = field(default=None, init=False)
     _recalled: Mapping[Part, EngineInfo] = field(default_factory=dict, init=False)
 
     @property
@@ -225,7 +229,18 @@ class EmbeddedEngines(Engines):
                 return None
             loaded = self._model.nlu().on_the_day_of(noon_of(self.today))
             return replace(loaded, team_confidences=self.team_confidences)
-        return self.nlu_trainer.fit(with_story_sentences(self.project)) if self.project.nlu.examples else None
+        if not self.project.nlu.examples:
+            return None
+        from turncheck.engines.embedded.kore.trainer import KoreNluTrainer
+
+        trainer, learnt = self.nlu_trainer, with_story_sentences(self.project)
+        if self._cache is None or isinstance(trainer, KoreNluTrainer):
+            return trainer.fit(learnt)
+        from turncheck.engines.embedded.cached_models import cached_nlu
+        from turncheck.engines.embedded.training_key import nlu_inputs
+
+        kept = cached_nlu(self._cache, self._key("nlu", learnt), lambda: trainer.fit(nlu_inputs(learnt)))
+        return replace(kept, team_confidences=self.team_confidences)  # a model does not hold them
 
     @property
     def trained_sentences(self) -> Collection[str] | None:
@@ -257,7 +272,14 @@ class EmbeddedEngines(Engines):
             return self._model.ensemble()
         from turncheck.engines.embedded.policies.trainer import train_ensemble
 
-        return train_ensemble(self.project, domain=self.domain)
+        if self._cache is None:
+            return train_ensemble(self.project, domain=self.domain)
+        from turncheck.engines.embedded.cached_models import cached_ensemble
+        from turncheck.engines.embedded.training_key import policy_inputs, training_key
+
+        learnt = policy_inputs(self.project)
+        key = training_key("policies", learnt)
+        return cached_ensemble(self._cache, key, learnt.config, lambda: train_ensemble(learnt, domain=self.domain))
 
     @cached_property
     def domain(self) -> DialogueDomain:
@@ -292,6 +314,23 @@ class EmbeddedEngines(Engines):
             notes=_unique((*(nlu.notes if nlu else ()), *nlg)),
             model=None if self._model is None else self._model.path.name,
         )
+
+    def use_cache(self, cache: Cache) -> None:
+        """Take trainings from this cache, and keep them there."""
+        self._cache = cache
+
+    def key_of_folds(self, folds: int) -> str | None:
+        """Return the digest of what the folds are trained on and judged by: all sentences, and how they are split."""
+        return self._key("folds", self.project, folds=folds)
+
+    def _key(self, kind: str, learnt: Project, **more: Any) -> str | None:
+        """Return the key of a training of language understanding; with vectors their model is a part of it, unseen."""
+        if self.vectors or self.allow_custom_code:
+            return None
+        from turncheck.engines.embedded.training_key import nlu_inputs, training_key
+
+        team = msgspec.to_builtins(self.team_confidences)
+        return training_key(kind, nlu_inputs(learnt), seed=self.seed, today=self.today, team=team, **more)
 
     def parts(self) -> Mapping[Part, EngineInfo]:
         """Return what stood in for what in language understanding and in the policies, as far as they were trained."""

@@ -76,6 +76,8 @@ def measure_shard(
     answers = ShardAnswers(shard)
     with engines_of_run(inputs, project, Given(answers)) as engines:
         engines.show_progress(screen)
+        if inputs.cache is not None:
+            engines.use_cache(inputs.cache)
         run = Evaluations(inputs, project, tests, engines, screen, given=Given(answers))
         try:
             run.evaluate()

@@ -1,0 +1,117 @@
+"""What was computed before, kept by the digest of all that it depends on.
+
+An entry is believed only where it is complete: it names its key and the digest of its content. One that is damaged is
+ignored and said. Nothing in an entry is executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from platform import machine, python_version
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.errors import UserError
+from turncheck.messages.plurals import count
+from turncheck.process.temporary import whole_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_HEAD: Final = "turncheck cache v1"
+_SUFFIX: Final = ".entry"
+MOST_BYTES: Final = 1 << 30
+"""Beyond this size what was not used for the longest time is removed."""
+_LIBRARIES: Final = ("numpy", "scipy", "scikit-learn", "python-crfsuite", "skops", "regex", "msgspec")
+
+
+@dataclass(slots=True)
+class Cache:
+    """Entries in a folder; ``found`` and ``kept`` count them by what they are, ``damaged`` names those ignored."""
+
+    folder: Path
+    found: dict[str, int] = field(default_factory=dict)
+    kept: dict[str, int] = field(default_factory=dict)
+    damaged: list[Path] = field(default_factory=list)
+
+    def get(self, key: str, kind: str) -> bytes | None:
+        """Return the content that was kept under a key, ``None`` where there is none that can be believed."""
+        path = self._path(key)
+        try:
+            whole = path.read_bytes()
+        except OSError:
+            return None
+        head, _, content = whole.partition(b"\n")
+        if head != _head(key, content):
+            self.mark_damaged(key)
+            return None
+        with suppress(OSError):
+            path.touch()  # it was used: what was not is removed first
+        self.found[kind] = self.found.get(kind, 0) + 1
+        return content
+
+    def put(self, key: str, kind: str, content: bytes) -> None:
+        """Keep a content. A folder that cannot be written to keeps nothing, and nothing fails."""
+        with suppress(UserError, OSError):
+            with whole_file(self._path(key)) as file:
+                file.write(_head(key, content) + b"\n" + content)
+            self.kept[kind] = self.kept.get(kind, 0) + 1
+
+    def mark_damaged(self, key: str) -> None:
+        """Ignore an entry from now on: it is not what was kept."""
+        self.damaged.append(self._path(key))
+        with suppress(OSError):
+            self._path(key).unlink()
+
+    def trim(self, most: int = MOST_BYTES) -> None:
+        """Remove the entries that were not used for the longest time, as far as all are larger than ``most`` bytes."""
+        entries = []
+        for path in self.folder.glob(f"*/*{_SUFFIX}"):
+            with suppress(OSError):
+                stat = path.stat()
+                entries.append((stat.st_mtime, stat.st_size, path))
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= most:
+                break
+            with suppress(OSError):
+                path.unlink()
+                total -= size
+
+    def notes(self) -> list[str]:
+        """Say what was taken from here, and what could not be."""
+        said = [f"The cache entry {path} is damaged: it is ignored." for path in self.damaged]
+        if self.found:
+            told = ", ".join(count(number, kind) for kind, number in self.found.items())
+            said.append(f"Unchanged, and taken from the cache: {told}.")
+        return said
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}{_SUFFIX}"
+
+
+def _head(key: str, content: bytes) -> bytes:
+    return f"{_HEAD} {key} {hashlib.sha256(content).hexdigest()}".encode()
+
+
+@cache
+def surroundings() -> Mapping[str, str]:
+    """Return what every result depends on beside its inputs: our own code, the libraries, the machine's kind."""
+    own = hashlib.sha256()
+    root = Path(__file__).parents[1]
+    for path in sorted(root.rglob("*.py")):
+        own.update(f"{path.relative_to(root)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    found = {name: version(name) for name in _LIBRARIES}
+    return {**found, "turncheck": own.hexdigest(), "python": python_version(), "machine": machine(), "cpu": _cpu()}
+
+
+def _cpu() -> str:
+    """What the processor can do: the last digit of a sum may depend on it."""
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
+        return next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    return ""

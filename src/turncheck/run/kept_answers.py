@@ -1,0 +1,61 @@
+"""Answers that an earlier run was given to the same questions about the same data."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from turncheck.evaluation.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
+
+if TYPE_CHECKING:
+    from turncheck.evaluation.answers import Answers
+    from turncheck.process.cache import Cache
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswers:
+    """The answers of ``others``, and where they know none those of earlier runs.
+
+    ``key``: the digest of all that the answers depend on, beside the name of their unit.
+    """
+
+    others: Answers
+    cache: Cache
+    key: str
+
+    def known(self, unit: str) -> Any | None:
+        """Return the answer to a unit; one that is kept is given to the others, too."""
+        known = self.others.known(unit)
+        if known is not None or not self.others.is_asked(unit):
+            return known
+        key = self._key(unit)
+        if (content := self.cache.get(key, unit.partition(":")[0])) is None:
+            return None
+        try:
+            answer = read_answer(gzip.decompress(content))
+        except (UnreadableError, OSError, EOFError, zlib.error):
+            self.cache.mark_damaged(key)
+            return None
+        self.others.keep(unit, answer)
+        return answer
+
+    def is_asked(self, unit: str) -> bool:
+        """As the others have it."""
+        return self.others.is_asked(unit)
+
+    def keep(self, unit: str, answer: Any) -> None:
+        """Keep an answer, if it is read as it is written."""
+        self.others.keep(unit, answer)
+        try:
+            text = write_answer(answer)
+            if write_answer(read_answer(text)) != text:
+                return
+        except (UnwritableError, UnreadableError):
+            return
+        self.cache.put(self._key(unit), unit.partition(":")[0], gzip.compress(text.encode(), 6, mtime=0))
+
+    def _key(self, unit: str) -> str:
+        return hashlib.sha256(f"{self.key}\0{unit}".encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,168 @@
+"""A run that takes trainings from a cache: the same report byte by byte, and nothing unchanged is trained again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from turncheck.cli import run_command_line
+from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.process.cache import Cache
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD", "BITBUCKET_BUILD_NUMBER", "CI"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was trained, in order."""
+    done: list[str] = []
+
+    def noted(name: str, train: Callable[..., object]) -> Callable[..., object]:
+        def noting(*arguments: object, **more: object) -> object:
+            done.append(name)
+            return train(*arguments, **more)
+
+        return noting
+
+    from turncheck.engines.embedded.policies import trainer
+
+    monkeypatch.setattr(EmbeddedNluTrainer, "fit", noted("nlu", EmbeddedNluTrainer.fit))
+    monkeypatch.setattr(trainer, "train_ensemble", noted("policies", trainer.train_ensemble))
+    return done
+
+
+def run(project: Path, out: Path, *flags: str | Path) -> bytes:
+    arguments = ["run", project, "--out", out, "--baseline", "none", "--workers", "1", *flags]
+    run_command_line([str(argument) for argument in arguments])
+    report = json.loads((out / "report.json").read_bytes())
+    del report["timings"]
+    return json.dumps(report, ensure_ascii=False).encode()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The pizzeria, its language understanding cross-validated."""
+    copy = shutil.copytree(EXAMPLES / "pizzeria", tmp_path / "pizzeria")
+    (copy / "tests" / "test_nlu.yml").unlink()
+    return copy
+
+
+def test_a_second_run_trains_nothing_and_reports_the_same(
+    project: Path, tmp_path: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    without = run(project, tmp_path / "0", "--no-cache")
+    first = run(project, tmp_path / "1")
+    assert trained.count("policies") == 2
+    trained.clear()
+    capsys.readouterr()
+
+    second = run(project, tmp_path / "2")
+
+    assert trained == []
+    assert without == first == second
+    assert "Unchanged, and taken from the cache: 5 folds, 1 trained pipeline" in capsys.readouterr().err
+
+
+def test_an_edited_test_story_trains_nothing_and_a_training_story_no_language_understanding(
+    project: Path, tmp_path: Path, trained: list[str]
+) -> None:
+    run(project, tmp_path / "1")
+    story = project / "tests" / "test_stories.yml"
+    story.write_text(story.read_text().replace("utter_greet", "utter_goodbye", 1))
+    trained.clear()
+
+    cached = run(project, tmp_path / "2")
+    assert trained == []
+    assert cached == run(project, tmp_path / "3", "--no-cache")
+
+    (training,) = (path for path in (project / "data").rglob("stories.yml"))
+    training.write_text(training.read_text().replace("- story: ", "- story: another ", 1))
+    trained.clear()
+    cached = run(project, tmp_path / "4")
+    assert set(trained) <= {"policies"}
+    assert cached == run(project, tmp_path / "5", "--no-cache")
+
+
+def test_an_edited_sentence_trains_all_anew(project: Path, tmp_path: Path, trained: list[str]) -> None:
+    run(project, tmp_path / "1")
+    (nlu,) = (path for path in (project / "data").rglob("nlu.yml"))
+    nlu.write_text(nlu.read_text().replace("    - ", "    - please ", 1))
+    trained.clear()
+
+    cached = run(project, tmp_path / "2")
+
+    assert trained.count("nlu") == 6
+    assert cached == run(project, tmp_path / "3", "--no-cache")
+
+
+@pytest.mark.parametrize("damage", [lambda _: b"", lambda content: content[:-7], lambda content: content + b"x"])
+def test_a_damaged_entry_is_ignored_and_said(
+    damage: Callable[[bytes], bytes], project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = run(project, tmp_path / "1", "--cache-folder", tmp_path / "cache")
+    entries = list((tmp_path / "cache").rglob("*.entry"))
+    assert len(entries) == 7
+    for entry in entries:
+        entry.write_bytes(damage(entry.read_bytes()))
+    capsys.readouterr()
+
+    assert run(project, tmp_path / "2", "--cache-folder", tmp_path / "cache") == first
+    assert capsys.readouterr().err.count("is damaged: it is ignored.") == 7
+
+
+def test_an_entry_under_another_name_is_not_believed(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put("aa1", "fold", b"one")
+    (tmp_path / "aa" / "aa1.entry").rename(tmp_path / "aa" / "aa2.entry")
+
+    assert cache.get("aa2", "fold") is None
+
+
+def test_what_was_not_used_for_the_longest_time_goes_first(tmp_path: Path) -> None:
+    import os
+
+    cache = Cache(tmp_path)
+    for number in range(3):
+        cache.put(f"aa{number}", "fold", bytes(100))
+        os.utime(tmp_path / "aa" / f"aa{number}.entry", (number, number))
+    assert cache.get("aa0", "fold") is not None
+
+    cache.trim(500)
+
+    assert [cache.get(f"aa{number}", "fold") is None for number in range(3)] == [False, True, False]
+
+
+def test_a_folder_that_the_repository_has_files_in_is_refused(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "kept").mkdir()
+    (project / "kept" / "x.entry").write_text("a change brings its own results")
+    for command in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *command], cwd=project, check=True)
+
+    code = run_command_line(["run", str(project), "--cache-folder", str(project / "kept"), "--out", str(tmp_path)])
+
+    assert code == 2
+    assert "holds files of the repository" in capsys.readouterr().err
+
+
+def test_nothing_is_kept_or_believed_for_a_fork(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from turncheck.run.prepare import prepare
+
+    variables = {"GITLAB_CI": "true", "CI_PROJECT_ID": "1", "CI_MERGE_REQUEST_IID": "7", "HOME": str(tmp_path)}
+    own = {"CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "1", "CI_MERGE_REQUEST_PROJECT_ID": "1"}
+    fork = {**own, "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "2"}
+
+    assert prepare({"project": str(project)}, {**variables, **own}).inputs.cache is not None
+    assert prepare({"project": str(project)}, {**variables, **fork}).inputs.cache is None
