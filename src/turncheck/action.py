@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from turncheck.ci.github.context import GitHubContext
     from turncheck.conclude import Outcome
     from turncheck.messages.location import Location
-    from turncheck.run.several import Chosen
     from turncheck.run.given import Given
     from turncheck.run.prepare import Prepared
+    from turncheck.run.several import Chosen
 
 
 def main() -> int:

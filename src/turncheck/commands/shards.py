@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from turncheck.settings.shard import Shard
 
 
-def run_shard(
-    shard: Shard, prepared: Prepared, given: Mapping[str, Any], screen: Screen, *, told_apart: bool
-) -> int:
+def run_shard(shard: Shard, prepared: Prepared, given: Mapping[str, Any], screen: Screen, *, told_apart: bool) -> int:
     """Measure a part of a run, and return the exit code. ``told_apart``: a report or pictures are asked for.
 
     Raises:

@@ -37,7 +37,9 @@ def refuse_shards_of_several(given: Mapping[str, Any]) -> None:
         UserError: both are asked for.
     """
     if given.get("shard") is not None or given.get("shards"):
-        raise UserError("a shard is a part of one assistant's run", remedy="Name one with --project, in a job for each.")
+        raise UserError(
+            "a shard is a part of one assistant's run", remedy="Name one with --project, in a job for each."
+        )
 
 
 def shared_settings(given: Mapping[str, Any]) -> dict[str, Any]:
