@@ -127,7 +127,7 @@ def lose_an_answer(folder: Path) -> None:
 
     path = folder / ANSWERS_NAME
     answers = json.loads(gzip.decompress(path.read_bytes()))
-    answers.pop(next(iter(answers)))
+    answers.pop(next(unit for unit in answers if unit.startswith("sentence:")))
     path.write_bytes(gzip.compress(json.dumps(answers).encode()))
     edited_head(folder, answers=hashlib.sha256(path.read_bytes()).hexdigest())
 
