@@ -198,6 +198,11 @@ def _day(value: Any) -> str:
     return day.isoformat()
 
 
+def _addresses(value: Any) -> str:
+    """One address, or several with blanks between them."""
+    return " ".join(_items(value, r"\s+"))
+
+
 def _secret(value: Any) -> Secret:
     return read_secret(_text(value))
 
@@ -418,7 +423,13 @@ class Settings:
         metavar="TOKEN",
     )
     rasa_url: str | None = _setting(
-        None, _text, "a running Rasa server (engine 'rasa')", file_key=False, metavar="URL", engine="rasa"
+        None,
+        _addresses,
+        "a running Rasa server, or several with one model (engine 'rasa')",
+        file_key=False,
+        many=True,
+        metavar="URL",
+        engine="rasa",
     )
     rasa_token: Secret | None = _setting(
         None, _secret, "that server's token", file_key=False, metavar="TOKEN", engine="rasa"

@@ -130,25 +130,25 @@ class RasaClient:
 
     def version(self) -> str:
         """Return the server's version of Rasa."""
-        return self._call("GET", "/version", "a version", answers.read_version)
+        return self.call("GET", "/version", "a version", answers.read_version)
 
     def served(self) -> Served:
         """Return the model that is loaded."""
-        return self._call("GET", "/status", "the name of a model", answers.read_served)
+        return self.call("GET", "/status", "the name of a model", answers.read_served)
 
     def parse(self, text: str) -> Parse:
         """Understand a sentence."""
         expected = "an intent and entities"
-        return self._call("POST", "/model/parse", expected, lambda body: answers.read_parse(body, text), {"text": text})
+        return self.call("POST", "/model/parse", expected, lambda body: answers.read_parse(body, text), {"text": text})
 
     def predict(self, events: Sequence[Mapping[str, Any]]) -> Prediction | None:
         """Predict the next action after these events; ``None`` where the model knows no dialogue."""
         path, expected = "/model/predict", "the scores of actions"
-        return self._call("POST", path, expected, answers.read_prediction, list(events), events="NONE")
+        return self.call("POST", path, expected, answers.read_prediction, list(events), events="NONE")
 
     def load(self, model: str) -> None:
         """Have the server load another model, a file on its own disk."""
-        self._call("PUT", "/model", "an empty answer", answers.read_nothing, {"model_file": model})
+        self.call("PUT", "/model", "an empty answer", answers.read_nothing, {"model_file": model})
 
     def tracker(self, sender: str, *, until: Deadline | None = None) -> TrackerState:
         """Return a conversation with all its events.
@@ -158,7 +158,7 @@ class RasaClient:
         """
         path, expected = f"/conversations/{quote(sender, safe='')}/tracker", "a conversation"
         read = partial(answers.read_tracker, sender=sender, events="ALL")
-        return self._call("GET", path, expected, read, events="ALL", until=until)
+        return self.call("GET", path, expected, read, events="ALL", until=until)
 
     def append_events(
         self, sender: str, events: Sequence[Mapping[str, Any]], *, until: Deadline | None = None
@@ -170,7 +170,7 @@ class RasaClient:
         """
         path, expected = f"/conversations/{quote(sender, safe='')}/tracker/events", "a conversation"
         read = partial(answers.read_tracker, sender=sender, events="NONE")
-        return self._call("POST", path, expected, read, list(events), events="NONE", repeatable=False, until=until)
+        return self.call("POST", path, expected, read, list(events), events="NONE", repeatable=False, until=until)
 
     def say(
         self, sender: str, text: str, *, metadata: Mapping[str, Any] | None = None, until: Deadline | None = None
@@ -182,11 +182,11 @@ class RasaClient:
         """
         path, expected = "/webhooks/rest/webhook", "a list of messages"
         message = {"sender": sender, "message": text} | ({"metadata": dict(metadata)} if metadata else {})
-        return self._call("POST", path, expected, answers.read_messages, message, repeatable=False, until=until)
+        return self.call("POST", path, expected, answers.read_messages, message, repeatable=False, until=until)
 
     # --- how it is asked ----------------------------------------------------------------------------------------------
 
-    def _call(
+    def call(
         self,
         method: str,
         path: str,

@@ -20,11 +20,12 @@ from turncheck.engines.embedded.remote_models import fetch_model
 from turncheck.engines.rasa_server.client import CONCURRENCY, Access, CutError, RasaClient
 from turncheck.engines.rasa_server.conversation import RasaConversations
 from turncheck.engines.rasa_server.engine import NAME, RasaNlu, RasaPolicies, describe
+from turncheck.engines.rasa_server.pool import RasaPool
 from turncheck.engines.rasa_server.process import RasaFiles, RasaProcess, rasa_process
 from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import expand, for_child
-from turncheck.process.screen import duration
+from turncheck.process.screen import Screen, duration
 from turncheck.process.temporary import temporary_folder
 from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.report.model import EngineInfo
@@ -124,6 +125,11 @@ class RasaEngines(Engines):
         has_domain = not any(finding.code == "domain-not-found" for finding in self.project.findings)
         return frozenset({"domain"} if evaluation not in {"nlu", "batch"} and has_domain else ())
 
+    def show_progress(self, screen: Screen) -> None:
+        """Say on this screen which servers have gone."""
+        if isinstance(self.server, RasaPool):
+            self.server.alarm = screen.alarm
+
     def before_folds(self, folds: int, *, whole: bool = False) -> str:
         """Each fold is a training of real Rasa: say how long that may take."""
         if whole:  # it is trained first, since its time is known then
@@ -214,7 +220,9 @@ def opened(
             raise UserError(
                 "--remote-storage does not go with --rasa-url: a server that runs already has its model loaded"
             )
-        yield RasaEngines(project, RasaClient(_access(settings, environment), at_once=at_once), at_once)
+        clients = [RasaClient(one, at_once=at_once) for one in _accesses(settings, environment)]
+        server = clients[0] if len(clients) == 1 else RasaPool(clients)
+        yield RasaEngines(project, server, server.at_once)
         return
     for name in ("rasa_token", "rasa_jwt"):
         if getattr(settings, name) is not None:
@@ -257,8 +265,12 @@ def _stub_server(
     return StubServer(HttpActionServer(server, hosts=None if by_flag else hosts), known)
 
 
-def _access(settings: Settings, environment: Mapping[str, str]) -> Access:
-    url = settings.rasa_url or ""
+def _accesses(settings: Settings, environment: Mapping[str, str]) -> list[Access]:
+    """Return where the servers are that the settings name, each once."""
+    return [_access(url, settings, environment) for url in dict.fromkeys((settings.rasa_url or "").split())]
+
+
+def _access(url: str, settings: Settings, environment: Mapping[str, str]) -> Access:
     if not is_http(url):
         shown = without_login(url)
         raise UserError(f"'{shown}' is not an address of a Rasa server", remedy="Write it as http://host:5005.")
