@@ -91,6 +91,7 @@ def test_of_the_last_one_it_is_said_what_became_of_it() -> None:
 
 
 def test_servers_with_several_models_are_none_to_measure_with() -> None:
-    with serving(FakeRasa(model="a.tar.gz")) as one, serving(FakeRasa(model="b.tar.gz")) as other:
-        with pytest.raises(EngineError, match=r"the Rasa servers differ in the model .*a\.tar\.gz.*b\.tar\.gz"):
-            describe(RasaPool([client(one), client(other)]))
+    differ = pytest.raises(EngineError, match=r"the Rasa servers differ in the model .*a\.tar\.gz.*b\.tar\.gz")
+
+    with serving(FakeRasa(model="a.tar.gz")) as one, serving(FakeRasa(model="b.tar.gz")) as other, differ:
+        describe(RasaPool([client(one), client(other)]))

@@ -44,6 +44,8 @@ from turncheck.report.model import (
     Substitution,
     WrittenStep,
 )
+from turncheck.report.robustness import Robustness
+from turncheck.report.strength import Strength
 from turncheck.report.understanding import EntitySpan
 
 _TYPES: Final[Mapping[str, type]] = {
@@ -55,6 +57,8 @@ _TYPES: Final[Mapping[str, type]] = {
         *(Misunderstanding, NearSentence, RankedIntent, StoryParse, StoryStep, Substitution, WrittenStep),
     )
 }
+_SECTIONS: Final[Mapping[str, type]] = {one.__name__: one for one in (Robustness, Strength)}
+"""Whole sections of the report, which are answers in one piece: written as the report has them."""
 _LIST, _TUPLE, _SET, _MAPPING = "[]", "()", "{}", "{:}"
 
 
@@ -117,6 +121,8 @@ def _plain(value: Any) -> Any:
         return {_SET: sorted(value)}
     if _TYPES.get(kind.__name__) is kind:
         return {kind.__name__: [_plain(getattr(value, name)) for name in _names(kind)]}
+    if _SECTIONS.get(kind.__name__) is kind:
+        return {kind.__name__: msgspec.json.encode(value).decode()}
     if isinstance(value, Mapping):
         return {_MAPPING: [[_plain(key), _plain(item)] for key, item in value.items()]}
     raise UnwritableError(f"a {kind.__name__} cannot be written")
@@ -136,6 +142,8 @@ def _value(plain: Any) -> Any:
         return frozenset(items)
     if kind == _MAPPING:
         return {_value(key): _value(item) for key, item in items}
+    if kind in _SECTIONS:
+        return msgspec.json.decode(items, type=_SECTIONS[kind])
     wanted = _TYPES[kind]
     return wanted(**dict(zip(_names(wanted), map(_value, items), strict=True)))
 

@@ -12,7 +12,7 @@ from msgspec import structs
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.engines.base import DIALOGS_ELSEWHERE, INTERRUPTED
 from turncheck.engines.choice import chosen_engines
-from turncheck.evaluation.answers import ElsewhereError, NluToCome, PoliciesToCome, unanswered
+from turncheck.evaluation.answers import ElsewhereError, NluToCome, PoliciesToCome, answered, unanswered
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
 from turncheck.process.secret import redact
@@ -457,7 +457,7 @@ class Evaluations:
             self._skip(why_not)
             return None
         with self.screen.step("robustness", "Varying the test sentences"):
-            return self._evaluated(
+            return self._in_one_piece(
                 "robustness", lambda: measure_robustness(self.engines, self.project, tests, self.settings)
             )
 
@@ -491,7 +491,13 @@ class Evaluations:
                 return measure_strength(self.engines, self.project, tests, self.settings, changed=lines, server=server)
 
         with self.screen.step("strength", "Trying the tests on mutants"):
-            return self._evaluated("strength", all_mutants)
+            return self._in_one_piece("strength", all_mutants)
+
+    def _in_one_piece(self, evaluation: Evaluation, measure: Callable[[], Section]) -> Section | None:
+        """Measure a section whose answer is one unit."""
+        return self._evaluated(
+            evaluation, lambda: answered(self.given.answers, [f"section:{evaluation}"], lambda _: [measure()])[0]
+        )
 
     def _not_understood(self, evaluation: Evaluation, has_sentences: bool) -> Skipped | None:
         """Return why tests cannot be run whose sentences nothing understands: each would fail by itself."""

@@ -18,7 +18,20 @@ SHORT_FORMS = {"config": "-c", "domain": "-d", "nlu": "-u", "stories": "-s", "mo
 GROUPS = {
     "what is read": ("config", "domain", "data", "nlu", "stories", "e2e", "batch", "language", "evaluations"),
     "how it is measured": (
-        *("engine", "model", "folds", "seed", "workers", "cache", "cache-folder", "shard", "strict", "vectors", "today", "allow-custom-code"),
+        *(
+            "engine",
+            "model",
+            "folds",
+            "seed",
+            "workers",
+            "cache",
+            "cache-folder",
+            "shard",
+            "strict",
+            "vectors",
+            "today",
+            "allow-custom-code",
+        ),
         *("strength", "strength-budget", "robustness"),
     ),
     "gates": (

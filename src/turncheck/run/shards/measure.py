@@ -33,6 +33,7 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "story": ("story", "stories"),
     "case": ("end-to-end case",),
     "suite": ("batch suite",),
+    "section": ("other evaluation",),
 }
 
 
