@@ -10,6 +10,7 @@ from github_markdown import elements, links, to_html
 from msgspec import structs
 from pull_request import LINKS, pull_request
 
+from turncheck.ci.bitbucket.markdown import to_bitbucket
 from turncheck.render.assistants import Assistants, Broken, Run, key_of
 from turncheck.render.overview import render_overview_comment, render_overview_summary
 
@@ -70,3 +71,10 @@ def test_what_it_says_of_all() -> None:
     both = Assistants("*", runs(3, failing=2), (Broken("x", "y"),))
     assert both.told == "2 of 4 assistants failed, 1 could not be measured"
     assert not both.passed
+
+
+def test_a_host_without_html_has_the_names_as_code() -> None:
+    text = to_bitbucket(str(render_overview_comment(Assistants("bots/*", runs(2)), LINKS, limit=30_000).content))
+    assert "**❌ `bots/01`**" in text
+    assert "<details" not in text
+    assert "<code>" not in text

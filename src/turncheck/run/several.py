@@ -66,6 +66,8 @@ def choose(given: Mapping[str, Any]) -> Chosen | None:
         UserError: nothing matches, or a setting is about one assistant alone.
     """
     words = [line.strip() for line in str(given.get("project", ".")).splitlines() if line.strip()]
+    if not words:
+        return None
     shared: dict[str, Any] = {}
     if len(words) == 1 and (Path(words[0]).exists() or not glob.has_magic(words[0])):
         top = Path(words[0])
@@ -104,8 +106,9 @@ def _folders(words: Sequence[str]) -> tuple[dict[str, Path], tuple[str, ...]]:
             seen.add(real)
             folders[_folder_of_results(path, folders)] = path
     if not folders:
+        told = ", ".join(skipped[:_MOST_TOLD]) or "nothing is named"
         raise UserError(
-            f"there is no assistant here: {', '.join(skipped[:_MOST_TOLD])}",
+            f"there is no assistant here: {told}",
             remedy="An assistant has a domain.yml beside its config.yml or its folder data/, or an export of Kore.ai.",
         )
     return folders, tuple(skipped)

@@ -5,14 +5,18 @@ A hidden line is the definition of a link that nothing refers to; what GitHub fo
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Final
+
+from turncheck.render.sinks.markdown import code
 
 _COMMENT: Final = re.compile(r"<!-- (.*?) -->")
 _HIDDEN: Final = re.compile(r"\[//\]: # \((.*?)\)")
 _SUMMARY: Final = re.compile(r"<details(?: open)?>\s*<summary>(.*?)</summary>", re.DOTALL)
 _BREAK: Final = re.compile(r"<br ?/?>")
 _TAG: Final = re.compile(r"</?(?:details|summary|sub|sup|b|strong|i|em|p|div|span|kbd)(?: [^<>]*)?>")
+_CODE: Final = re.compile(r"<code>(.*?)</code>")
 _BOLD: Final = re.compile(r"</?(?:b|strong)>")
 
 
@@ -38,4 +42,5 @@ def from_bitbucket(body: str) -> str:
 
 
 def _plain(summary: str) -> str:
-    return _TAG.sub("", _BOLD.sub("", summary)).strip().strip("*")
+    shown = _CODE.sub(lambda match: code(html.unescape(match[1])), summary)
+    return _TAG.sub("", _BOLD.sub("", shown)).strip().strip("*")
