@@ -1,8 +1,8 @@
 # The image of the action. The base is a build argument so that it can be replaced where no registry is reachable.
 ARG BASE_IMAGE=python:3.11-slim
-FROM ${BASE_IMAGE}
 
-# git reads the base branch of a checkout, for the comparison; nothing else of Debian is needed.
+# What only building needs stays behind in this stage: Debian's git with its Perl, pip, headers, tests.
+FROM ${BASE_IMAGE} AS build
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends git \
@@ -10,16 +10,27 @@ RUN apt-get update \
 
 # The dependencies change seldom: a layer of their own.
 COPY requirements/run.txt /turncheck/requirements/run.txt
-RUN pip install --no-cache-dir --require-hashes -r /turncheck/requirements/run.txt \
-    && find / -xdev -type d -name tests -path "*-packages/*" -prune -exec rm -rf {} +
+RUN python -m venv /opt/turncheck \
+    && /opt/turncheck/bin/pip install --no-cache-dir --require-hashes -r /turncheck/requirements/run.txt \
+    && find /opt/turncheck -type d -name tests -path "*-packages/*" -prune -exec rm -rf {} + \
+    && find /opt/turncheck \( -name "*.pyi" -o -name "*.pxd" -o -name "*.h" -o -name "*.a" \) -delete
 
 COPY pyproject.toml hatch_build.py README.md LICENSE /turncheck/
 COPY docs/*.schema.json /turncheck/docs/
 COPY templates /turncheck/templates
 COPY src /turncheck/src
-RUN pip install --no-cache-dir --no-deps --no-build-isolation /turncheck
+RUN /opt/turncheck/bin/pip install --no-cache-dir --no-deps --no-build-isolation /turncheck \
+    && /opt/turncheck/bin/pip uninstall --yes hatchling trove-classifiers pathspec pluggy setuptools pip
+
+FROM ${BASE_IMAGE}
+COPY --from=build /opt/turncheck /opt/turncheck
+# git reads the base branch of a checkout, for the comparison, which this one file does; it fetches nothing.
+COPY --from=build /usr/bin/git /usr/bin/git
+RUN git --version && /opt/turncheck/bin/turncheck --version
+# Last: python and pip stay those of the base image, for what a job itself installs (an action server, say).
+ENV PATH=${PATH}:/opt/turncheck/bin
 
 # No USER and no WORKDIR: the runner's workspace belongs to another user, and the runner chooses the folder.
 # The exec form starts Python itself: a shell would drop variables such as INPUT_FAIL-ON. -I: nothing in the workspace
 # (a yaml.py in a pull request, say) can stand in for one of our modules.
-ENTRYPOINT ["/usr/local/bin/python", "-I", "-m", "turncheck", "action"]
+ENTRYPOINT ["/opt/turncheck/bin/python", "-I", "-m", "turncheck", "action"]

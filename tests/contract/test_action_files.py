@@ -92,7 +92,7 @@ def test_the_settings_are_documented_once_each() -> None:
 def test_the_image_starts_python_without_a_shell_and_without_the_workspace_on_its_path() -> None:
     entrypoint = next(line for line in (ROOT / "Dockerfile").read_text().splitlines() if line.startswith("ENTRYPOINT"))
 
-    assert entrypoint == 'ENTRYPOINT ["/usr/local/bin/python", "-I", "-m", "turncheck", "action"]'
+    assert entrypoint == 'ENTRYPOINT ["/opt/turncheck/bin/python", "-I", "-m", "turncheck", "action"]'
     assert ACTION["runs"] == {"using": "docker", "image": "Dockerfile"}
 
 
