@@ -113,6 +113,7 @@ class EmbeddedEngines(Engines):
         return Capabilities(
             no_dialogue=DIALOGS_ELSEWHERE,
             no_conversation=DIALOGS_ELSEWHERE,
+            no_mutants=DIALOGS_ELSEWHERE,
             stands_in=True,
             knows_traits=True,
             unknown_intents={} if bot is None else unknown_intents(bot),
