@@ -61,12 +61,15 @@ def test_each_command_names_the_assistants_below(command: list[str], capsys: pyt
 @pytest.mark.usefixtures("monorepo")
 def test_run_names_them_as_one_would_type_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["run"]) == 2
-    assert "Name one: turncheck run bots/a." in capsys.readouterr().err
+    assert "Name one: turncheck run bots/a, or all of them: turncheck run 'bots/*'." in capsys.readouterr().err
     Path("bots").rename("all")
     Path("repository").mkdir()
     Path("all").rename("repository/bots")
     assert run_command_line(["run", "repository"]) == 2
-    assert "Name one: turncheck run repository/bots/a." in capsys.readouterr().err
+    assert (
+        "Name one: turncheck run repository/bots/a, or all of them: turncheck run 'repository/bots/*'."
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.usefixtures("monorepo")
