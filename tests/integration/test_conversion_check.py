@@ -52,3 +52,13 @@ def test_yaml_of_rasa_2_keeps_its_text_but_for_what_is_called_otherwise(project:
     assert check("core") == 0
     written = Path("out/rules.yml").read_text()
     assert written == rules.read_text().replace('"2.0"', '"3.1"').replace("_deactivate_form ", "_deactivate_loop ")
+
+
+@pytest.mark.parametrize("project", ["test_core/e2e"], indirect=True)
+def test_what_rasa_3_changes_by_itself_is_told_and_no_difference(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = project / "data" / "nlu.md"
+    data.write_text(data.read_text() + "\n## intent:help\n- [Tea](drink) and [tea](drink)\n- [brew](drink:Tea)\n")
+    assert check("nlu") == 0
+    assert "Otherwise in Rasa 3, EntitySynonymMapper" in capsys.readouterr().out

@@ -84,6 +84,8 @@ def run_data_convert(conversion: Conversion, screen: Screen) -> int:
     differences = [*_differences(conversion, converted, originals), *behaviour.differences]
     for difference in differences:
         sys.stdout.write(f"Differs: {text(difference, 400)}\n")
+    for change in behaviour.changed:
+        sys.stdout.write(f"Otherwise in Rasa 3, {text(change, 600)}.\n")
     for reason in behaviour.not_run:
         sys.stdout.write(f"Not compared, {text(reason, 400)}.\n")
     if not differences:

@@ -27,20 +27,25 @@ if TYPE_CHECKING:
 
 _FALLBACK: Final = "FallbackClassifier"
 _RESTART: Final = "restart"
+_CAPITALS: Final = "EntitySynonymMapper takes a value that the data have elsewhere in other capitals from there"
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What came of it: the differences, what was compared, and what could not be."""
+    """What came of it: the differences, what was compared, what could not be, and what Rasa 3 changes by itself."""
 
     differences: tuple[str, ...] = ()
     compared: tuple[str, ...] = ()
     not_run: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
     def __add__(self, other: Behaviour) -> Behaviour:
         """Put two together."""
         return Behaviour(
-            self.differences + other.differences, self.compared + other.compared, self.not_run + other.not_run
+            self.differences + other.differences,
+            self.compared + other.compared,
+            self.not_run + other.not_run,
+            self.changed + other.changed,
         )
 
 
@@ -56,12 +61,15 @@ def compare_understanding(before: Project, after: Project) -> Behaviour:
         old, new = EmbeddedNluTrainer().fit(before), EmbeddedNluTrainer().fit(_without_new_fallback(before, after))
     except UserError as error:
         return Behaviour(not_run=(f"understanding: {error.what}",))
-    told = [
-        f"“{text}” is understood as {_understood(one)} before, as {_understood(other)} after"
-        for text, one, other in zip(texts, old.parse(texts), new.parse(texts), strict=True)
-        if _understood(one) != _understood(other)
-    ]
-    return Behaviour(tuple(told), (count(len(texts), "sentence"),))
+    told: list[str] = []
+    capitals: list[str] = []
+    for text, one, other in zip(texts, old.parse(texts), new.parse(texts), strict=True):
+        was, becomes = _understood(one), _understood(other)
+        if was != becomes:
+            said = f"“{text}” is understood as {was} before, as {becomes} after"
+            (capitals if was.casefold() == becomes.casefold() else told).append(said)
+    changed = (f"{_CAPITALS}: {capitals[0]}; {count(len(capitals), 'sentence')}",) if capitals else ()
+    return Behaviour(tuple(told), (count(len(texts), "sentence"),), changed=changed)
 
 
 def _without_new_fallback(before: Project, after: Project) -> Project:

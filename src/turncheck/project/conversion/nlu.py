@@ -50,7 +50,7 @@ def _why_not(example: Example) -> str:
         text, entities = parse_annotations(annotated(example).strip())
     except (UserError, ValueError):
         return "its entities overlap, or lie outside of it"
-    if text != example.text.strip():
+    if text.strip() != example.text.strip():
         return "what is in its brackets would be read as an entity, which it is not"
     offset = len(example.text) - len(example.text.lstrip())
     ours = {(one.start - offset, one.end - offset, one.entity, one.value) for one in example.entities}
