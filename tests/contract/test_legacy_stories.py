@@ -115,3 +115,17 @@ def blocks(written: str) -> list[tuple[str, str]]:
     """Return the stories by name, without the folder of their file."""
     found = (block.strip("\n").partition("\n") for block in written.split("\n\n\n"))
     return sorted((head.removeprefix("## ").rpartition(" (")[0], body) for head, _, body in found)
+
+
+def test_without_test_stories_the_data_are_judged_as_by_rasa_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = next(run for run in expected("memo")["runs"] if run["name"] == "training_data")
+    shutil.copytree(ORACLE / "memo" / "project", tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+    shutil.rmtree("tests")
+    assert run_command_line([*run["command"].split()[1:], "--json", "r.json"]) == 0
+    recorded = ORACLE / "memo" / "expected" / "training_data" / "failed_stories.md"
+    assert Path("results/train/failed_stories.md").read_text() == recorded.read_text()
+    told = json.loads(Path("r.json").read_text())["core"]["stories"]
+    assert sorted(story["name"] for story in told if not story["duplicate"]) == sorted(
+        story["name"] for story in run["stories"]
+    )

@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.base import INTERRUPTED, CutShortError
 from turncheck.engines.choice import chosen_engines
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from turncheck.render.rendered import Rendered
     from turncheck.report.model import Core, EngineInfo, Report, Source
     from turncheck.settings.options import Settings
+
+
+_TESTS_APART: Final = 2
+"""The first version of Rasa that looks for test stories by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ def evaluate_core(
         TrainingRefusedError: there was no model, and the project cannot be trained.
     """
     project = read_dialogue_assistant(options.settings, endpoints=options.endpoints)
-    stories = read_test_stories(options)
+    stories = read_test_stories(options, of_project=project)
     if not stories:
         raise _nothing_to_test()
     engine: EngineInfo | None = None
@@ -201,10 +205,11 @@ def story_files_of(major: int, core: Core, output: CoreOutput) -> list[Rendered]
 # --- what is judged --------------------------------------------------------------------------------------------------
 
 
-def read_test_stories(options: CoreTestOptions) -> list[Story]:
+def read_test_stories(options: CoreTestOptions, *, of_project: Project | None = None) -> list[Story]:
     """Read the test stories: from the URL, from the paths, or where a project keeps them.
 
-    End to end, only files named ``test_*`` count below a path, as in Rasa.
+    End to end, only files named ``test_*`` count below a path, as in Rasa. ``of_project``: where it is of Rasa 0 or 1
+    and has no tests, its training stories are judged, as there.
 
     Raises:
         UserError: a path is missing, a file cannot be read, or there are none.
@@ -218,6 +223,8 @@ def read_test_stories(options: CoreTestOptions) -> list[Story]:
             return _stories([path], options.project, end_to_end=False)
     ensure_there("stories", options.stories)
     paths = list(options.stories) or find_test_stories(options.project)
+    if not paths and not options.end_to_end and of_project is not None and of_project.domain.rasa < _TESTS_APART:
+        return list(of_project.stories)
     if not paths:
         raise UserError(
             "the project has no test stories",
