@@ -17,6 +17,7 @@ from turncheck.render.assistants import Assistants, Broken, Run, comment_key
 from turncheck.render.markdown import COMMENT_LIMIT
 from turncheck.render.outputs import render_documents, render_documents_of_all, render_rasa_folder, render_texts
 from turncheck.render.overview import render_overview_comment, render_overview_summary
+from turncheck.render.page.addresses import distinct_names, slugs_of
 from turncheck.render.page.page import render_page
 from turncheck.render.rendered import Rendered
 from turncheck.report.codec import BASELINE_NAME, encode
@@ -179,8 +180,14 @@ class Several:
         """Render the summary and the comment of all."""
         url = artifact_url or self.links.artifact_url
         links = replace(self.links, artifact_url=url, html_url=page_url or self.links.html_url)
-        runs = tuple(replace(run, links=replace(run.links, artifact_url=url)) for run in self.assistants.runs)
-        assistants = replace(self.assistants, runs=runs)
+        runs = [replace(run, links=replace(run.links, artifact_url=url)) for run in self.assistants.runs]
+        if page_url:  # one page for all
+            slugs = slugs_of(distinct_names([run.report for run in runs]))
+            runs = [
+                replace(run, links=replace(run.links, html_url=page_url, page_part=slug))
+                for run, slug in zip(runs, slugs, strict=True)
+            ]
+        assistants = replace(self.assistants, runs=tuple(runs))
         return (
             render_overview_summary(assistants, links),
             render_overview_comment(assistants, links, limit=comment_limit),

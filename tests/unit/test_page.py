@@ -21,6 +21,7 @@ from report_builder import case, example, report, story, training
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.conclude import Member, Outcome, Several
 from turncheck.render.assistants import Run
 from turncheck.render.case_keys import distinct_keys, key_of_sentence, key_of_test
 from turncheck.render.junit import render_junit
@@ -342,3 +343,23 @@ def test_comment_summary_and_junit_lead_to_the_case_on_the_page() -> None:
         assert "[the page](https://ci.example/report.html)" in text
     assert f"details: {broken}" in str(render_junit(head, comparison, verdict, links).content)
     assert "[details]" not in str(render_comment(head, comparison, verdict, LINKS).content)
+
+
+def test_the_comment_of_several_leads_to_each_ones_part_of_the_page() -> None:
+    head, comparison, _ = pull_request()
+    calm = report(examples=[example("hello", "greet")], stories=[story("s", "a!b")], name="calm")
+    compared = compare(calm, Missing("first run"))
+    outcomes = [
+        Outcome(one, one, Missing("none"), against, judge(one, against, one.settings), LINKS, (), ())
+        for one, against in ((head, comparison), (calm, compared))
+    ]
+    several = Several(tuple(Member(one.report.project.name or "", one) for one in outcomes), (), "key", LINKS)
+    (page,) = (one for one in several.documents() if one.name == "report.html")
+    rows = re.findall(r'<th scope="row"><a href="#([^"]*)">([^<]*)</a>', str(page.content))
+    slugs = {name: slug for slug, name in rows}
+
+    for text in several.texts(page_url="https://ci.example/page"):
+        for name, test in (("bank", "check the balance"), ("calm", "s")):
+            address = f"https://ci.example/page#{slugs[name]}/{key_of_test('story', test)}"
+            assert f"[details]({address})" in str(text.content)
+    assert not any("[details]" in str(text.content) for text in several.texts())

@@ -98,7 +98,7 @@ def render_junit_of_all(assistants: Assistants, flavour: JunitFlavour = "common"
 
 
 def _suites(report: Report, verdict: Verdict, links: Links, flavour: JunitFlavour) -> list[_Suite]:
-    writer = _Writer(report, flavour, links.html_url)
+    writer = _Writer(report, flavour, links)
     return [
         *writer.validation(),
         *writer.intents(verdict),
@@ -146,9 +146,9 @@ class _Suite(TestSuite):  # type: ignore[misc]  # junit_xml has no types
 class _Writer:
     """Makes the suites of a report."""
 
-    def __init__(self, report: Report, flavour: JunitFlavour, page: str | None) -> None:
+    def __init__(self, report: Report, flavour: JunitFlavour, links: Links) -> None:
         self._report = report
-        self._page = page
+        self._links = links
         self._flavour = flavour
         self._rooted = Rooted(report)
         self._project = report.project.root or report.project.name
@@ -192,7 +192,7 @@ class _Writer:
 
     def _on_page(self, kind: str, name: str) -> list[str]:
         """Where the page shows a test, if its address is known."""
-        return [f"details: {self._page}#{key_of_test(kind, name)}"] if self._page else []
+        return [f"details: {address}"] if (address := self._links.case(key_of_test(kind, name))) else []
 
     def validation(self) -> Iterable[_Suite]:
         if self._report.validation is None:

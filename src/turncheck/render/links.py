@@ -33,7 +33,8 @@ class Links:
 
     ``pages`` writes the addresses of the repository, ``commit`` is the measured state (on a pull request its head
     commit), ``base_commit`` the baseline's. All of them come from the context of the run, never from a report.
-    ``folder`` is the project's path from where a terminal stands, ``html_url`` the page that is written.
+    ``folder`` is the project's path from where a terminal stands, ``html_url`` the page that is written; on a
+    page of several assistants ``page_part`` is the one that is meant.
     """
 
     pages: Pages | None = None
@@ -42,6 +43,7 @@ class Links:
     run_url: str | None = None
     artifact_url: str | None = None
     html_url: str | None = None
+    page_part: str = ""
     folder: str = ""
 
     def file(self, root: str, location: Location, *, base: bool = False) -> str | None:
@@ -58,6 +60,11 @@ class Links:
             return None
         line = location.line if location.line is not None and location.line > 0 else None
         return self.pages.file(commit, path, line)
+
+    def case(self, key: str) -> str | None:
+        """Address of a case on the page."""
+        part = f"{self.page_part}/" if self.page_part else ""
+        return f"{self.html_url}#{part}{key}" if self.html_url else None
 
     def commit_page(self, commit: str | None) -> str | None:
         """Address of a commit of this repository."""

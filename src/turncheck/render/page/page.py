@@ -12,8 +12,6 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import chain
-from itertools import count as numbers_from
 from typing import TYPE_CHECKING, Final
 
 import jinja2
@@ -24,6 +22,7 @@ from turncheck.render.content import DEGRADATION, ORDER
 from turncheck.render.document import build_document
 from turncheck.render.main_metrics import first_figures
 from turncheck.render.markdown import template_folder
+from turncheck.render.page.addresses import distinct_names, name_of, slugs_of
 from turncheck.render.page.budget import LIMIT, fitted
 from turncheck.render.page.data import assistant_data
 from turncheck.render.page.model import PageData, encode
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from turncheck.render.page.model import Assistant
     from turncheck.render.sections import Section
     from turncheck.render.spans import Sign
-    from turncheck.report.model import Report
 
 NAME: Final = "report.html"
 _UNFOLDED: Final = 12
@@ -64,8 +62,8 @@ def render_page(
         limit: the largest page in bytes.
     """
     runs = sorted(runs, key=worst_first)
-    names = _distinct([run.report for run in runs])
-    slugs = _slugs(names)
+    names = distinct_names([run.report for run in runs])
+    slugs = slugs_of(names)
     several = len(runs) > 1 or bool(broken)
     assistants = [
         assistant_data(run.report, run.comparison, run.links, slug=slug, manual=manual)
@@ -95,7 +93,7 @@ def _draw(
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:;"
         " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
-    names = ", ".join([*(_name(run.report) for run in runs), *(one.name for one in broken)][:3])
+    names = ", ".join([*(name_of(run.report) for run in runs), *(one.name for one in broken)][:3])
     number = len(runs) + len(broken)
     alone = number == 1 and not broken
     return _environment().get_template("page/page.html.j2").render(
@@ -230,33 +228,6 @@ def _overview(runs: Sequence[Run], parts: Sequence[_Part], broken: Sequence[Brok
 def _row(name: Html, cells: Sequence[Html]) -> Html:
     head = element("th", name, scope="row")
     return element("tr", join([head, *(element("td", cell) for cell in cells)]))
-
-
-def _name(report: Report) -> str:
-    return report.project.name or report.project.root or "assistant"
-
-
-def _distinct(reports: Sequence[Report]) -> list[str]:
-    """The names of assistants; those that share one with another have their folder behind it."""
-    names = [_name(report) for report in reports]
-    return [
-        f"{name} ({report.project.root})" if names.count(name) > 1 and report.project.root else name
-        for name, report in zip(names, reports, strict=True)
-    ]
-
-
-def _slugs(names: Sequence[str]) -> list[str]:
-    """What tells the assistants apart in addresses: letters and digits of their names, numbered where they repeat.
-
-    They are numbered in the order of the names, not in that of the verdicts: an address leads to the same assistant
-    in the next report.
-    """
-    slugs: dict[int, str] = {}
-    for place in sorted(range(len(names)), key=names.__getitem__):
-        slug = "-".join(["at", *(re.findall(r"[a-z0-9]+", names[place].lower()[:60]) or ["assistant"])])
-        numbered = chain([slug], (f"{slug}-{number}" for number in numbers_from(2)))
-        slugs[place] = next(one for one in numbered if one not in slugs.values())
-    return [slugs[place] for place in range(len(names))]
 
 
 # --- the file --------------------------------------------------------------------------------------------------------

@@ -73,8 +73,8 @@ class MarkdownWriter:
     def entry(self, entry: Entry) -> Markdown:
         """Write an entry with what is below it, as the text of a list's item."""
         parts = [self.head(entry), self.line(entry.line)]
-        if entry.case and self.links.html_url:
-            parts.append(join([trusted(" "), link(trusted("details"), f"{self.links.html_url}#{entry.case}")]))
+        if entry.case and (address := self.links.case(entry.case)):
+            parts.append(join([trusted(" "), link(trusted("details"), address)]))
         if entry.place:
             parts += [trusted(" · " if entry.line else ""), self.place(entry.place)]
         if entry.hint:

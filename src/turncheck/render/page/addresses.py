@@ -1,0 +1,41 @@
+"""What the assistants of a page are called, and what tells them apart in its addresses."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from itertools import count as numbers_from
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.report.model import Report
+
+
+def name_of(report: Report) -> str:
+    """Return what an assistant is called."""
+    return report.project.name or report.project.root or "assistant"
+
+
+def distinct_names(reports: Sequence[Report]) -> list[str]:
+    """The names of assistants; those that share one with another have their folder behind it."""
+    names = [name_of(report) for report in reports]
+    return [
+        f"{name} ({report.project.root})" if names.count(name) > 1 and report.project.root else name
+        for name, report in zip(names, reports, strict=True)
+    ]
+
+
+def slugs_of(names: Sequence[str]) -> list[str]:
+    """What tells the assistants apart in addresses: letters and digits of their names, numbered where they repeat.
+
+    They are numbered in the order of the names, not in that of the verdicts: an address leads to the same assistant
+    in the next report.
+    """
+    slugs: dict[int, str] = {}
+    for place in sorted(range(len(names)), key=names.__getitem__):
+        slug = "-".join(["at", *(re.findall(r"[a-z0-9]+", names[place].lower()[:60]) or ["assistant"])])
+        numbered = chain([slug], (f"{slug}-{number}" for number in numbers_from(2)))
+        slugs[place] = next(one for one in numbered if one not in slugs.values())
+    return [slugs[place] for place in range(len(names))]
