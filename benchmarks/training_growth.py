@@ -2,10 +2,11 @@
 
     python benchmarks/training_growth.py [--corpora ../shared/corpora] [--sentences N …] [--intents N …]
 
-Sentences are those of banking77, and further ones made of two of them; intents beyond its 77 are halves of them. Each row is a
-process of its own, with imports (that of scikit-learn above all) and as many threads as BLAS takes by itself. *slope* is
-the exponent of the growth since the row before: 1 where twice the sentences take twice as long. Ends with 1 where up to 500 sentences
-take more than 2 CPU seconds, or where a size takes longer than the next one that is at least three times as large.
+Sentences are those of banking77, and further ones made of two of them; intents beyond its 77 are halves of them. Each
+row is a process of its own, with imports (that of scikit-learn above all) and as many threads as BLAS takes by itself.
+*slope* is the exponent of the growth since the row before: 1 where twice the sentences take twice as long. Ends with 1
+where up to 500 sentences take more than 2 CPU seconds, or where a size takes longer than one at least three times as
+large.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ def main() -> int:
             if sentences < intents:
                 continue
             count, seconds, memory = in_own_process(measured, options.corpora / "banking77", sentences, intents)
-            print(f"| {intents} | {count:,} | {seconds:.2f} | {slope(rows, count, seconds)} | {memory:.0f} |", flush=True)
+            print(
+                f"| {intents} | {count:,} | {seconds:.2f} | {slope(rows, count, seconds)} | {memory:.0f} |", flush=True
+            )
             rows.append((count, seconds))
             good = good and (count > FEW or seconds <= LIMIT)
         good = good and not has_jump(rows)

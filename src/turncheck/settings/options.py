@@ -93,6 +93,12 @@ def _switch(value: Any) -> bool:
     raise ValueError("expected true or false")
 
 
+def _switch_or_folder(value: Any) -> bool | str:
+    if isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in {"true", "false", ""}):
+        return _switch(value if isinstance(value, bool) else value.strip().lower() or "false")
+    return _text(value).strip()
+
+
 def _whole(least: int, most: int) -> Parser:
     def parse(value: Any) -> int:
         if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
@@ -359,10 +365,12 @@ class Settings:
         action_input=False,
         switch=True,
     )
-    vectors: bool = _setting(
+    vectors: bool | str = _setting(
         False,
-        _switch,
-        "sentence vectors beside n-grams, for English; needs turncheck[vectors] and their model",
+        _switch_or_folder,
+        "sentence vectors beside n-grams: of the installed package (English), or of this sentence-transformers folder;"
+        " needs turncheck[vectors]",
+        metavar="FOLDER",
         switch=True,
         engine="embedded",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +31,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
         description="Understand sentences from the command line, else from standard input, one per line.",
     )
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="a sentence")
+    parser.recognise("texts", lambda word: not Path(word).is_dir())
     add_project(parser)
     add_model(parser)
     add_config(parser)

@@ -108,7 +108,12 @@ def add_setting(group: argparse._ArgumentGroup | argparse.ArgumentParser, name: 
     if default not in (None, (), False, 0) and "default:" not in text:
         text += f" (default: {', '.join(default) if isinstance(default, tuple) else str(default).lower()})"
     text = text.replace("%", "%%")
-    if option.switch:
+    if option.switch and option.metavar is not None:  # a switch that may have a value
+        group.add_argument(*names, nargs="?", const="true", default=None, metavar=option.metavar, help=text)
+        group.add_argument(
+            f"--no-{name}", dest=name.replace("-", "_"), action="store_const", const="false", help="none"
+        )
+    elif option.switch:
         group.add_argument(*names, action=argparse.BooleanOptionalAction, default=None, help=text)
     elif option.many:
         group.add_argument(*names, nargs="+", action="extend", metavar=option.metavar or "WORD", help=text)
@@ -128,8 +133,12 @@ def add_vectors_flag(parser: argparse._ArgumentGroup | argparse.ArgumentParser) 
     """Add ``--vectors`` to a command that trains."""
     parser.add_argument(
         "--vectors",
-        action="store_true",
-        help="sentence vectors beside n-grams, for English; needs turncheck[vectors] and their model",
+        nargs="?",
+        const=True,
+        default=False,
+        metavar="FOLDER",
+        help="sentence vectors beside n-grams: of the installed package (English), or of this sentence-transformers"
+        " folder; needs turncheck[vectors]",
     )
 
 

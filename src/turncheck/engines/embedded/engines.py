@@ -51,9 +51,9 @@ def opened(
 ) -> Iterator[EmbeddedEngines]:
     """Yield the engine; see :func:`turncheck.engines.choice.chosen_engines`."""
     if settings.vectors:
-        from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors  # imports NumPy
+        from turncheck.engines.embedded.nlu.sentence_vectors import named_vectors  # imports NumPy
 
-        SentenceVectors.installed()  # what is missing is said before anything is measured
+        named_vectors(settings.vectors)  # what is missing is said before anything is measured
     yield EmbeddedEngines(
         project,
         settings.seed,
@@ -79,7 +79,7 @@ class EmbeddedEngines(Engines):
     seed: int
     hosts: tuple[str, ...] | None = None
     allow_custom_code: bool = False
-    vectors: bool = False
+    vectors: bool | str = False
     models: Models | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     today: str = "2025-01-01"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from turncheck.engines.base import Part
     from turncheck.engines.embedded.model_archive import Model
@@ -65,11 +65,11 @@ class LoadedModel:
         return "nlu" in self.model.parts
 
     @property
-    def has_vectors(self) -> bool:
-        """Whether its language understanding needs sentence vectors."""
+    def has_vectors(self) -> bool | str:
+        """Whether its language understanding needs sentence vectors; the folder of those of a folder."""
         from turncheck.engines.embedded.nlu.sentence_vectors import needs_vectors  # imports NumPy
 
-        return self.has_nlu and needs_vectors(self.model.reader.below("nlu"))
+        return needs_vectors(self.model.reader.below("nlu")) if self.has_nlu else False
 
     def ensemble(self) -> Ensemble:
         """Return its policies.
@@ -134,7 +134,12 @@ def load_model(path: Path) -> LoadedModel:
 
 
 def fitting_model(
-    folder: Path, project: Project, parts: Iterable[str], *, allow_custom_code: bool = False, vectors: bool = False
+    folder: Path,
+    project: Project,
+    parts: Iterable[str],
+    *,
+    allow_custom_code: bool = False,
+    vectors: bool | str = False,
 ) -> LoadedModel | None:
     """Return the newest model of a folder, if the project's files have not changed since and it has these parts.
 
@@ -154,5 +159,5 @@ def fitting_model(
         return None  # nobody has named this model: one that is foreign or damaged does not count
     fits = loaded.model.fingerprint == project_fingerprint(project) and set(parts) <= set(loaded.model.parts)
     if fits and "nlu" in parts:
-        fits = loaded.has_vectors == vectors
+        fits = loaded.has_vectors == (str(Path(vectors).resolve()) if isinstance(vectors, str) else vectors)
     return loaded if fits else None

@@ -57,17 +57,30 @@ class BertEncoder:
     layers: tuple[_Layer, ...]
     heads: int
     epsilon: float
+    of_first_token: bool = False
+    """Whether a sentence's vector is that of its first token; else the mean over all of them."""
 
     @classmethod
-    def of(cls, tensors: Mapping[str, Floats], *, layers: int, heads: int, epsilon: float) -> Self:
-        """Take the tensors by the names that BERT's models use."""
+    def of(
+        cls,
+        tensors: Mapping[str, Floats],
+        *,
+        layers: int,
+        heads: int,
+        epsilon: float,
+        first_position: int = 0,
+        of_first_token: bool = False,
+    ) -> Self:
+        """Take the tensors by the names that BERT's models use; RoBERTa's positions begin behind its padding's."""
+        positions = tensors["embeddings.position_embeddings.weight"][first_position:]
         return cls(
             tensors["embeddings.word_embeddings.weight"],
-            tensors["embeddings.position_embeddings.weight"] + tensors["embeddings.token_type_embeddings.weight"][0],
+            positions + tensors["embeddings.token_type_embeddings.weight"][0],
             (tensors["embeddings.LayerNorm.weight"], tensors["embeddings.LayerNorm.bias"]),
             tuple(_Layer.of(tensors, f"encoder.layer.{number}.") for number in range(layers)),
             heads,
             epsilon,
+            of_first_token,
         )
 
     @property
@@ -81,7 +94,7 @@ class BertEncoder:
         states = self._normalized(self.words[numbers] + self.positions[: numbers.shape[1]], self.norm)
         for layer in self.layers:
             states = self._through(layer, states)
-        pooled = states.mean(axis=1)
+        pooled = states[:, 0] if self.of_first_token else states.mean(axis=1)
         vectors: Floats = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
         return vectors
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.embedded.nlu.catalogue import is_custom, known_component, parameters_of, require_known
 from turncheck.engines.embedded.nlu.featurizers import check_counts, check_lexical_features
-from turncheck.engines.embedded.nlu.sentence_vectors import MODEL
 from turncheck.engines.embedded.nlu.spacy_model import installed as spacy_installed
 from turncheck.messages.errors import UserError
 from turncheck.project.model import Component
@@ -52,7 +51,6 @@ _DEFAULT_PIPELINE: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
 """What Rasa 3.6 takes where ``config.yml`` has no pipeline."""
 
 _LINEAR: Final = "linear model over word and character n-grams"
-_AND_VECTORS: Final = f" and over sentence vectors ({MODEL})"
 _CRF: Final = "CRF over lexical features"
 _NO_FOREIGN_MODEL: Final = "it needs a pretrained model, which is not installed here"
 
@@ -68,7 +66,7 @@ _GIVES_SENTENCE_FEATURES: Final = frozenset(
 )
 
 
-def make_plan(config: Config, *, allow_custom_code: bool = False, vectors: bool = False) -> Plan:
+def make_plan(config: Config, *, allow_custom_code: bool = False, vectors: str | None = None) -> Plan:
     """Decide what runs for each component of the pipeline.
 
     Raises:
@@ -111,7 +109,7 @@ def make_plan(config: Config, *, allow_custom_code: bool = False, vectors: bool 
 
 
 def _resolve(
-    component: Component, spacy_model: Mapping[str, Any] | None, *, allow_custom_code: bool, vectors: bool
+    component: Component, spacy_model: Mapping[str, Any] | None, *, allow_custom_code: bool, vectors: str | None
 ) -> Iterator[Step | Substitution]:
     """Return the step that runs for a component, if any, and the substitution to list, if there is one."""
     if is_custom(component):
@@ -140,7 +138,7 @@ def _resolve(
         return
     used = replacement.used
     if vectors and used is not None:
-        used = used.replace(_LINEAR, f"{_LINEAR}{_AND_VECTORS}")
+        used = used.replace(_LINEAR, f"{_LINEAR} and over sentence vectors ({vectors})")
     yield Substitution(component=component.name, used=used, reason=replacement.reason)
     if replacement.kind is not None:
         yield Step(replacement.kind, component, parameters)

@@ -1,6 +1,6 @@
-"""Sentence vectors of a pretrained model that is installed as a package: all-MiniLM-L6-v2, for English.
+"""Sentence vectors of a pretrained model: of a package that is installed (all-MiniLM-L6-v2, for English), or a folder.
 
-The package's own code is not run and nothing is downloaded: its files are read, and the encoder is :mod:`.bert`.
+No code of either is run and nothing is downloaded: the files are read, and the encoder is :mod:`.bert`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import hashlib
 import importlib.util
 import json
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from turncheck.engines.embedded.nlu.bert import BertEncoder
+from turncheck.engines.embedded.nlu.sentence_model import read_sentence_model, unreadable
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.nlu.bert import BertEncoder
     from turncheck.project.model import NluData
 
 MODEL: Final = "all-MiniLM-L6-v2"
@@ -47,6 +48,10 @@ class SentenceVectors:
     """Where the model's files are."""
     digest: str
     """SHA-256 of its weights: vectors of other weights mean something else."""
+    name: str = MODEL
+    """What the model is called: the package's, or its folder."""
+    own_folder: bool = False
+    """Whether a folder was named, and not the package that is installed."""
     _known: dict[str, NDArray[np.float32]] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
@@ -77,11 +82,37 @@ class SentenceVectors:
             with (folder / "model.safetensors").open("rb") as weights:
                 return cls(folder, hashlib.file_digest(weights, "sha256").hexdigest())
         except OSError as error:
-            raise _unreadable(folder, error) from None
+            raise unreadable(folder, error, _remedy(folder)) from None
+
+    @staticmethod
+    def of_folder(named: str) -> SentenceVectors:
+        """Take the model of a folder that somebody named.
+
+        Raises:
+            UserError: it, or a library that reads it, is not there; it is of an unknown architecture.
+        """
+        folder = Path(named)
+        if missing := [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]:
+            raise UserError(
+                f"sentence vectors are asked for, and not installed here: {', '.join(missing)}",
+                remedy="Install them: pip install 'turncheck[vectors]'.",
+            )
+        if not folder.is_dir():
+            raise UserError(
+                f"vectors: no such folder: {named}",
+                remedy="Name the folder of a sentence-transformers model, or leave the path out for the package.",
+            )
+        return _of_folder(folder.resolve())
+
+    @property
+    def told(self) -> str:
+        """The model by name and, of a folder, the beginning of its weights' SHA-256."""
+        return f"{self.name}, {self.digest[:12]}" if self.own_folder else self.name
 
     def save(self, members: MemberWriter) -> None:
         """Write which model it is; its weights stay where they are installed."""
-        members.json(_MEMBER, {"model": MODEL, "package": PACKAGE, "digest": self.digest})
+        folder = {"folder": str(self.folder)} if self.own_folder else {"package": PACKAGE}
+        members.json(_MEMBER, {"model": self.name, "digest": self.digest, **folder})
 
     @staticmethod
     def load(members: MemberReader) -> SentenceVectors | None:
@@ -92,10 +123,13 @@ class SentenceVectors:
         """
         if not members.has(f"{_MEMBER}.json"):
             return None
-        found = SentenceVectors.installed()
-        if found.digest != members.json(_MEMBER)["digest"]:
+        head = members.json(_MEMBER)
+        folder = head.get("folder")
+        found = SentenceVectors.of_folder(folder) if folder else SentenceVectors.installed()
+        if found.digest != head["digest"]:
+            where = f"in {folder}" if folder else f"of {PACKAGE} that are installed here"
             raise UserError(
-                f"the model was trained with other sentence vectors than those of {PACKAGE} that are installed here",
+                f"the model was trained with other sentence vectors than those {where}",
                 remedy="Train it again: turncheck train --vectors.",
             )
         return found
@@ -113,25 +147,38 @@ class SentenceVectors:
         return np.array([found[text] if text in found else self._known[text] for text in texts], dtype=np.float32)
 
 
-def chosen_vectors(asked: bool, data: NluData | None = None) -> SentenceVectors | None:
-    """Return the installed vectors where they are switched on, with those of the sentences of ``data`` computed.
+def named_vectors(asked: bool | str) -> SentenceVectors | None:
+    """Return the vectors that were asked for: the installed ones, or those of a folder.
+
+    Raises:
+        UserError: they are not there, or cannot be read.
+    """
+    if isinstance(asked, str):
+        return SentenceVectors.of_folder(asked)
+    return SentenceVectors.installed() if asked else None
+
+
+def chosen_vectors(asked: bool | str, data: NluData | None = None) -> SentenceVectors | None:
+    """Return the vectors that were asked for, with those of the sentences of ``data`` computed.
 
     What goes to worker processes afterwards takes the computed ones along.
 
     Raises:
         UserError: they are switched on and not installed.
     """
-    if not asked:
-        return None
-    vectors = SentenceVectors.installed()
-    if data is not None:
+    vectors = named_vectors(asked)
+    if vectors is not None and data is not None:
         vectors.of([example.text for example in data.examples])
     return vectors
 
 
-def needs_vectors(members: MemberReader) -> bool:
-    """Whether a part of a model archive needs sentence vectors."""
-    return any(name.startswith(members.prefix) and name.endswith(f"/{_MEMBER}.json") for name in members.members)
+def needs_vectors(members: MemberReader) -> bool | str:
+    """Whether a part of a model archive needs sentence vectors; the folder of those of a folder."""
+    for name in members.members:
+        if name.startswith(members.prefix) and name.endswith(f"/{_MEMBER}.json"):
+            head = json.loads(members.members[name])
+            return str(head.get("folder") or "") or True
+    return False
 
 
 @lru_cache(maxsize=1)
@@ -141,31 +188,16 @@ def _at(folder: Path) -> SentenceVectors:
 
 
 @lru_cache(maxsize=1)
+def _of_folder(folder: Path) -> SentenceVectors:
+    """One for a process, as above; what cannot be read is said before anything is measured."""
+    _model(folder)
+    return replace(SentenceVectors.at(folder), name=folder.name, own_folder=True)
+
+
+@lru_cache(maxsize=1)
 def _model(folder: Path) -> tuple[Any, BertEncoder]:
     """Read tokenizer and encoder; once in a process."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-    from tokenizers import Tokenizer
-
-    try:
-        shape = json.loads((folder / "config.json").read_text("utf-8"))
-        limit = json.loads((folder / "sentence_bert_config.json").read_text("utf-8"))["max_seq_length"]
-        described = (folder / "tokenizer.json").read_text("utf-8")
-        encoder = BertEncoder.of(
-            load_file(folder / "model.safetensors"),
-            layers=shape["num_hidden_layers"],
-            heads=shape["num_attention_heads"],
-            epsilon=shape["layer_norm_eps"],
-        )
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-        raise _unreadable(folder, error) from None
-    try:
-        tokenizer = Tokenizer.from_str(described)
-    except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
-        raise _unreadable(folder, error) from None
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(limit)
-    return tokenizer, encoder
+    return read_sentence_model(folder, _remedy(folder))
 
 
 def _encoded(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -195,5 +227,6 @@ def _encoded(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
     return vectors
 
 
-def _unreadable(folder: Path, error: Exception) -> UserError:
-    return UserError(f"the model of sentence vectors at {folder} cannot be read: {error}", remedy=f"{INSTALL}.")
+def _remedy(folder: Path) -> str:
+    ours = folder.parent.name == _MODULE
+    return f"{INSTALL}." if ours else "Name the folder of a model as sentence-transformers saves it."

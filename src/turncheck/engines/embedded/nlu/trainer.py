@@ -120,7 +120,11 @@ class EmbeddedNluTrainer:
     def _prepare(self, project: Project) -> tuple[Plan, Tokenizer]:
         prepared = self._prepared.get(id(project.config))
         if prepared is None or prepared[0] is not project.config:
-            plan = make_plan(project.config, allow_custom_code=self.allow_custom_code, vectors=self.vectors is not None)
+            plan = make_plan(
+                project.config,
+                allow_custom_code=self.allow_custom_code,
+                vectors=self.vectors.told if self.vectors else None,
+            )
             tokenizer = make_tokenizer(plan.tokenizer, project.root)
             prepared = self._prepared[id(project.config)] = project.config, plan, tokenizer
         return prepared[1], prepared[2]

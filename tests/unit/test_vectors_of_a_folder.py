@@ -1,0 +1,154 @@
+"""Sentence vectors of a folder as it comes from the hub: its family, its pooling, what is refused, what is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_bert import LIMIT, WIDTH, write_tiny_bert
+
+from turncheck.cli import run_command_line
+from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
+from turncheck.messages.errors import UserError
+
+TEXTS = ["hello there", "good morning", "see you later"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_tiny_bert(tmp_path / "tiny-multilingual")
+
+
+def changed(folder: Path, name: str, **more: Any) -> None:
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    known = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps(known | more))
+
+
+def tensors_of(folder: Path) -> dict[str, Any]:
+    from safetensors.numpy import load_file  # of an extra
+
+    return dict(load_file(folder / "model.safetensors"))
+
+
+def save(folder: Path, tensors: dict[str, Any]) -> None:
+    from safetensors.numpy import save_file  # of an extra
+
+    save_file(tensors, folder / "model.safetensors")
+
+
+def test_a_folder_is_named_with_its_digest(folder: Path) -> None:
+    vectors = SentenceVectors.of_folder(str(folder))
+    assert vectors.told == f"tiny-multilingual, {vectors.digest[:12]}"
+    assert np.allclose(np.linalg.norm(vectors.of(TEXTS), axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["roberta", "xlm-roberta", "camembert"])
+def test_positions_of_roberta_begin_behind_the_padding(folder: Path, kind: str) -> None:
+    expected = SentenceVectors.at(folder).of(TEXTS)
+    tensors = tensors_of(folder)
+    name = "embeddings.position_embeddings.weight"
+    tensors[name] = np.vstack([np.full((2, WIDTH), 99, np.float32), tensors[name]])
+    tensors["embeddings.token_type_embeddings.weight"] = tensors["embeddings.token_type_embeddings.weight"][:1]
+    other = folder.parent / kind
+    folder.rename(other)
+    save(other, {f"roberta.{name}": tensor for name, tensor in tensors.items()})
+    changed(other, "config.json", model_type=kind, pad_token_id=1)
+    vectors = SentenceVectors.of_folder(str(other))
+    assert np.allclose(vectors.of(TEXTS), expected, atol=1e-6)
+    assert vectors.of(["hello " * 50]).shape == (1, WIDTH)  # no longer than there are positions
+    assert LIMIT < 50
+
+
+def test_half_precision_and_the_first_token_are_read(folder: Path) -> None:
+    mean = SentenceVectors.at(folder).of(TEXTS)
+    other = folder.parent / "half"
+    folder.rename(other)
+    save(other, {name: tensor.astype(np.float16) for name, tensor in tensors_of(other).items()})
+    half = SentenceVectors.of_folder(str(other)).of(TEXTS)
+    assert np.allclose(half, mean, atol=0.02)
+    first = folder.parent / "first"
+    other.rename(first)
+    changed(first, "1_Pooling/config.json", pooling_mode_cls_token=True, pooling_mode_mean_tokens=False)
+    assert not np.allclose(SentenceVectors.of_folder(str(first)).of(TEXTS), half, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "says"),
+    [
+        ("config.json", {"model_type": "t5"}, "the architecture 't5'"),
+        ("config.json", {"model_type": None}, "the architecture 'None'"),
+        ("config.json", {"hidden_act": "relu"}, "the hidden_act 'relu'"),
+        ("config.json", {"position_embedding_type": "relative_key"}, "relative_key"),
+        ("1_Pooling/config.json", {"pooling_mode_max_tokens": True}, "pooling_mode_max_tokens"),
+        ("config.json", {"num_hidden_layers": 9}, "cannot be read"),
+    ],
+)
+def test_what_is_not_known_is_refused_by_name(folder: Path, name: str, more: dict[str, Any], says: str) -> None:
+    changed(folder, name, **more)
+    with pytest.raises(UserError, match=says):
+        SentenceVectors.of_folder(str(folder))
+
+
+def test_a_part_that_is_not_computed_is_refused(folder: Path) -> None:
+    kinds = ("Transformer", "Pooling", "Dense")
+    parts = [{"path": "", "type": f"sentence_transformers.models.{kind}"} for kind in kinds]
+    (folder / "modules.json").write_text(json.dumps(parts))
+    with pytest.raises(UserError, match="'Dense'"):
+        SentenceVectors.of_folder(str(folder))
+
+
+@pytest.mark.parametrize("missing", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_missing_file_is_named(folder: Path, missing: str) -> None:
+    (folder / missing).unlink()
+    with pytest.raises(UserError, match=missing) as caught:
+        SentenceVectors.of_folder(str(folder))
+    assert "sentence-transformers" in str(caught.value.remedy)
+
+
+# --- on the command line ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/nlu.yml").write_text(
+        'version: "3.1"\nnlu:\n- intent: greet\n  examples: |\n    - hello there\n    - good morning\n'
+        "- intent: bye\n  examples: |\n    - bye bye\n    - see you\n"
+    )
+    (tmp_path / "config.yml").write_text(
+        "language: de\npipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer\n- name: DIETClassifier\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("by_file", [False, True])
+def test_a_run_takes_it_and_the_report_names_it(bot: Path, folder: Path, by_file: bool) -> None:
+    flags = ["--vectors", str(folder)]
+    if by_file:
+        (bot / "turncheck.yml").write_text(f"vectors: {folder}\n")
+        flags = []
+    command = ["run", "--folds", "2", "--evaluations", "nlu", "--out", "out", "--baseline", "none"]
+    run_command_line([*command, *flags, "--quiet"])
+    used = json.loads((bot / "out/report.json").read_text())["engine"]["substitutions"][0]["used"]
+    assert f"sentence vectors (tiny-multilingual, {SentenceVectors.of_folder(str(folder)).digest[:12]})" in used
+
+
+def test_a_model_finds_its_folder_again(bot: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["train", "nlu", "--vectors", str(folder), "--fixed-model-name", "m", "--quiet"]) == 0
+    assert run_command_line(["parse", "--model", "models/m.tar.gz", "hello there"]) == 0
+    write_tiny_bert(folder.parent / "other", seed=3)
+    (folder / "model.safetensors").write_bytes((folder.parent / "other/model.safetensors").read_bytes())
+    SentenceVectors.of_folder.__globals__["_of_folder"].cache_clear()
+    assert run_command_line(["parse", "--model", "models/m.tar.gz", "hello there"]) == 2
+    assert "other sentence vectors" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_there_is_said(bot: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["train", "nlu", "--vectors", "nowhere"]) == 2
+    assert "no such folder: nowhere" in capsys.readouterr().err
