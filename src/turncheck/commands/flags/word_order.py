@@ -190,7 +190,7 @@ def _both(flag: str, positional: argparse.Action, word: str) -> str:
 
 def _can_be_value(flag: argparse.Action, word: str) -> bool:
     """Tell whether a flag could take this word."""
-    if flag.metavar == "FOLDER":  # one that is read
+    if flag.dest == "vectors":  # a folder that is read
         return Path(word).is_dir()
     if flag.nargs == "?":  # the name of something to write, which is not there yet
         return flag.dest != "json" or word.lower().endswith(".json")
