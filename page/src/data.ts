@@ -91,6 +91,7 @@ export interface Conversation {
   base: { outcome: string; actual: string; turns: Turn[] } | null;
   reason: string;
   attempts: [number, number] | null;
+  runs: boolean[];
   turns: Turn[];
   events: string[];
   remarks: string[];

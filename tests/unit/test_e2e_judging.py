@@ -520,6 +520,7 @@ def test_repeating_finds_what_passes_only_sometimes() -> None:
     found = only(run(script, case("n", said("a", step("bot", "x"))), repeat=3))
     assert found.attempts is not None
     assert (found.attempts.passed, found.attempts.of, found.outcome) == (2, 3, "failed")
+    assert sorted(found.attempts.runs) == [False, True, True]
     assert found.reason == "flaky: passed 2 of 3 times"
 
 

@@ -200,8 +200,9 @@ def test_what_changed_has_its_transcript_of_the_base_and_what_did_not_has_none()
 
 
 def test_repeats_and_findings_are_told() -> None:
-    repeated = msgspec.structs.replace(case("shaky", "a!b"), attempts=Attempt(passed=2, of=5))
-    assert data_of(page_of(report(cases=[repeated])))["conversations"][0]["attempts"] == [2, 5]
+    repeated = msgspec.structs.replace(case("shaky", "a!b"), attempts=Attempt(passed=1, of=2, runs=(False, True)))
+    (told,) = data_of(page_of(report(cases=[repeated])))["conversations"]
+    assert (told["attempts"], told["runs"]) == ([1, 2], [False, True])
 
     data = data_of(page_of(head_report(), base_report()))
     assert data["manual"] == MANUAL

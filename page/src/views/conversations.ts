@@ -9,6 +9,7 @@ import { choice, field, missing, nothing, outcome } from "../widgets.ts";
 
 const KINDS: Record<Conversation["kind"], string> = { story: "story", case: "end-to-end case", batch: "batch case" };
 const AT_FIRST = 200;
+const MOST_RUNS = 60;
 const OPEN_IF = 5; // so few are read one after the other anyway
 
 export function conversationsView(context: Context): HTMLElement {
@@ -115,7 +116,7 @@ function transcript(context: Context, one: Conversation): HTMLElement {
     "div",
     { class: "transcript" },
     h("p", { class: "note" }, place(assistant, one.place), " · ", h("a", { href: caseAddress(context, one.key) }, "link to this"), baseWords(one)),
-    one.attempts && strip(one.attempts),
+    one.attempts && strip(one.attempts, one.runs),
     one.reason && h("p", {}, said(one.reason)),
     one.remarks.length > 0 && h("ul", { class: "entries" }, ...one.remarks.map((remark) => h("li", {}, said(remark)))),
     one.turns.length > 0 ? beside(turns(context, one, one.turns), baseTurns(context, one)) : h("p", { class: "note" }, "The transcript did not fit into this file; report.json has it."),
@@ -150,9 +151,10 @@ function baseWords({ base, outcome: now }: Conversation): Child {
   return h("span", {}, base.outcome === now && !base.actual ? " · on the base the same: " : " · on the base: ", outcome(base.outcome), ...got);
 }
 
-/** How often it passed when it was repeated, as a strip. */
-function strip([passed, of]: [number, number]): HTMLElement {
-  const cells = Array.from({ length: Math.min(of, 60) }, (_, number) => h("span", { class: number < passed ? "run passed" : "run failed" }, number < passed ? "✓" : "✕"));
+/** How it fared when it was repeated, run by run; an older report has the numbers alone. */
+function strip([passed, of]: [number, number], runs: boolean[]): HTMLElement {
+  const listed = runs.slice(0, MOST_RUNS);
+  const cells = listed.map((good) => h("span", { class: good ? "run passed" : "run failed" }, good ? "✓" : "✕"));
   return h("p", { class: "strip" }, h("span", { "aria-hidden": "true" }, ...cells), ` passed ${passed} of ${of} times`);
 }
 

@@ -199,9 +199,10 @@ def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun) -> 
     outcomes = [run_case(engine, case, run, attempt) for attempt in range(run.repeat)]
     if run.repeat == 1:
         return outcomes[0]
-    good = sum(outcome.result.passed for outcome in outcomes)
+    runs = tuple(outcome.result.passed for outcome in outcomes)
+    good = sum(runs)
     shown = min(outcomes, key=_telling)
-    attempts = Attempt(passed=good, of=run.repeat)
+    attempts = Attempt(passed=good, of=run.repeat, runs=runs)
     result = replace(shown.result, attempts=attempts)
     if 0 < good < run.repeat:
         flaky = f"flaky: passed {good} of {run.repeat} times"

@@ -44,6 +44,8 @@ class Attempt(Part, frozen=True, kw_only=True):
     """How many times it passed."""
     of: int
     """How many times it was run."""
+    runs: tuple[bool, ...] = ()
+    """Whether it passed, run by run."""
 
 
 class CaseMessage(Part, frozen=True, kw_only=True):

@@ -178,6 +178,7 @@ class _Transcripts:
             base=changes.base(case, result.outcome, self._case_turns),
             reason=result.reason or "",
             attempts=(attempts.passed, attempts.of) if attempts else None,
+            runs=list(attempts.runs) if attempts else [],
             turns=list(self._case_turns(result)),
             events=[f"{action}: {how}" for action, how in result.actions.items()],
             remarks=[*([again] if again else []), *_drawn_away(result)],

@@ -170,6 +170,8 @@ class Conversation(_Part, frozen=True, kw_only=True):
     reason: str = ""
     attempts: tuple[int, int] | None = None
     """How many times it passed, of how many."""
+    runs: list[bool] = []
+    """Whether it passed, run by run, where that is known."""
     turns: list[Turn] = []
     events: list[str] = []
     remarks: list[str] = []
