@@ -102,7 +102,7 @@ export class Matrix {
       brush.fillRect(0, margin + this.row * cell, margin + size, cell);
       brush.fillRect(margin + this.column * cell, 0, cell, margin + size);
     }
-    const most = Math.max(1, ...this.values().map(Math.abs));
+    const most = this.values().reduce((largest, value) => Math.max(largest, Math.abs(value)), 1);
     order.forEach((expected, row) => {
       order.forEach((predicted, column) => {
         const value = this.value(expected, predicted);

@@ -163,6 +163,15 @@ test("the change of an intent is what the first screen says", async () => {
   });
 });
 
+test("a thousand confused intents are no fault of the matrix", async () => {
+  await opened("confused", async (page) => {
+    await page.locator("canvas").focus();
+    await page.keyboard.press("ArrowRight");
+    await eventually(async () => assert.match(await page.locator(".matrix .told-cell").innerText(), /expected/));
+    assert.match(await page.locator("#view").innerText(), /The first 500 of 1,000 intents/);
+  }, { hash: "#intents" });
+});
+
 test("the matrix as a table, the base and the difference, all intents", async () => {
   await opened("bank", async (page) => {
     await page.getByRole("button", { name: "difference" }).click();

@@ -39,6 +39,7 @@ def write_examples(folder: Path) -> None:
         "several": [Run(*pull_request(), LINKS), _alone(calm)],
         "hostile": [_alone(_hostile())],
         "long": [_alone(_long())],
+        "confused": [_alone(_confused())],
     }
     for name, runs in pages.items():
         (folder / f"{name}.html").write_bytes(render_page(runs, MANUAL).encoded)
@@ -65,6 +66,11 @@ def _long() -> Report:
         ],
         name="long",
     )
+
+
+def _confused() -> Report:
+    """A thousand intents, each taken for the next."""
+    return report(examples=[example(f"s{n}", f"intent_{n}", f"intent_{n + 1}", line=n) for n in range(1, 1000)])
 
 
 def _texts() -> list[str]:

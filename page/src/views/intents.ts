@@ -13,6 +13,7 @@ import { change, nothing, sideSwitch } from "../widgets.ts";
 
 const PAIRS_AT_FIRST = 15;
 const LARGEST_TABLE = 200;
+const LARGEST_MATRIX = 500; // a canvas has its limits, and so has who looks at it
 
 export function intentsView(context: Context): HTMLElement {
   return h(
@@ -147,14 +148,17 @@ function matrixPart(context: Context): HTMLElement {
   const everything = [...new Set([...assistant.intents.map((row) => row.name), ...confused])];
   const both: [number, number, number][] = found.map((pair) => [pair.expected, pair.predicted, pair.now + pair.base]);
   const holder = h("div");
+  const cut = h("div");
   const listed = h("div", { class: "cell-sentences", "aria-live": "polite" });
   const equal = h("div");
   let side: Side = "now";
   let all = confused.length === 0;
 
   const draw = (): void => {
+    const order = confusedTogether(all ? everything : confused, both);
+    fill(cut, order.length > LARGEST_MATRIX && h("p", { class: "note" }, `The first ${LARGEST_MATRIX} of ${count(order.length, "intent")}, those that are confused most.`));
     const cells: Cells = {
-      order: confusedTogether(all ? everything : confused, both),
+      order: order.slice(0, LARGEST_MATRIX),
       name: (one) => label(assistant, one),
       now: (expected, predicted) => pairOf.get(`${expected} ${predicted}`)?.now ?? 0,
       base: (expected, predicted) => pairOf.get(`${expected} ${predicted}`)?.base ?? 0,
@@ -178,7 +182,7 @@ function matrixPart(context: Context): HTMLElement {
     }),
   );
   draw();
-  return h("section", { "aria-labelledby": "matrix-title" }, h("h2", { id: "matrix-title" }, "Confusion matrix"), switches, holder, listed, equal);
+  return h("section", { "aria-labelledby": "matrix-title" }, h("h2", { id: "matrix-title" }, "Confusion matrix"), switches, cut, holder, listed, equal);
 }
 
 function cellSentences(context: Context, expected: number, predicted: number): HTMLElement {
