@@ -188,13 +188,13 @@ def _publish_run(
     published = []
     for number, result in enumerate(found.results):
         below = folder if len(found.results) == 1 else folder / str(number + 1)
-        told = result_of_any(result.outcome, below)
-        write_all(below, told.files)
+        words = result_of_any(result.outcome, below)
+        write_all(below, words.files)
         # Annotations by workflow command would stand at this run's commit, which is the default branch's.
         place = replace(
             Place.of_this_run(host, write), target=lambda: found.target, stamp=found.stamp, annotate=lambda _: None
         )
-        publishing = Publishing(told, below, settings, place, artifact_url=result.artifact_url)
+        publishing = Publishing(words, below, settings, place, artifact_url=result.artifact_url)
         publishing.publish()
         published.append(publishing)
     for publishing in published:

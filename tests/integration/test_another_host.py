@@ -85,7 +85,7 @@ class Loom(Host):
     def of_earlier_run(self, branch: str) -> None:
         raise AssertionError("the base's commit is known")
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         return ""
 
     def target(self) -> Target:

@@ -82,7 +82,7 @@ class Nothing:
 
     def of_earlier_run(self, branch: str) -> None: ...
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         return ""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.project.assistants_below import assistants_below, told_assistants
+from turncheck.project.assistants_below import assistants_below, assistants_in_words
 from turncheck.project.reader import read_project
 
 CONFIG = "recipe: default.v1\nassistant_id: bot\nlanguage: en\npipeline: []\npolicies: []\n"
@@ -94,7 +94,7 @@ def test_the_search_is_bounded_and_leaves_out_what_is_foreign() -> None:
         write(f"many/{number:02}/domain.yml", DOMAIN)
         write(f"many/{number:02}/data/nlu.yml")
     assert len(assistants_below(Path())) == 20
-    assert told_assistants([Path(name) for name in "abcdefg"]) == "a, b, c, d, e and 2 more"
+    assert assistants_in_words([Path(name) for name in "abcdefg"]) == "a, b, c, d, e and 2 more"
 
 
 def test_an_empty_folder_and_a_half_written_assistant_are_not_above_others() -> None:

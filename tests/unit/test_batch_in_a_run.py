@@ -167,7 +167,7 @@ def test_a_suite_that_cannot_be_read_fails_the_run_at_its_place(project: Path) -
 
 def test_a_project_without_suites_says_nothing_of_them_unless_asked(project: Path) -> None:
     _, made = run(project, "--evaluations", "validate")
-    assert not [one for one in made.told_skipped if one.evaluation == "batch" and one.no_tests]
+    assert not [one for one in made.skipped_to_report if one.evaluation == "batch" and one.no_tests]
     code, _ = run(project, "--require", "batch")
     assert code == 1
 

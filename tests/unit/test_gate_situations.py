@@ -161,7 +161,7 @@ def test_a_gate_names_what_failed_it_first_and_how_many_more() -> None:
 
     verdict = Situation("", head, Missing("it is new")).verdict(GateSettings(fail_on=("errors",)))
 
-    assert gate(verdict, "errors").told == "2 errors in the data: bad: it is bad (domain.yml:3:1) and 1 more"
+    assert gate(verdict, "errors").in_words == "2 errors in the data: bad: it is bad (domain.yml:3:1) and 1 more"
 
 
 def kept_from_running(*names: str) -> Report:
@@ -360,7 +360,7 @@ def test_cases_none_of_which_ran_are_no_success() -> None:
 
     assert gate(verdict, "test-failures").outcome == "not judged"
     assert verdict.summary.startswith("2 end-to-end cases not run, 3 stories passed")
-    assert verdict.told == "passed, but not all tests were run"
+    assert verdict.in_words == "passed, but not all tests were run"
     assert not judge(head, None, GateSettings(not_judged="fail")).passed
 
 

@@ -82,4 +82,4 @@ def test_which_way_the_figures_are_off_is_said_in_words_that_are_true_there(
 ) -> None:
     section = cross_validate(project_of(greetings_and_orders()), WordTrainer(), folds=4).section
     section = structs.replace(section, mode=mode, examples=3, on_training_sentences=copies, under_other_intents=others)
-    assert [remark.told for remark in overlap_remarks(section)] == said
+    assert [remark.in_words for remark in overlap_remarks(section)] == said

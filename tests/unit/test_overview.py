@@ -66,10 +66,10 @@ def test_the_key_stays_while_assistants_come_and_go() -> None:
 
 
 def test_what_it_says_of_all() -> None:
-    assert Assistants("*", runs(1, failing=0)).told == "1 assistant passed"
-    assert Assistants("*", runs(3, failing=2)).told == "2 of 3 assistants failed"
+    assert Assistants("*", runs(1, failing=0)).in_words == "1 assistant passed"
+    assert Assistants("*", runs(3, failing=2)).in_words == "2 of 3 assistants failed"
     both = Assistants("*", runs(3, failing=2), (Broken("x", "y"),))
-    assert both.told == "2 of 4 assistants failed, 1 could not be measured"
+    assert both.in_words == "2 of 4 assistants failed, 1 could not be measured"
     assert not both.passed
 
 

@@ -43,7 +43,7 @@ def save(folder: Path, tensors: dict[str, Any]) -> None:
 
 def test_a_folder_is_named_with_its_digest(folder: Path) -> None:
     vectors = SentenceVectors.of_folder(str(folder))
-    assert vectors.told == f"tiny-multilingual, {vectors.digest[:12]}"
+    assert vectors.in_words == f"tiny-multilingual, {vectors.digest[:12]}"
     assert np.allclose(np.linalg.norm(vectors.of(TEXTS), axis=1), 1, atol=1e-6)
 
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from tools.fuzzing.servers import Answer, answering, mutated
 from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 
-from turncheck.commands.kore import delete_suite, export_suite, list_suites, pull_bot, run_suite, tell_status
+from turncheck.commands.kore import delete_suite, export_suite, list_suites, print_status, pull_bot, run_suite
 from turncheck.engines.base import CutShortError
 from turncheck.engines.kore.client import Access, KoreClient
 from turncheck.engines.kore.engines import KoreEngines
@@ -104,7 +104,7 @@ def ask(place: Path, dice: random.Random) -> str:
         tasks = (
             list_suites,
             partial(run_suite, name="s", wait=dice.random() < 0.8, csv=out / "r.csv"),
-            partial(tell_status, name="s", run="tr-1", csv=None),
+            partial(print_status, name="s", run="tr-1", csv=None),
             partial(export_suite, name="s", out=out / "s.json"),
             partial(delete_suite, name="s", run=None),
             partial(pull_bot, out=out),

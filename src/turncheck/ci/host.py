@@ -148,7 +148,7 @@ class EarlierReports(Protocol):
     def of_earlier_run(self, branch: str) -> LeftReport | None:
         """Return the newest report of a branch."""
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """What was looked at and could not be used, in a line: "2 expired, 1 of a fork"."""
 
 

@@ -358,10 +358,10 @@ class RestClient:
     def _words_of(self, answer: requests.Response) -> str:
         """The host's own words, shortened; an error page of something in between has none."""
         try:
-            told = self.message_of(msgspec.json.decode(read_body(answer, _REASON_LIMIT)))
+            words = self.message_of(msgspec.json.decode(read_body(answer, _REASON_LIMIT)))
         except (AnswerTooLargeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            told = ""
-        return told[:500] or answer.reason or "no reason given"
+            words = ""
+        return words[:500] or answer.reason or "no reason given"
 
 
 def _next_address(hop: Hop) -> str | None:

@@ -148,9 +148,9 @@ def refuse_faulty(
     errors = [finding for finding in findings if finding.severity == "error"]
     for finding in findings:
         if finding.severity != "error":
-            screen.note(f"{finding.severity.capitalize()}: {_told(finding, named, folder)}")
+            screen.note(f"{finding.severity.capitalize()}: {_fault_line(finding, named, folder)}")
     if errors:
-        faults = "\n".join(_told(finding, named, folder) for finding in errors)
+        faults = "\n".join(_fault_line(finding, named, folder) for finding in errors)
         raise UserError(f"the suites have {len(errors)} faults:\n{faults}" if len(errors) > 1 else faults)
     if not read.suites and not empty_is_fine:
         raise UserError(
@@ -158,7 +158,7 @@ def refuse_faulty(
         )
 
 
-def _told(finding: Finding, named: Mapping[str, str], folder: str) -> str:
+def _fault_line(finding: Finding, named: Mapping[str, str], folder: str) -> str:
     where = finding.location
     shown = named.get(where.path)
     at = place(where, folder) if shown is None else text(str(Location(shown, where.line, where.column)), 400)

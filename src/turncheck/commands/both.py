@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from turncheck.commands.core import core_exit_code, evaluate_core, tell_core, write_core_files
-from turncheck.commands.nlu import evaluate_nlu, tell_nlu, write_test_files
+from turncheck.commands.core import core_exit_code, evaluate_core, print_core, write_core_files
+from turncheck.commands.nlu import evaluate_nlu, print_nlu, write_test_files
 from turncheck.engines.base import CutShortError
 from turncheck.messages.errors import UserError
 from turncheck.publishing.files import write_file
@@ -40,7 +40,7 @@ def run_test_both(
     report, stopped = evaluate_core(core, screen)
     write_core_files(report, core_output, screen)
     sys.stdout.write(noted_version_line(report.project, str(core.project)))
-    tell_core(report, core.project)
+    print_core(report, core.project)
     if stopped is None:
         report, stopped = _with_nlu(report, nlu, replace(nlu_output, json=None), screen)
     else:
@@ -63,7 +63,7 @@ def _with_nlu(
         stopped = CutShortError(error)
         return _without_nlu(report, stopped), stopped
     write_test_files(nlu, output, screen)
-    tell_nlu(nlu, options.project)
+    print_nlu(nlu, options.project)
     both = structs.replace(
         nlu, engine=_of_both(report.engine, nlu.engine), core=report.core, coverage=report.coverage, seed=report.seed
     )

@@ -170,7 +170,7 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
         with screen.step("plots", "Drawing"):
             curves = draw_curves({name: _curve(runs, sizes) for name, runs in results.items()}, CORE_CURVE)
             write_all(output.folder, [curve for curve in curves if curve.media_type == "application/pdf"])
-    _tell(results)
+    _print(results)
     screen.note(f"Results are in {output.folder}")
     return EXIT_OK
 
@@ -220,7 +220,7 @@ def _spread(scores: Sequence[int]) -> tuple[float, float]:
     return mean, sqrt(fsum((score - mean) ** 2 for score in scores) / len(scores))
 
 
-def _tell(results: Mapping[str, Any]) -> None:
+def _print(results: Mapping[str, Any]) -> None:
     for name, runs in sorted(results.items()):
         for number, scores in enumerate(runs, 1):
             shown = ", ".join(str(score) for score in scores)

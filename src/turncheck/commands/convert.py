@@ -77,7 +77,7 @@ def run_data_convert(conversion: Conversion, screen: Screen) -> int:
     else:
         for name, content in converted.files.items():
             write_file(conversion.out / name, content.encode())
-    _tell(conversion, converted)
+    _print(conversion, converted)
     if not conversion.check:
         return EXIT_OK
     behaviour = _behaviour(conversion, screen)
@@ -161,7 +161,7 @@ def _shown(line: str) -> str:
     return line[0] + "".join(one if one.isprintable() else "�" for one in line[1:].rstrip("\n")) + "\n"
 
 
-def _tell(conversion: Conversion, converted: Converted) -> None:
+def _print(conversion: Conversion, converted: Converted) -> None:
     verb = "Would write" if conversion.dry_run else "Written"
     names = ", ".join(str(conversion.out / name) for name in converted.files)
     sys.stdout.write(f"{verb}: {text(names, 2000)}\n")

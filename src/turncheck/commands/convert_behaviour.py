@@ -61,15 +61,15 @@ def compare_understanding(before: Project, after: Project) -> Behaviour:
         old, new = EmbeddedNluTrainer().fit(before), EmbeddedNluTrainer().fit(_without_new_fallback(before, after))
     except UserError as error:
         return Behaviour(not_run=(f"understanding: {error.what}",))
-    told: list[str] = []
+    lines: list[str] = []
     capitals: list[str] = []
     for text, one, other in zip(texts, old.parse(texts), new.parse(texts), strict=True):
         was, becomes = _understood(one), _understood(other)
         if was != becomes:
             said = f"“{text}” is understood as {was} before, as {becomes} after"
-            (capitals if was.casefold() == becomes.casefold() else told).append(said)
+            (capitals if was.casefold() == becomes.casefold() else lines).append(said)
     changed = (f"{_CAPITALS}: {capitals[0]}; {count(len(capitals), 'sentence')}",) if capitals else ()
-    return Behaviour(tuple(told), (count(len(texts), "sentence"),), changed=changed)
+    return Behaviour(tuple(lines), (count(len(texts), "sentence"),), changed=changed)
 
 
 def _without_new_fallback(before: Project, after: Project) -> Project:

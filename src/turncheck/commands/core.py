@@ -94,17 +94,17 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
     report, stopped = evaluate_core(options, screen, source)
     write_core_files(report, output, screen)
     sys.stdout.write(noted_version_line(report.project, str(options.project)))
-    tell_core(report, options.project)
+    print_core(report, options.project)
     if stopped is not None:
         end_with(stopped)
     return core_exit_code(report, options)
 
 
-def tell_core(report: Report, project: Path) -> None:
+def print_core(report: Report, project: Path) -> None:
     """Print what was measured, or why nothing was; places are told from here."""
     core = report.core
-    told = not_run_text(report) if core is None else story_text(core, report.engine, report.coverage, str(project))
-    sys.stdout.write(told)
+    words = not_run_text(report) if core is None else story_text(core, report.engine, report.coverage, str(project))
+    sys.stdout.write(words)
 
 
 def core_exit_code(report: Report, options: CoreTestOptions) -> int:

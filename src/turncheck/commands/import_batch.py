@@ -52,10 +52,10 @@ def run_import_batch(
     imported = [import_batch_csv(folder.name(path), _text(folder, path), known, raw=raw) for path in files]
     for one in imported:
         if one.promised is not None and one.promised != len(one.suite.cases):
-            told = (
+            words = (
                 f"{one.promised:,} are said to be in '{text(one.suite.name)}', its table has {len(one.suite.cases):,}"
             )
-            screen.note(f"Warning: the utterances differ in number: {told}.")
+            screen.note(f"Warning: the utterances differ in number: {words}.")
     suites = [one.suite for one in imported]
     reason = "imported: the platform's report says nothing about it"
     report = report_of(

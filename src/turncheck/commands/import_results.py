@@ -140,7 +140,7 @@ def _nlu(files: _Files, places: dict[tuple[str, str | None], Location]) -> Nlu |
     )
 
 
-def _core(files: _Files, told: dict[str, Story]) -> Core | None:
+def _core(files: _Files, stories: dict[str, Story]) -> Core | None:
     report = files.report(STORY_REPORT)
     failed, passed, warned = (files.text(name) for name in _STORY_FILES)
     if report is None:
@@ -152,7 +152,7 @@ def _core(files: _Files, told: dict[str, Story]) -> Core | None:
         failed=failed,
         passed=passed,
         warned=warned,
-        told=told,
+        test_stories=stories,
         entities=files.results(_POLICY_ENTITIES, None),
     )
 
@@ -175,10 +175,10 @@ def _sentence_places(project: Path, paths: Sequence[Path]) -> dict[tuple[str, st
 
 def _stories_of(project: Path, paths: Sequence[Path]) -> dict[str, Story]:
     stories, _ = read_stories(list(paths) or find_test_stories(project), project)
-    told: dict[str, Story] = {}
+    by_name: dict[str, Story] = {}
     for story in stories:
-        told.setdefault(story.name, story)
-    return told
+        by_name.setdefault(story.name, story)
+    return by_name
 
 
 class _Files:

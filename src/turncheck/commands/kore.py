@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Screen
     from turncheck.settings.options import Settings
 
-    Task = Callable[[Platform, Screen], "Told"]
+    Task = Callable[[Platform, Screen], "Answered"]
 
 MAX_EXPORT: Final = 512 << 20
 """Bytes of an export when it is unpacked."""
@@ -40,7 +40,7 @@ _VALUES: Final = frozenset({"value", "values", "defaultvalue"})
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Answered:
     """What a command has to say: to people and, the same, as JSON; and how it ends."""
 
     lines: tuple[str, ...]
@@ -58,30 +58,30 @@ def run_kore(  # noqa: PLR0917 - what a command is given
     """
     platform = platform_of(settings, environment)
     platform.client.tell = screen.progress
-    told = task(platform, screen)
-    as_json = json.dumps(told.json, indent=2, ensure_ascii=False) + "\n"
-    output.write(as_json if to == "-" else "".join(f"{line}\n" for line in told.lines))
+    done = task(platform, screen)
+    as_json = json.dumps(done.json, indent=2, ensure_ascii=False) + "\n"
+    output.write(as_json if to == "-" else "".join(f"{line}\n" for line in done.lines))
     if to not in {None, "-"}:
         write_file(Path(str(to)), as_json.encode())
-    return told.code
+    return done.code
 
 
 # --- suites and runs -------------------------------------------------------------------------------------------------
 
 
-def list_suites(platform: Platform, screen: Screen) -> Told:  # noqa: ARG001 - as all of them
+def list_suites(platform: Platform, screen: Screen) -> Answered:  # noqa: ARG001 - as all of them
     """List the suites on the platform, and their runs."""
     suites = platform.suites()
     lines = tuple(line for suite in suites for line in _suite_lines(suite))
-    return Told(lines or ("There are no suites.",), {"suites": [_suite_json(suite) for suite in suites]})
+    return Answered(lines or ("There are no suites.",), {"suites": [_suite_json(suite) for suite in suites]})
 
 
 def _suite_lines(suite: StoredSuite) -> Iterator[str]:
     about = f": {text(suite.description)}" if suite.description else ""
     yield f"{text(suite.name)} ({'built in' if suite.is_built_in else 'custom'}){about}"
     for run in suite.runs:
-        told = "under way" if run.figures is None else "; ".join(_figures(run.figures))
-        yield f"  {text(run.id)}, {_version(run.version)}: {told}"
+        words = "under way" if run.figures is None else "; ".join(_figures(run.figures))
+        yield f"  {text(run.id)}, {_version(run.version)}: {words}"
 
 
 def _suite_json(suite: StoredSuite) -> dict[str, Any]:
@@ -93,35 +93,39 @@ def _suite_json(suite: StoredSuite) -> dict[str, Any]:
     return {"id": suite.id, "name": suite.name, "description": suite.description, "type": kind, "runs": runs}
 
 
-def run_suite(platform: Platform, screen: Screen, name: str, *, wait: bool, csv: Path | None) -> Told:
+def run_suite(platform: Platform, screen: Screen, name: str, *, wait: bool, csv: Path | None) -> Answered:
     """Run a suite there, and wait until it has ended.
 
     Raises:
         KoreError: it did not come to its end.
     """
     run = platform.run(name)
-    told = {"suite": name, "run": run, "version": platform.version}
+    written = {"suite": name, "run": run, "version": platform.version}
     if not wait:
-        return Told((run,), {**told, "status": "accepted"})
+        return Answered((run,), {**written, "status": "accepted"})
     screen.note(f"The platform runs '{text(name)}' as '{text(run)}'.")
     done = platform.completed(name, run, screen.progress)
     if csv is not None:
         write_file(csv, platform.report_of(done))
-    return Told(_completed_lines(done), {**told, "status": "completed", **_completed_json(done)}, _code(done.figures))
+    return Answered(
+        _completed_lines(done), {**written, "status": "completed", **_completed_json(done)}, _code(done.figures)
+    )
 
 
-def tell_status(platform: Platform, screen: Screen, name: str, run: str, *, csv: Path | None) -> Told:
+def print_status(platform: Platform, screen: Screen, name: str, run: str, *, csv: Path | None) -> Answered:
     """Say how a run stands."""
     state = platform.status(name, run)
-    told = {"suite": name, "run": run, "status": state.status}
+    written = {"suite": name, "run": run, "status": state.status}
     if state.is_completed:
         done = platform.completed_by(state, name, run)
         if csv is not None:
             write_file(csv, platform.report_of(done))
-        return Told(_completed_lines(done), {**told, **_completed_json(done)})
+        return Answered(_completed_lines(done), {**written, **_completed_json(done)})
     if csv is not None:
         screen.note("The run has no CSV: it has not ended.")
-    return Told((_state_line(state),), {**told, "ran": state.ran, "total": state.total, "message": state.message})
+    return Answered(
+        (_state_line(state),), {**written, "ran": state.ran, "total": state.total, "message": state.message}
+    )
 
 
 def _state_line(state: RunState) -> str:
@@ -172,7 +176,7 @@ def _version(word: str) -> str:
     return next((name for name, platforms in VERSIONS.items() if platforms == word), text(word))
 
 
-def import_suite(platform: Platform, screen: Screen, file: Path, name: str | None, description: str) -> Told:
+def import_suite(platform: Platform, screen: Screen, file: Path, name: str | None, description: str) -> Answered:
     """Put a suite there, after it was read as the platform would.
 
     Raises:
@@ -184,27 +188,29 @@ def import_suite(platform: Platform, screen: Screen, file: Path, name: str | Non
     (suite,) = read.suites
     content = file.read_bytes()
     platform.store(suite.name, description, file.name, content, delimiter_of(file.name, content))
-    told = f"'{text(suite.name)}' is on the platform: {count(len(suite.cases), 'case')}"
-    return Told((told,), {"suite": suite.name, "description": description, "cases": len(suite.cases)})
+    words = f"'{text(suite.name)}' is on the platform: {count(len(suite.cases), 'case')}"
+    return Answered((words,), {"suite": suite.name, "description": description, "cases": len(suite.cases)})
 
 
-def export_suite(platform: Platform, screen: Screen, name: str, out: Path) -> Told:  # noqa: ARG001 - as all of them
+def export_suite(platform: Platform, screen: Screen, name: str, out: Path) -> Answered:  # noqa: ARG001 - as all of them
     """Fetch a suite into a file."""
     content = platform.export(name)
     write_file(out, content)
-    return Told((f"'{text(name)}' is in {text(str(out))}",), {"suite": name, "file": str(out), "bytes": len(content)})
+    return Answered(
+        (f"'{text(name)}' is in {text(str(out))}",), {"suite": name, "file": str(out), "bytes": len(content)}
+    )
 
 
-def delete_suite(platform: Platform, screen: Screen, name: str, run: str | None) -> Told:  # noqa: ARG001 - as above
+def delete_suite(platform: Platform, screen: Screen, name: str, run: str | None) -> Answered:  # noqa: ARG001 - as above
     """Delete a suite there, or one run of it."""
     message = platform.delete(name, run)
-    return Told((text(message) or "Deleted.",), {"suite": name, "run": run, "message": message})
+    return Answered((text(message) or "Deleted.",), {"suite": name, "run": run, "message": message})
 
 
 # --- the assistant ---------------------------------------------------------------------------------------------------
 
 
-def pull_bot(platform: Platform, screen: Screen, out: Path) -> Told:
+def pull_bot(platform: Platform, screen: Screen, out: Path) -> Answered:
     """Fetch the assistant's export, and write what a repository needs of it, without the values of variables.
 
     Raises:
@@ -224,8 +230,8 @@ def pull_bot(platform: Platform, screen: Screen, out: Path) -> Told:
         write_file(out / file, data)
     said = " and ".join(files)
     note = " (without the values of variables)" if config is not None else ""
-    told = (f"{said} are in {text(str(out))}" if config is not None else f"{said} is in {text(str(out))}") + note
-    return Told((told,), {"folder": str(out), "files": list(files), "version": platform.version})
+    words = (f"{said} are in {text(str(out))}" if config is not None else f"{said} is in {text(str(out))}") + note
+    return Answered((words,), {"folder": str(out), "files": list(files), "version": platform.version})
 
 
 def _config(content: bytes, name: str) -> bytes | None:

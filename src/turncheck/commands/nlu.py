@@ -102,7 +102,7 @@ def config_files(paths: Sequence[Path]) -> list[Path]:
     return list(paths)
 
 
-def tell_nlu(report: Report, project: Path) -> None:
+def print_nlu(report: Report, project: Path) -> None:
     """Print what was measured, or why nothing was; places are told from here."""
     nlu = report.nlu
     sys.stdout.write(nlu_text(nlu, report.engine, str(project)) if nlu is not None else not_run_text(report))
@@ -122,7 +122,7 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
     report, stopped = evaluate_nlu(options, screen, source)
     write_test_files(report, output, screen)
     sys.stdout.write(noted_version_line(report.project, str(options.project)))
-    tell_nlu(report, options.project)
+    print_nlu(report, options.project)
     if stopped is not None:
         end_with(stopped)
     return EXIT_OK
@@ -194,13 +194,13 @@ def _measurement(
             seed=settings.seed,
             workers=1 if slow else settings.workers,
             pretrained=pretrained,
-            progress=_estimated(screen) if slow else _told(screen),
+            progress=_estimated(screen) if slow else _counted(screen),
             unknown_entities=unknown,
             team_confidences=engines.team_confidences,
         )
 
 
-def _told(screen: Screen) -> Callable[[int, int], None]:
+def _counted(screen: Screen) -> Callable[[int, int], None]:
     return lambda done, total: screen.detail(f"{done} of {count(total, 'fold')} done")
 
 

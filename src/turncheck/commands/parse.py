@@ -124,10 +124,10 @@ def _ask_another(  # noqa: PLR0917 - as above
         engines.make_ready(("nlu",), screen, lambda: None)
         for batch in _batches(sentences):
             evaluated = as_far_as_it_goes(partial(_answers, engines, batch, screen))
-            told = _as_json if form == "jsonl" else _as_text
+            written = _as_json if form == "jsonl" else _as_text
             answers: Sequence[UtteranceAnswer | Parse | None] = evaluated.finished or ()
             output.writelines(
-                told(sentence, one) for sentence, one in zip(batch, answers, strict=False) if one is not None
+                written(sentence, one) for sentence, one in zip(batch, answers, strict=False) if one is not None
             )
             output.flush()
             if evaluated.stopped is not None:
@@ -149,10 +149,10 @@ def _answers(engines: Engines, texts: list[str], screen: Screen) -> Sequence[Utt
 
 def _as_json(sentence: str, answer: UtteranceAnswer | Parse) -> str:
     if isinstance(answer, Parse):
-        told = as_model_parse(answer, {})
+        document = as_model_parse(answer, {})
     else:
         name = answer.matched[0] if len(answer.matched) == 1 else None
-        told = {
+        document = {
             "text": sentence,
             "intent": {"name": name},
             "matched": list(answer.matched),
@@ -160,7 +160,7 @@ def _as_json(sentence: str, answer: UtteranceAnswer | Parse) -> str:
             "traits": [{"name": trait} for trait in answer.traits],
             "scores": dict(answer.scores),
         } | ({"error": answer.error} if answer.error else {})
-    return json.dumps(told, ensure_ascii=False) + "\n"
+    return json.dumps(document, ensure_ascii=False) + "\n"
 
 
 def _as_text(sentence: str, answer: UtteranceAnswer | Parse) -> str:

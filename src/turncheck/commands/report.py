@@ -188,9 +188,9 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
     for number, result in enumerate(found.results):
         folder = Path(request.settings.out)
         folder = folder if len(found.results) == 1 else folder / str(number + 1)
-        told = result_of_any(result.outcome, folder)
-        write_all(folder, told.files)
-        publishing = Publishing(told, folder, request.settings, place, artifact_url=result.artifact_url)
+        published = result_of_any(result.outcome, folder)
+        write_all(folder, published.files)
+        publishing = Publishing(published, folder, request.settings, place, artifact_url=result.artifact_url)
         failed += publishing.publish()
         if publishing.comment_url:
             screen.note(f"Commented: {publishing.comment_url}")

@@ -31,14 +31,14 @@ def dropped_intents(compared: Comparison) -> list[MetricDelta]:
     return sorted(dropped, key=lambda metric: ((metric.sides[1] or 0.0) - (metric.sides[0] or 0.0), metric.name))
 
 
-def told_broken_intents(compared: Comparison, told: AbstractSet[str | None] = frozenset()) -> str:
+def broken_intents_in_words(compared: Comparison, reported: AbstractSet[str | None] = frozenset()) -> str:
     """``a real drop of intent 'inform', which now collides with 'order_pizza'``; empty where no intent is broken.
 
     Args:
         compared: this side with the base.
-        told: metrics of which something else tells already.
+        reported: metrics of which something else tells already.
     """
-    dropped = [intent_of(one.name) for one in dropped_intents(compared) if one.name not in told]
+    dropped = [intent_of(one.name) for one in dropped_intents(compared) if one.name not in reported]
     pairs = [collision.intents for collision in compared.collisions]
     if not dropped:
         return f"{_collide(*pairs[0])}{_more(len(pairs) - 1, 'pair')}" if pairs else ""

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.misunderstood import told_understanding
+from turncheck.comparison.misunderstood import understanding_in_words
 from turncheck.comparison.names_of_steps import names_by_case_step, names_by_story_step, step_key
 from turncheck.messages.finding import SEVERITIES
 
@@ -268,7 +268,7 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
                     said=message.text if message else "",
                     rests_on=names_by_case_step(case),
                     wrong_steps=(step_key(wrong.kind, wrong.expected),) if wrong else (),
-                    heard={one.text: told_understanding(one.text, one.understood) for one in case.messages},
+                    heard={one.text: understanding_in_words(one.text, one.understood) for one in case.messages},
                 )
             )
     return cases
@@ -277,8 +277,8 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
 def heard_otherwise(case: CaseResult) -> tuple[Misunderstanding, ...]:
     """Return the messages that are understood differently than before, but for the one that the failure follows."""
     last = case.failing_message
-    told = last.misunderstanding if last is not None else None
-    return tuple(one for one in case.misunderstood if one != told)
+    of_failure = last.misunderstanding if last is not None else None
+    return tuple(one for one in case.misunderstood if one != of_failure)
 
 
 def judged_again(case: CaseResult) -> str:

@@ -365,8 +365,8 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
     """The findings that have no partner among the others, counting equal ones."""
 
     def key(finding: Finding) -> tuple[str, ...]:
-        told = {"path": finding.location.path, "message": _without_places(finding.message, files="path" in parts)}
-        return tuple(told.get(part) or getattr(finding, part) for part in parts)
+        written = {"path": finding.location.path, "message": _without_places(finding.message, files="path" in parts)}
+        return tuple(written.get(part) or getattr(finding, part) for part in parts)
 
     partners = Counter(map(key, others))
     left = []

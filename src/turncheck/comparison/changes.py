@@ -192,7 +192,7 @@ class FindingChange(Part, frozen=True, kw_only=True):
     """What to do about it."""
     others: tuple[Location, ...] = ()
     """The places that it disagrees with or repeats."""
-    told: str = ""
+    message_now: str = ""
     """The message, and what a name in it that this change replaced is called now; empty where there is none."""
 
 

@@ -216,12 +216,12 @@ def _differences(base: Report, head: Report) -> tuple[str, ...]:
         ("seed", str(base.seed), str(head.seed)),
         ("version of turncheck", base.tool.version, head.tool.version),
     ]
-    told = [
+    parts = [
         f"another {what} on the base: {one}, now {other}"
         for what, one, other in facts
         if one and other and one != other
     ]
-    return (*told, UNLISTED) if has_unlisted(base, head) else tuple(told)
+    return (*parts, UNLISTED) if has_unlisted(base, head) else tuple(parts)
 
 
 def _engine(report: Report) -> str:
@@ -251,8 +251,8 @@ def _calibrated(trust: Trust | None) -> str:
     if trust is None:
         return "none"
     shares = (trust.agreements.sentences, trust.agreements.entities, trust.agreements.stories)
-    told = ", ".join(f"{one.share:.0%}" for one in shares if one is not None and one.share is not None)
-    return trust.problem or f"{trust.date} ({told})"
+    words = ", ".join(f"{one.share:.0%}" for one in shares if one is not None and one.share is not None)
+    return trust.problem or f"{trust.date} ({words})"
 
 
 def _setting(field: str, value: object) -> str:

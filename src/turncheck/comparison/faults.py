@@ -32,7 +32,7 @@ def judge_could_be_run(faults: Sequence[Skipped]) -> GateResult:
     return GateResult(
         name=COULD_BE_RUN,
         outcome="failed",
-        reason=told_faults(faults),
+        reason=faults_in_words(faults),
         failed_by=tuple(failed_by_fault(one) for one in unlike(faults)),
     )
 
@@ -42,12 +42,12 @@ def unlike(faults: Iterable[Skipped]) -> list[Skipped]:
     return list({(one.reason, one.location): one for one in reversed([*faults])}.values())[::-1]
 
 
-def told_faults(faults: Sequence[Skipped]) -> str:
+def faults_in_words(faults: Sequence[Skipped]) -> str:
     """``nlu and core could not be run, e2e could not be run completely``."""
     wholly = names_of([skipped.evaluation for skipped in faults if not skipped.part])
     partly = names_of([skipped.evaluation for skipped in faults if skipped.part])
-    told = [f"{wholly} could not be run"] if wholly else []
-    return ", ".join([*told, *([f"{partly} could not be run completely"] if partly else [])])
+    words = [f"{wholly} could not be run"] if wholly else []
+    return ", ".join([*words, *([f"{partly} could not be run completely"] if partly else [])])
 
 
 def cause_first(faults: Sequence[Skipped]) -> str:
@@ -61,11 +61,11 @@ def cause_first(faults: Sequence[Skipped]) -> str:
     because, *others = by_cause.values()
     cause = _cause(because[0])
     wholly = "" if not all(one.part for one in because) else " completely"
-    told = (
+    words = (
         f"{cause[:1].upper()}{cause[1:]}, so {names_of([one.evaluation for one in because])} could not be run{wholly}"
     )
     more = len({one.evaluation for group in others for one in group})
-    return f"{told} ({count(more, 'other evaluation')} neither)" if more else told
+    return f"{words} ({count(more, 'other evaluation')} neither)" if more else words
 
 
 def _cause(skipped: Skipped) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from turncheck.comparison.consequences import with_consequences
-from turncheck.comparison.faults import failed_by_fault, faults_of, judge_could_be_run, told_faults, unlike
+from turncheck.comparison.faults import failed_by_fault, faults_in_words, faults_of, judge_could_be_run, unlike
 from turncheck.comparison.gate_rules import GateRules, at_its_place, place_of_gate, read_rules
 from turncheck.comparison.gates_on_tests import (
     judge_failed_tests,
@@ -128,7 +128,7 @@ def _no_findings(report: Report, comparison: Comparison | None, severity: str, n
     )
     older = [one.message.partition(" (")[0] for one in found if one.code == LEGACY_PROJECT]
     reasons = [*older, *([f"{count(len(found), severity)} in the data"] if found else [])]
-    reasons += [told_faults(unsaid)] if unsaid else []
+    reasons += [faults_in_words(unsaid)] if unsaid else []
     return GateResult(
         name=name,
         outcome="failed",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.faults import failed_by_fault, faults_of, told_faults, unlike, without_place
+from turncheck.comparison.faults import failed_by_fault, faults_in_words, faults_of, unlike, without_place
 from turncheck.comparison.model import FailedBy, GateResult, and_copies, number_of
 from turncheck.comparison.one_sided import has_results
 from turncheck.comparison.tally import NAMES, how_to_run, misunderstood_test, tallies
@@ -34,7 +34,7 @@ def judge_failed_tests(report: Report) -> GateResult:
     failed = tuple(cause for tally in found for cause in tally.failed)
     faults = faults_of(report, NAMES)
     if failed or faults:
-        reasons = [*([_failed(found)] if failed else []), *([told_faults(faults)] if faults else [])]
+        reasons = [*([_failed(found)] if failed else []), *([faults_in_words(faults)] if faults else [])]
         causes = (*failed, *map(failed_by_fault, unlike(faults)))
         return GateResult(name=name, outcome="failed", reason="; ".join(reasons), failed_by=causes)
     if not found:
@@ -58,20 +58,20 @@ def _all_failed(found: Sequence[Tally]) -> str:
 
 def _passed(found: Sequence[Tally]) -> str:
     """``2 stories and 3 end-to-end cases passed, 1 end-to-end case not run``."""
-    told = f"{' and '.join(tally.told_passed for tally in found if tally.ran)} passed"
-    return ", ".join([told, *_misunderstood(found), *(tally.told_not_run for tally in found if tally.reason)])
+    words = f"{' and '.join(tally.passed_in_words for tally in found if tally.ran)} passed"
+    return ", ".join([words, *_misunderstood(found), *(tally.not_run_in_words for tally in found if tally.reason)])
 
 
 def _misunderstood(found: Sequence[Tally]) -> list[str]:
-    told = [f"{tally.told_misunderstood} ({WARN})" for tally in found if tally.misunderstood]
-    return [*told, *(f"{tally.told_tolerated} ({STAND_IN})" for tally in found if tally.tolerated)]
+    parts = [f"{tally.misunderstood_in_words} ({WARN})" for tally in found if tally.misunderstood]
+    return [*parts, *(f"{tally.tolerated_in_words} ({STAND_IN})" for tally in found if tally.tolerated)]
 
 
 def _none_ran(name: str, found: Sequence[Tally]) -> GateResult:
     """Tests that are there, and none of a kind was run: that the others passed is not enough to say that all did."""
-    told = "; ".join(f"{tally.told_not_run}: {tally.reason}" for tally in found if tally.none_ran)
+    words = "; ".join(f"{tally.not_run_in_words}: {tally.reason}" for tally in found if tally.none_ran)
     others = [tally for tally in found if tally.ran]
-    reason = f"{told}; {_passed(others)}" if others else told
+    reason = f"{words}; {_passed(others)}" if others else words
     return GateResult(
         name=name,
         outcome="not judged",
@@ -94,9 +94,9 @@ def judge_new_failures(report: Report, comparison: Comparison | None) -> GateRes
             copies = sum(case.copies for _, case in newly_failing(report, comparison)) if comparison else 0
             reason = f"{count(len(failed) + copies, 'failure')} that the base does not have{half}"
         else:
-            told = [*([_all_failed(tallies(report))] if tests else [])]
-            told += [f"{count(len(errors), 'error')} in the data"] if errors else []
-            reason = f"{_in_brackets(none)}, so every failure counts as new: {', '.join(told)}"
+            parts = [*([_all_failed(tallies(report))] if tests else [])]
+            parts += [f"{count(len(errors), 'error')} in the data"] if errors else []
+            reason = f"{_in_brackets(none)}, so every failure counts as new: {', '.join(parts)}"
         return GateResult(name=name, outcome="failed", reason=reason, failed_by=failed)
     if any(tally.none_ran for tally in tallies(report)):
         return _none_ran(name, tallies(report))
@@ -117,7 +117,7 @@ def _new_failures(report: Report, comparison: Comparison | None) -> tuple[tuple[
         )
         errors = [finding for finding in comparison.new_findings if finding.severity == "error"]
         return tuple(new), tuple(
-            FailedBy(what=f"{one.code}: {one.told or one.message}", location=one.location) for one in errors
+            FailedBy(what=f"{one.code}: {one.message_now or one.message}", location=one.location) for one in errors
         )
     findings = [one for one in (report.validation.findings if report.validation else ()) if one.severity == "error"]
     failed = tuple(cause for tally in tallies(report) for cause in (*tally.failed, *tally.tolerated))
@@ -179,7 +179,7 @@ def judge_something_was_tested(report: Report) -> GateResult:
         reasons = tuple(map(failed_by_fault, unlike(faults)))
         return GateResult(name=name, outcome="failed", reason="nothing was tested", failed_by=reasons)
     reasons = tuple(
-        FailedBy(what=f"{s.evaluation} was skipped: {s.reason}", location=s.location) for s in report.told_skipped
+        FailedBy(what=f"{s.evaluation} was skipped: {s.reason}", location=s.location) for s in report.skipped_to_report
     )
     reasons += tuple(cause for tally in found for cause in tally.not_run)
     return GateResult(name=name, outcome="failed", reason="nothing was tested", failed_by=reasons)
@@ -211,8 +211,8 @@ def _left_out(report: Report, evaluation: Evaluation) -> list[str]:
             cases = [case.name for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
             of = tally.counted(tally.ran + len(cases))
             remedy = how_to_run(report)
-            told = f"{len(cases):,} of {of} not run ({few(cases)}): {tally.reason}"
-            found.append(f"{told}. To run them, {remedy}" if remedy else told)
+            words = f"{len(cases):,} of {of} not run ({few(cases)}): {tally.reason}"
+            found.append(f"{words}. To run them, {remedy}" if remedy else words)
     if evaluation == "nlu" and report.nlu and report.nlu.unjudged:
         intents = few([one.intent for one in report.nlu.unjudged])
         number = count(len(report.nlu.unjudged), "intent")

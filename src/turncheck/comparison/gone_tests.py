@@ -43,36 +43,36 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
         return GateResult(name=GONE_TESTS, outcome="not judged", reason=why_no_baseline(comparison))
     if report.stopped is not None:
         return GateResult(name=GONE_TESTS, outcome="not judged", reason="the run ended before its end")
-    told: list[str] = []
+    lines: list[str] = []
     kept_from: list[str] = []
     causes: list[FailedBy] = []
     faults = {fault.evaluation: fault for fault in faults_of(report)}
     for one in comparison.lost:
         if not _is_accepted(one, accepted):
             fault = faults.get(one.evaluation)
-            (kept_from if fault else told).append(_lost(one, faulty=fault is not None))
-            causes.append(failed_by_fault(fault) if fault else FailedBy(what=told[-1]))
+            (kept_from if fault else lines).append(_lost(one, faulty=fault is not None))
+            causes.append(failed_by_fault(fault) if fault else FailedBy(what=lines[-1]))
     whole = {one.evaluation for one in comparison.lost}
     for evaluation, cases in tests_of(comparison):
         gone = _not_accepted(cases.gone, evaluation, accepted)
         left_out = [] if evaluation in whole else _not_accepted(cases.not_run, evaluation, accepted)
         if gone:
-            told.append(f"{count(number_of(gone), *NAMES[evaluation])} of the base {_is(gone)} gone")
+            lines.append(f"{count(number_of(gone), *NAMES[evaluation])} of the base {_is(gone)} gone")
         fault = faults.get(evaluation)
         hidden = fault is not None and all(case.actual == fault.reason for case in left_out)
         if left_out:
             ran = f"{count(number_of(left_out), *NAMES[evaluation])} that ran on the base {_was(left_out)} not run"
             why = "" if hidden else left_out[0].actual
-            (kept_from if hidden else told).append(f"{ran}: {why}" if why else ran)
+            (kept_from if hidden else lines).append(f"{ran}: {why}" if why else ran)
         commit = comparison.baseline.commit
         causes += [FailedBy(what=gone_from(NAMES[evaluation][0], case, commit)) for case in gone]
         if fault is not None and hidden and left_out:
             causes.append(failed_by_fault(fault))
         else:
             causes += [FailedBy(what=_not_run(evaluation, case), location=case.location) for case in left_out]
-    if told or kept_from:
-        unseen = "".join(f"; {one.message.rstrip('.')}" for one in out_of_sight(comparison) if told)
-        reason = f"{'; '.join(told or kept_from)} (`accept-gone` names what may go){unseen}"
+    if lines or kept_from:
+        unseen = "".join(f"; {one.message.rstrip('.')}" for one in out_of_sight(comparison) if lines)
+        reason = f"{'; '.join(lines or kept_from)} (`accept-gone` names what may go){unseen}"
         return GateResult(name=GONE_TESTS, outcome="failed", reason=reason, failed_by=tuple(causes))
     lost = bool(comparison.lost) or any(cases.gone or cases.not_run for _, cases in tests_of(comparison))
     reason = "what is gone was accepted by `accept-gone`" if lost else "all tests of the base are there"

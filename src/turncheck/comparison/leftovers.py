@@ -102,8 +102,8 @@ def with_renames_reported(report: Report, baseline: Baseline) -> Report:
         for finding in others
         if not (finding.code in _UNUSED and _names(finding) & replaced)
     ]
-    told = [_as_one(name, now.get((kind, name)), found) for (kind, name), found in uses.items()]
-    return _with_findings(report, report.validation, sorted((*left, *told), key=lambda finding: finding.order))
+    parts = [_as_one(name, now.get((kind, name)), found) for (kind, name), found in uses.items()]
+    return _with_findings(report, report.validation, sorted((*left, *parts), key=lambda finding: finding.order))
 
 
 def _with_findings(report: Report, section: Validation, findings: Sequence[Finding]) -> Report:

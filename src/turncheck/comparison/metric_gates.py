@@ -130,7 +130,7 @@ def _judge_drop(comparison: Comparison, rule: Regression, delta: MetricDelta, na
     difference = shared.delta if shared else delta.delta or 0.0
     drop = difference if delta.better == "lower" else -difference
     too_far = drop > rule.limit + _ROUNDING and not (rule.significant and delta.judgement == "noise")
-    reason = f"{rule.name}: {_told(delta)}"
+    reason = f"{rule.name}: {_change_in_words(delta)}"
     if too_far:
         reason += f", more than {rule.limit:g}"
     return GateResult(
@@ -146,14 +146,14 @@ def _shared_examples(delta: MetricDelta) -> SharedDelta | None:
     return None if is_counted(delta.name) else delta.shared
 
 
-def _told(delta: MetricDelta) -> str:
+def _change_in_words(delta: MetricDelta) -> str:
     shared = _shared_examples(delta)
     base, value = (shared.base, shared.value) if shared else (delta.base or 0.0, delta.value or 0.0)
     where = " on the examples both sides judged" if shared else ""
     few = delta.significance is not None and delta.significance.too_few
     noise = ("", f", {'too few sentences to tell' if few else 'within noise'}")[delta.judgement == "noise"]
-    told = f"{figure(base, delta.kind)} to {figure(value, delta.kind)}"
-    return f"{told} ({change(base, value, delta.kind)}{noise}){where}"
+    words = f"{figure(base, delta.kind)} to {figure(value, delta.kind)}"
+    return f"{words} ({change(base, value, delta.kind)}{noise}){where}"
 
 
 def _became_worse(comparison: Comparison, name: str) -> tuple[FailedBy, ...]:

@@ -33,7 +33,7 @@ def misunderstood_sentences(
             unknown.append(_unknown(story))
         for sentence in story.sentences:
             found.setdefault((sentence.text, *expected_and_predicted(sentence)), []).append((sentence, story))
-    gathered = [_gathered(expected, predicted, told, explainer) for (_, expected, predicted), told in found.items()]
+    gathered = [_gathered(expected, predicted, cases, explainer) for (_, expected, predicted), cases in found.items()]
     return (*sorted(gathered, key=lambda sentence: -sentence.number), *unknown)
 
 
@@ -45,10 +45,10 @@ def _unknown(story: CaseChange) -> MisunderstoodSentence:
 
 
 def _gathered(
-    expected: str, predicted: str, told: Sequence[tuple[Misunderstanding, CaseChange]], explainer: Explainer | None
+    expected: str, predicted: str, listed: Sequence[tuple[Misunderstanding, CaseChange]], explainer: Explainer | None
 ) -> MisunderstoodSentence:
-    sentence = told[0][0]
-    stories = dict.fromkeys(Named(name=story.name, location=story.location) for _, story in told)
+    sentence = listed[0][0]
+    stories = dict.fromkeys(Named(name=story.name, location=story.location) for _, story in listed)
     return MisunderstoodSentence(
         text=sentence.text,
         location=sentence.location,
@@ -57,7 +57,7 @@ def _gathered(
         confidence=confidence_of(sentence),
         because=explainer.drew_away(sentence) if explainer and explainer.knows else _nearest(sentence),
         stories=tuple(stories),
-        copies=sum(story.copies for _, story in told),
+        copies=sum(story.copies for _, story in listed),
     )
 
 
@@ -108,7 +108,7 @@ def words_of_difference(sentence: Misunderstanding, *, case: bool) -> str:
     )
 
 
-def told_understanding(text: str, understood: StoryParse | None) -> str:
+def understanding_in_words(text: str, understood: StoryParse | None) -> str:
     """Say what a message was understood as: the intent, or the response, and the entities; nothing if not known."""
     if understood is None:
         return ""
@@ -119,10 +119,10 @@ def told_understanding(text: str, understood: StoryParse | None) -> str:
 
 
 def _entities(text: str, entities: Sequence[EntitySpan], *, values: bool = False) -> str:
-    return "; ".join(_told_entity(text, one, value=values) for one in entities) or "no entity"
+    return "; ".join(_entity_in_words(text, one, value=values) for one in entities) or "no entity"
 
 
-def _told_entity(text: str, entity: EntitySpan, *, value: bool) -> str:
+def _entity_in_words(text: str, entity: EntitySpan, *, value: bool) -> str:
     words = text[entity.start : entity.end] or str(entity.value)
     stands_for = f": {entity.value}" if value and str(entity.value) != words else ""
     roles = [f"{what} {name}" for what, name in (("role", entity.role), ("group", entity.group)) if value and name]

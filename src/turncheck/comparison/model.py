@@ -377,7 +377,7 @@ class GateResult(Part, frozen=True, kw_only=True):
         return tuple(cause for cause in self.failed_by if cause.what not in self.reason)
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The reason with the first cause: ``2 stories failed: story 'a' (tests/a.yml:3) and 1 more``."""
         first = self.first_cause
         if first is None:
@@ -433,7 +433,7 @@ class Verdict(Part, frozen=True, kw_only=True):
         return self.outcome == "passed"
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The outcome in words: ``passed``, or ``passed, but not all tests were run``."""
         spaced = {"": "", "old failures only": " with "}
         link = spaced.get(self.reservation, " " if self.reservation.startswith("although") else ", but ")

@@ -60,7 +60,7 @@ def with_new_names(findings: Sequence[FindingChange], renamed: Sequence[Renamed]
     """Add to each finding what :func:`message_of` says of it, where that is more than its message."""
     messages = [message_of(finding, renamed) for finding in findings]
     return tuple(
-        msgspec.structs.replace(finding, told=message if message != finding.message else "")
+        msgspec.structs.replace(finding, message_now=message if message != finding.message else "")
         for finding, message in zip(findings, messages, strict=True)
     )
 

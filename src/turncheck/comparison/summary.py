@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.because import newly_failing_tests, tests_because_of
-from turncheck.comparison.broken_intents import dropped_intents, told_broken_intents
+from turncheck.comparison.broken_intents import broken_intents_in_words, dropped_intents
 from turncheck.comparison.faults import cause_first, faults_of
 from turncheck.comparison.gates_on_tests import failing_of, newly_misunderstood, tests_of
 from turncheck.comparison.gone_tests import GONE_TESTS, LOST, out_of_sight
@@ -47,12 +47,12 @@ def summarize(
     compared = comparison if comparison and comparison.judged else None
     failing = sorted((gate for gate in gates if gate.fails), key=_rank)
     about = {gate.metric for gate in failing}
-    intents = told_broken_intents(compared, about) if compared else ""
+    intents = broken_intents_in_words(compared, about) if compared else ""
     misunderstood = _misunderstood(report, compared)
-    told = _and_more(_told_failing(failing, report, comparison), _MOST - bool(intents))
-    causes, symptoms = (told[:0], told) if failing and failing[0].name in _TEST_GATES else (told[:1], told[1:])
+    words = _and_more(_failing_clauses(failing, report, comparison), _MOST - bool(intents))
+    causes, symptoms = (words[:0], words) if failing and failing[0].name in _TEST_GATES else (words[:1], words[1:])
     broken = [clause for clause in (*causes, intents, *symptoms, misunderstood) if clause]
-    newly_broken = told or intents or (misunderstood and not misunderstood.endswith(ON_BASE_TOO))
+    newly_broken = words or intents or (misunderstood and not misunderstood.endswith(ON_BASE_TOO))
     clauses = [broken if newly_broken else [_passed(report, compared), *broken]]
     clauses.append(_uncounted(report, compared, gates, settings))
     clauses.append([_accepted(report, compared, gates)])
@@ -100,23 +100,23 @@ def _rank(gate: GateResult) -> int:
 # --- why it fails ----------------------------------------------------------------------------------------------------
 
 
-def _told_failing(failing: Sequence[GateResult], report: Report, comparison: Comparison | None) -> list[str]:
+def _failing_clauses(failing: Sequence[GateResult], report: Report, comparison: Comparison | None) -> list[str]:
     """A clause for each failing gate that says something of its own."""
     clauses: dict[str, None] = {}
     metrics = set()
-    tests_told = False
+    tests_named = False
     for gate in failing:
         if gate.follows:
             continue
         if gate.name in _TEST_GATES and gate.outcome == "failed":
-            if not tests_told and (told := _failed_tests(gate, report, comparison, failing)):
-                clauses[told] = None
-            tests_told = True
+            if not tests_named and (words := _failed_tests(gate, report, comparison, failing)):
+                clauses[words] = None
+            tests_named = True
         elif gate.metric is not None and gate.metric in metrics:
             continue
         else:
             known = " ".join(clauses)
-            parts = _told(gate, report, comparison).split("; ")
+            parts = _clause(gate, report, comparison).split("; ")
             if said := "; ".join(part for part in parts if part not in known):
                 clauses[said] = None
         metrics.add(gate.metric)
@@ -130,7 +130,7 @@ def _and_more(clauses: list[str], most: int) -> list[str]:
     return [*clauses[: most - 1], f"{clauses[most - 1]}, and {count(more, 'more gate')} failed"]
 
 
-def _told(gate: GateResult, report: Report, comparison: Comparison | None) -> str:
+def _clause(gate: GateResult, report: Report, comparison: Comparison | None) -> str:
     """A failing gate, without what only its own line needs to say."""
     if gate.outcome == "not judged":
         return f"{gate.name.partition(':')[0]} not judged ({_short_reason(gate, comparison)})"
@@ -146,8 +146,8 @@ def _told(gate: GateResult, report: Report, comparison: Comparison | None) -> st
     ):
         (error,) = gate.failed_by
         message = error.what.partition(": ")[2].partition(". ")[0].rstrip(".")
-        told = message if 0 < len(message) <= _LONGEST_MESSAGE else gate.reason
-        return f"{told} ({error.location})"
+        words = message if 0 < len(message) <= _LONGEST_MESSAGE else gate.reason
+        return f"{words} ({error.location})"
     if gate.name == GONE_TESTS and comparison is not None:
         return _gone(report, comparison) or gate.reason
     if gate.name.startswith("require"):
@@ -160,18 +160,18 @@ def _told(gate: GateResult, report: Report, comparison: Comparison | None) -> st
 def _gone(report: Report, comparison: Comparison) -> str:
     """``7 stories gone, the end-to-end cases are no longer run``."""
     faulty = {fault.evaluation for fault in faults_of(report)}
-    told = [
+    parts = [
         one.reason if one.files else LOST[one.evaluation] for one in comparison.lost if one.evaluation not in faulty
     ]
     whole = {one.evaluation for one in comparison.lost}
     for evaluation, cases in tests_of(comparison):
         if cases.gone:
-            told.append(f"{count(number_of(cases.gone), *NAMES[evaluation])} gone")
+            parts.append(f"{count(number_of(cases.gone), *NAMES[evaluation])} gone")
         if cases.not_run and evaluation not in whole:
-            told.append(f"{count(number_of(cases.not_run), *NAMES[evaluation])} of the base not run")
+            parts.append(f"{count(number_of(cases.not_run), *NAMES[evaluation])} of the base not run")
     hidden = [f"'{one.location.path}'" for one in out_of_sight(comparison)]
-    where = f" ({_join(hidden[:2])} {'is' if len(hidden) == 1 else 'are'} not looked for)" if told and hidden else ""
-    return f"{', '.join(told)}{where}"
+    where = f" ({_join(hidden[:2])} {'is' if len(hidden) == 1 else 'are'} not looked for)" if parts and hidden else ""
+    return f"{', '.join(parts)}{where}"
 
 
 def _accepted(report: Report, compared: Comparison | None, gates: Sequence[GateResult]) -> str:
@@ -220,9 +220,9 @@ def _of(tally: Tally) -> str:
 
 def _newly_failing(report: Report, comparison: Comparison) -> list[str]:
     """``2 stories newly fail``, ``1 new end-to-end case fails``, ``1 of 2 stories failed (the base ran none)``."""
-    told = []
+    parts = []
     not_on_base = {one.evaluation for one in comparison.base_lacks if one.cases is None}
-    told += [f"{_of(t)} failed (the base ran none)" for t in _failed(report) if t.evaluation in not_on_base]
+    parts += [f"{_of(t)} failed (the base ran none)" for t in _failed(report) if t.evaluation in not_on_base]
     for name, cases in tests_of(comparison):
         one, many = NAMES[name]
         if name in not_on_base:
@@ -232,12 +232,12 @@ def _newly_failing(report: Report, comparison: Comparison) -> list[str]:
         known = [case for case in failing if case.base_location is not None]
         misunderstood = number_of(case for case in known if case.misunderstood)
         if broken := number_of(known) - misunderstood:
-            told.append(f"{count(broken, one, many)} newly {'fails' if broken == 1 else 'fail'}")
+            parts.append(f"{count(broken, one, many)} newly {'fails' if broken == 1 else 'fail'}")
         if misunderstood:
-            told.append(f"{count(misunderstood, one, many)} newly misunderstood")
+            parts.append(f"{count(misunderstood, one, many)} newly misunderstood")
         if new:
-            told.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}")
-    return told
+            parts.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}")
+    return parts
 
 
 def _failed(report: Report) -> list[Tally]:
@@ -263,7 +263,7 @@ def _passed(report: Report, compared: Comparison | None) -> str:
     if none_ran := [tally for tally in found if tally.none_ran]:
         others = [tally for tally in found if tally.ran and not tally.failed]
         passed = [f"{_join(tally.counted(tally.ran) for tally in others)} passed"] if others else []
-        return ", ".join([*(tally.told_not_run for tally in none_ran), *passed])
+        return ", ".join([*(tally.not_run_in_words for tally in none_ran), *passed])
     if any(tally.failed for tally in found):
         nothing_new = compared is not None and not _newly_failing(report, compared)
         return "nothing fails that passed on the base" if nothing_new else _right_intents(report)
@@ -303,24 +303,24 @@ def _uncounted(
     judged_by = {gate.name for gate in gates}
     fails = {gate.name for gate in gates if gate.fails}
     why = f"fail-on: {', '.join(settings.fail_on)}"
-    told = []
+    parts = []
     failed = _failed(report)
     if failed and not fails & _TEST_GATES:
         kinds = _join(tally.counted(len(tally.failed)) for tally in failed)
         number = sum(len(tally.failed) for tally in failed)
         if "new-failures" in judged_by and compared is not None:
-            told.append(f"{kinds} {'fails' if number == 1 else 'fail'} on the base too")
+            parts.append(f"{kinds} {'fails' if number == 1 else 'fail'} on the base too")
         else:
-            told.append(f"{_join(map(_of, failed))} failed and {'does' if number == 1 else 'do'} not count ({why})")
+            parts.append(f"{_join(map(_of, failed))} failed and {'does' if number == 1 else 'do'} not count ({why})")
     errors = report.validation.counts.error if report.validation else 0
     if errors and "errors" not in judged_by and "new-failures" not in fails:
         does = "does" if errors == 1 else "do"
         old = "new-failures" in judged_by and compared is not None
-        counted = "on the base too" if old else f"that {does} not count{'' if told else f' ({why})'}"
-        told.append(f"{count(errors, 'error')} in the data {counted}")
+        counted = "on the base too" if old else f"that {does} not count{'' if parts else f' ({why})'}"
+        parts.append(f"{count(errors, 'error')} in the data {counted}")
     if compared is not None and (gone := _gone_unjudged(report, compared, gates)):
-        told.append(f"{gone} and not counted ({why})")
-    return [", ".join(told)]
+        parts.append(f"{gone} and not counted ({why})")
+    return [", ".join(parts)]
 
 
 def _gone_unjudged(report: Report, compared: Comparison, gates: Sequence[GateResult]) -> str:
@@ -331,39 +331,39 @@ def _gone_unjudged(report: Report, compared: Comparison, gates: Sequence[GateRes
 def _misunderstood(report: Report, compared: Comparison | None) -> str:
     """Tests that only a sentence keeps from passing, where they do not count as failed."""
     new = {name: number_of(cases) for name, cases in newly_misunderstood(report, compared)}
-    told = (
+    parts = (
         _misunderstood_of(tally, new.get(tally.evaluation, 0) if compared else None)
         for tally in tallies(report)
         if tally.misunderstood
     )
-    return _join(told)
+    return _join(parts)
 
 
 def _misunderstood_of(tally: Tally, newly: int | None) -> str:
     """Those of one kind, and how many are newly so, where that is known."""
     number = len(tally.misunderstood)
     if newly == 0:
-        return f"{tally.told_misunderstood} {ON_BASE_TOO}"
+        return f"{tally.misunderstood_in_words} {ON_BASE_TOO}"
     new = number if newly is None else newly
     known = f" ({number - new:,} more {ON_BASE_TOO})" if number > new else ""
     return f"{tally.counted(new)} {'' if newly is None else 'newly '}misunderstood{known}"
 
 
-def _left_open(report: Report, comparison: Comparison | None, gates: Sequence[GateResult], told: str) -> str:
+def _left_open(report: Report, comparison: Comparison | None, gates: Sequence[GateResult], text: str) -> str:
     """Tests that were not run, gates that could not be judged; those that fail the run are ``told`` already."""
     open_ends = [
-        tally.told_not_run
+        tally.not_run_in_words
         for tally in tallies(report)
-        if tally.reason and not any(said in told for said in _SAYS_NOT_RUN)
+        if tally.reason and not any(said in text for said in _SAYS_NOT_RUN)
     ]
-    named = "could not be run completely" in told
+    named = "could not be run completely" in text
     parts = {one.evaluation for one in report.skipped if one.part and not (one.fault and named)}
     open_ends += [f"a test file of {evaluation} cannot be read" for evaluation in sorted(parts)]
     if waiting := _not_judged(report, gates):
         names = {gate.name.partition(":")[0] for gate in waiting}
         what = names.pop() if len(names) == 1 else count(len(waiting), "gate")
         why = _short_reason(waiting[0], comparison)
-        open_ends.append(f"{what} not judged" if why in told else f"{what} not judged ({why})")
+        open_ends.append(f"{what} not judged" if why in text else f"{what} not judged ({why})")
     return ", ".join(open_ends)
 
 
@@ -411,23 +411,23 @@ def _trained_on(report: Report, compared: Comparison | None) -> str:
 
 def _changed(report: Report, compared: Comparison, failing: Sequence[GateResult]) -> list[str]:
     """The most telling difference where nothing broke: a real change of the intents, sentences that changed sides."""
-    told = []
+    parts = []
     f1 = compared.metric("nlu.intents.f1")
     about = {gate.metric for gate in failing}
     if f1 and f1.delta is not None and f1.judgement in {"better", "worse"} and f1.name not in about:
-        told.append(f"the intents are really {f1.judgement}")
+        parts.append(f"the intents are really {f1.judgement}")
     if worse := len(compared.examples.newly_failing):
-        told.append(f"{count(worse, 'sentence')} newly misclassified")
+        parts.append(f"{count(worse, 'sentence')} newly misclassified")
     elif better := len(compared.examples.better):
-        told.append(f"{count(better, 'sentence')} newly right")
+        parts.append(f"{count(better, 'sentence')} newly right")
     if not failing and (repaired := sum(number_of(cases.better) for _, cases in tests_of(compared))):
-        told.append(f"{count(repaired, 'test')} newly right")
+        parts.append(f"{count(repaired, 'test')} newly right")
     if edited := sum(_edited(cases) for _, cases in tests_of(compared)):
         copies = sum(bool(case.copy_of) for _, cases in tests_of(compared) for case in cases.edited)
         alike = f" ({copies:,} {'says' if copies == 1 else 'say'} the same as another one now)" if copies else ""
-        told.append(f"{count(edited, 'test')} edited{alike}")
-    if told:
-        return [", ".join(told[:3])]
+        parts.append(f"{count(edited, 'test')} edited{alike}")
+    if parts:
+        return [", ".join(parts[:3])]
     misunderstood = compared.misunderstood or compared.misunderstood_in_cases
     if failing or compared.new_findings or misunderstood or _failed(report):
         return []

@@ -54,23 +54,23 @@ class Tally:
         return count(number, *NAMES[self.evaluation])
 
     @property
-    def told_passed(self) -> str:
+    def passed_in_words(self) -> str:
         """``2 stories``, or ``2 of 3 stories`` where the others are only misunderstood."""
         others = len(self.misunderstood) + len(self.tolerated)
         return f"{self.ran - others:,} of {self.counted(self.ran)}" if others else self.counted(self.ran)
 
     @property
-    def told_misunderstood(self) -> str:
+    def misunderstood_in_words(self) -> str:
         """``1 story misunderstood``; empty where none is."""
         return f"{self.counted(len(self.misunderstood))} misunderstood" if self.misunderstood else ""
 
     @property
-    def told_tolerated(self) -> str:
+    def tolerated_in_words(self) -> str:
         """``2 batch cases failed``; empty where none did."""
         return f"{self.counted(len(self.tolerated))} failed" if self.tolerated else ""
 
     @property
-    def told_not_run(self) -> str:
+    def not_run_in_words(self) -> str:
         """``14 end-to-end cases not run``; without a number where that is not known. Empty where all ran."""
         if self.not_run:
             return f"{self.counted(len(self.not_run))} not run"
@@ -99,8 +99,8 @@ def _stories(report: Report) -> Tally:
 
 def misunderstood_test(kind: str, name: str, sentences: Sequence[Misunderstanding], place: Location | None) -> FailedBy:
     """Return a test that only its sentences keep from passing, with what they were understood as."""
-    told = [words_of_difference(one, case=kind != "story") for one in sentences]
-    what = "; ".join(told) or "the imported files do not say which sentence"
+    parts = [words_of_difference(one, case=kind != "story") for one in sentences]
+    what = "; ".join(parts) or "the imported files do not say which sentence"
     return FailedBy(what=f"{kind} {name}, misunderstood: {what}", location=place)
 
 

@@ -63,10 +63,10 @@ def marked(report: Report, base: Report) -> Report:
 
 def same_understanding(one: StoryParse, other: StoryParse) -> bool:
     """Whether two understandings are the same to a dialogue: confidences alone may differ."""
-    return _told(one) == _told(other)
+    return _meaning(one) == _meaning(other)
 
 
-def _told(understood: StoryParse) -> Hashable:
+def _meaning(understood: StoryParse) -> Hashable:
     intent = FALLBACK if understood.fallback else understood.intent
     entities = sorted(
         (span.start, span.end, span.entity, span.role or "", span.group or "", repr(span.value))

@@ -102,8 +102,8 @@ def why_no_baseline(comparison: Comparison | None) -> str:
     if comparison is None:
         return "no baseline: none was asked for"
     used = comparison.baseline
-    told = {
+    written = {
         "unreachable": "the baseline could not be reached",
         "unreadable": "the baseline could not be read",
     }
-    return f"{told.get(used.status, 'no baseline')}: {used.reason}"
+    return f"{written.get(used.status, 'no baseline')}: {used.reason}"

@@ -315,8 +315,8 @@ def contradictions(book: RuleBook, rules: Sequence[StoryTracker], trackers: Sequ
                 if _is_only_about_listening(book, source, tracker, predicted):
                     book.rules.remove(source)
                 else:
-                    told = sources.get(source, ())
-                    others = list(dict.fromkeys(place for place, action in told if action != expected))
+                    seen = sources.get(source, ())
+                    others = list(dict.fromkeys(place for place, action in seen if action != expected))
                     if others:
                         conflicts.append(_contradiction(book, others, tracker, event, predicted))
     book.not_in_stories = frozenset((sources.keys() | built_in_sources(book.domain)) - used)

@@ -218,9 +218,9 @@ class _Cutter:
         """Name the checkpoint after an ``or``: the same story, past and alternatives give the same name, as in Rasa."""
         identity = [
             self.story.name,
-            [_told(event) for piece in self.open for event in piece.events],
+            [_written(event) for piece in self.open for event in piece.events],
             sorted({start.name for piece in self.open for start in piece.start}),
-            sorted(_told(event) for event in alternatives),
+            sorted(_written(event) for event in alternatives),
         ]
         import hashlib  # OpenSSL takes its time to load, and few stories have alternatives
 
@@ -243,7 +243,7 @@ def _marked(step: StoryStep) -> StoryStep:
     return step
 
 
-def _told(event: Event) -> str:
+def _written(event: Event) -> str:
     """Tell an event in words that are the same for what Rasa takes for the same (all slot events are)."""
     match event:
         case UserUttered():

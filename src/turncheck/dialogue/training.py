@@ -226,7 +226,7 @@ class _Walk:
                 raise _too_many_ways(step)
             if is_augmenting:
                 incoming = self._sample(incoming, self.augmentation * 10)
-            trackers = self._told(step, incoming, finished)
+            trackers = self._followed(step, incoming, finished)
             for end in step.end:
                 name = self.graph.continued.get(end.name, end.name)
                 waiting[name].extend(trackers)
@@ -236,7 +236,7 @@ class _Walk:
                 story_ends.extend(self._new(trackers))
         return unused
 
-    def _told(
+    def _followed(
         self, step: StoryStep, incoming: Sequence[StoryTracker], finished: list[StoryTracker]
     ) -> list[StoryTracker]:
         """Let each tracker take in the step's events; dialogues that an event cuts off are finished before it."""
@@ -245,12 +245,12 @@ class _Walk:
             return []
         trackers = []
         for tracker in incoming:
-            told = tracker.copy()
-            told.name = _joined(tracker.name, step.name)
-            told.location = step.location
-            told.source = step.location.path
-            told.parts = (*tracker.parts, step)
-            trackers.append(told)
+            followed = tracker.copy()
+            followed.name = _joined(tracker.name, step.name)
+            followed.location = step.location
+            followed.source = step.location.path
+            followed.parts = (*tracker.parts, step)
+            trackers.append(followed)
         for event in events:
             cuts = isinstance(event, (ActionReverted, UserUtteranceReverted, Restarted))
             for tracker in trackers:

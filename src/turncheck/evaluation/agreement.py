@@ -49,11 +49,11 @@ def agreements_of(ours: Report, theirs: Report) -> Agreements:
         )
         for mine, other in found
     )
-    told = _stories(ours, theirs)
+    words = _stories(ours, theirs)
     return Agreements(
         sentences=_of_all(understood),
         entities=_summed(of_types.values()),
-        stories=_of_all(told),
+        stories=_of_all(words),
         intents=_by_name(
             ([mine], [other], [mine] if mine == other else []) for mine, other in understood if mine or other
         ),

@@ -121,9 +121,9 @@ def evaluate_cases(
     section = _section(outcomes, (NOT_FINISHED,) if interrupt is not None else ())
     if interrupt is not None:
         raise CutShortError(interrupt, section)
-    told = [number for number in sorted(lost) if outcomes[number].result.reason != NOT_RUN]
-    if told:
-        raise CutShortError(lost[told[0]], section)
+    known = [number for number in sorted(lost) if outcomes[number].result.reason != NOT_RUN]
+    if known:
+        raise CutShortError(lost[known[0]], section)
     if len(here) < len(everything):
         raise ElsewhereError
     return section

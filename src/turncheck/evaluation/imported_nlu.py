@@ -185,14 +185,14 @@ def _sentences(intents: Results, responses: Results, extractors: Mapping[str, Re
             yield entry, there
 
     for entry, there in listed(intents.entries, each_is_one=True):
-        told = entry.get("intent_prediction") or {}
-        there[-1].intent, there[-1].found = entry.get("intent"), told.get("name") or None
-        there[-1].confidence = float(told.get("confidence") or 0.0)
+        prediction = entry.get("intent_prediction") or {}
+        there[-1].intent, there[-1].found = entry.get("intent"), prediction.get("name") or None
+        there[-1].confidence = float(prediction.get("confidence") or 0.0)
     for entry, there in listed(responses.entries, each_is_one=False):
-        told = entry.get("intent_response_key_prediction") or {}
+        prediction = entry.get("intent_response_key_prediction") or {}
         one = next((sentence for sentence in there if sentence.response is None), there[0])
-        one.response, one.selected = entry.get("intent_response_key_target"), told.get("name") or None
-        one.response_confidence = float(told.get("confidence") or 0.0)
+        one.response, one.selected = entry.get("intent_response_key_target"), prediction.get("name") or None
+        one.response_confidence = float(prediction.get("confidence") or 0.0)
     for results in extractors.values():
         for entry, there in listed(results.entries, each_is_one=False):
             expected = tuple(_span(shape) for shape in entry.get("entities") or ())

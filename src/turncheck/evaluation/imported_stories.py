@@ -55,7 +55,7 @@ def import_core(
     failed: tuple[str, str] | None,
     passed: tuple[str, str] | None,
     warned: tuple[str, str] | None,
-    told: Mapping[str, Story],
+    test_stories: Mapping[str, Story],
     entities: Results | None = None,
 ) -> Core:
     """Make the section of ``story_report.json`` and the story files beside it.
@@ -65,7 +65,7 @@ def import_core(
         failed: name and text of ``failed_test_stories.yml``, ``None`` where it is missing; the others likewise.
         passed: of ``successful_test_stories.yml``.
         warned: of ``stories_with_warnings.yml``.
-        told: the project's test stories by their names: where they are, and what is said in them.
+        test_stories: the project's test stories by their names: where they are, and what is said in them.
         entities: what the policies found, ``TEDPolicy_report.json`` and its errors.
 
     The dialogue cannot be judged a second time. But after a message that it misunderstood Rasa goes on as the story
@@ -77,8 +77,10 @@ def import_core(
         UserError: a file has another shape, or the figures count other stories than it lists.
     """
     with_warning = {name for name, *_ in _stories(warned)} if warned else set()
-    results = [_result(*story, told, passed=False, warned=False) for story in _stories(failed)]
-    results += [_result(*story, told, passed=True, warned=story[0] in with_warning) for story in _stories(passed)]
+    results = [_result(*story, test_stories, passed=False, warned=False) for story in _stories(failed)]
+    results += [
+        _result(*story, test_stories, passed=True, warned=story[0] in with_warning) for story in _stories(passed)
+    ]
     averages = report.get("weighted avg")
     conversations = report.get("conversation_accuracy") or {}
     remarks = ["Read from the files of `rasa test core`: policies and confidences are not in them."]
@@ -218,12 +220,12 @@ def _result(
     name: str,
     source: Location,
     written: Sequence[WrittenStep],
-    told: Mapping[str, Story],
+    test_stories: Mapping[str, Story],
     *,
     passed: bool,
     warned: bool,
 ) -> StoryResult:
-    story = told.get(name)
+    story = test_stories.get(name)
     location = story.location if story else source
     messages = _messages(story, written)
     steps: list[StoryStep] = []

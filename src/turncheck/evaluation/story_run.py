@@ -95,14 +95,14 @@ def run_story(
         if refilled and isinstance(event, SlotSet):
             refilled -= 1  # in Rasa 1 the entities that were found fill slots, not those that the story gives
         elif number == 0 or not isinstance(event, (ActionExecuted, UserUttered)):
-            runner.told(event)
+            runner.apply_given(event)
         elif isinstance(event, ActionExecuted):
             runner.act(event)
         elif understood is not None:
             runner.hear(event, _response_as_written(story.events, number))
             refilled = runner.fill_from_found(event) if runner.domain.is_older else 0
         else:
-            runner.told(event)
+            runner.apply_given(event)
     return runner.run
 
 
@@ -117,7 +117,7 @@ def passes_as_written(
     runner = _Runner(story, ensemble, {}, shows)
     for number, event in enumerate(story.events):
         if number == 0 or not isinstance(event, ActionExecuted):
-            runner.told(event)
+            runner.apply_given(event)
             if isinstance(event, UserUttered):
                 response = _response_as_written(story.events, number)
                 runner.heard = _as_written(event, response) if _selects(understood, event) else None
@@ -166,9 +166,9 @@ class _Runner:
         self.filled: dict[str, Any] = {}
         """Those of ``slots`` with a value: made once for all wrong steps between two changes."""
 
-    # --- what is only told --------------------------------------------------------------------------------------------
+    # --- what is only given -------------------------------------------------------------------------------------------
 
-    def told(self, event: Any) -> None:
+    def apply_given(self, event: Any) -> None:
         """Take an event in as it is."""
         self.tracker.append(event)
         match event:
@@ -245,7 +245,7 @@ class _Runner:
         """Fill slots from the entities that were found; return how many the story's own would have filled."""
         _, found = self._understood(event, event.intent_name)
         for slot in self.domain.slots_for_entities(found):
-            self.told(replace(slot, location=event.location))
+            self.apply_given(replace(slot, location=event.location))
         return len(self.domain.slots_for_entities(event.entities))
 
     def _understood(self, event: UserUttered, expected: str | None) -> tuple[str | None, Sequence[Mapping[str, Any]]]:

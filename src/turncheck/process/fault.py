@@ -20,8 +20,8 @@ def fault_report(error: BaseException) -> str:
     No secret that was read and nothing that looks like one is in it: it is meant to be pasted into a public page.
     """
     remember_variables(os.environ)
-    told = "".join(traceback.format_exception(error))
-    return redact_all(told) + (
+    words = "".join(traceback.format_exception(error))
+    return redact_all(words) + (
         f"turncheck {__version__} met a fault of its own (Python {platform.python_version()}, {sys.platform}). "
         f"Please report it with the lines above: {REPORT_BUGS_AT}\n"
     )

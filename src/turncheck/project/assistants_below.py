@@ -54,7 +54,7 @@ def may_be_assistant(path: Path) -> bool:
     return any((path / name).exists() for name in (*_PARTS, *_EXPORTS))
 
 
-def told_assistants(found: Sequence[Path]) -> str:
+def assistants_in_words(found: Sequence[Path]) -> str:
     """``bots/a, bots/b and 3 more``."""
     shown = ", ".join(path.as_posix() for path in found[:_MOST_TOLD])
     return f"{shown} and {len(found) - _MOST_TOLD} more" if len(found) > _MOST_TOLD else shown

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location, shown_path
-from turncheck.project.assistants_below import assistants_below, told_assistants
+from turncheck.project.assistants_below import assistants_below, assistants_in_words
 from turncheck.project.calm import calm_reason
 from turncheck.project.config import config_from_file
 from turncheck.project.endpoints import endpoints_from_file
@@ -233,7 +233,7 @@ def _named_below(findings: Iterable[Finding], below: Sequence[Path]) -> Iterator
     """Say of a domain or configuration that is not there which assistants lie below."""
     for finding in findings:
         if below and finding.code in _ABSENT:
-            message = f"{finding.message} There are assistants below: {told_assistants(below)}."
+            message = f"{finding.message} There are assistants below: {assistants_in_words(below)}."
             yield replace(finding, message=message, hint=f"Name one of them: --project {below[0].as_posix()}.")
         else:
             yield finding

@@ -92,10 +92,10 @@ def terminal_summary(outcome: Outcome, links: Links) -> str:
 
 def terminal_overview(assistants: Assistants) -> str:
     """Return the outcomes of several assistants, a line each, the worst last: where a terminal stands then."""
-    told = [(run.name, f"{run.verdict.told}: {run.verdict.summary}") for run in reversed(assistants.worst_first)]
-    told += [(one.name, f"not measured: {one.why}") for one in assistants.broken]
-    lines = [f"  {one_line(name, 200)}: {one_line(text, 1000)}" for name, text in told]
-    return log_line("\n".join(["", f"{assistants.told[:1].upper()}{assistants.told[1:]}", *lines, ""]))
+    parts = [(run.name, f"{run.verdict.in_words}: {run.verdict.summary}") for run in reversed(assistants.worst_first)]
+    parts += [(one.name, f"not measured: {one.why}") for one in assistants.broken]
+    lines = [f"  {one_line(name, 200)}: {one_line(text, 1000)}" for name, text in parts]
+    return log_line("\n".join(["", f"{assistants.in_words[:1].upper()}{assistants.in_words[1:]}", *lines, ""]))
 
 
 def written_line(folder: Path, written: list[Path]) -> str:

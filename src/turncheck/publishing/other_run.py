@@ -141,7 +141,7 @@ class RunReader:
         except HostError as error:
             return Unreachable(f"{self.host.name} cannot be asked for it: {error.what}")
         if left is not None:
-            return Present(left.report, "artifact", left.commit, left.run_id, reports.told())
+            return Present(left.report, "artifact", left.commit, left.run_id, reports.in_words())
         if reports.other_projects:
             return Missing("the base has reports of other projects, none of this one")
         if stored.baseline is not None:

@@ -89,7 +89,7 @@ def result_of_several(several: Several, folder: Path) -> Result:
         key=several.key,
         passed=several.exit_code == EXIT_OK,
         changed=any(outcome.comparison.changed for outcome in by_name.values()),
-        summary=assistants.told,
+        summary=assistants.in_words,
         failed_gates=(*unmeasured, *failed),
         warnings=tuple(
             f"{name}: {warning}"
@@ -101,7 +101,7 @@ def result_of_several(several: Several, folder: Path) -> Result:
         texts=several.texts,
         outputs={
             "verdict": "passed" if several.exit_code == EXIT_OK else "failed",
-            "summary": assistants.told,
+            "summary": assistants.in_words,
             "metrics": json.dumps({name: _metrics(outcome.comparison) for name, outcome in by_name.items()}),
             "deltas": json.dumps({name: _deltas(outcome.comparison) for name, outcome in by_name.items()}),
             "results": str(folder),
@@ -116,7 +116,7 @@ def result_of_several(several: Several, folder: Path) -> Result:
 
 def _failed_gates(outcome: Outcome) -> list[str]:
     failed = [gate for gate in outcome.verdict.gates if gate.fails and not gate.follows]
-    return [f"{gate.name}: {gate.told}" for gate in failed]
+    return [f"{gate.name}: {gate.in_words}" for gate in failed]
 
 
 def _metrics(comparison: Comparison) -> dict[str, float]:

@@ -145,9 +145,9 @@ def _test_remarks(
     for kind, case in tests:
         if case.location:
             title = f"{kind} {failed}: {one_line(case.name, 100)}{and_copies(case)}"
-            told = plain(expected_got(case.expected, case.actual, case.remark)) or "the case failed"
+            words = plain(expected_got(case.expected, case.actual, case.remark)) or "the case failed"
             kind_of_failure = f"failed-{kind.replace(' ', '-')}"
-            remarks.append(Remark(level, title, one_line(told, _LINE), case.location, kind_of_failure, case.name))
+            remarks.append(Remark(level, title, one_line(words, _LINE), case.location, kind_of_failure, case.name))
     return remarks
 
 
@@ -166,27 +166,27 @@ def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[
         for sentence in sentences:
             one = by_place.get((sentence.text, sentence.location), sentence)
             names = ", ".join(one_line(test.name, 100) for test in one.stories[:_MOST_STORIES])
-            told = line(_told_misunderstood(one, kind), f"; {passes}")
+            spans = line(_misunderstood_line(one, kind), f"; {passes}")
             for near in one.because[:1]:
-                told = line(told, nearest(near.text, near.intent, near.location, _drew(near)))
-            title, text = f"misunderstood in {kind} {names}", one_line(plain(told), _LINE)
+                spans = line(spans, nearest(near.text, near.intent, near.location, _drew(near)))
+            title, text = f"misunderstood in {kind} {names}", one_line(plain(spans), _LINE)
             remarks.append(Remark(level, title, text, one.location, "misunderstood-sentence", one.text))
     return remarks
 
 
-def _told_misunderstood(one: MisunderstoodSentence, kind: str) -> Line:
+def _misunderstood_line(one: MisunderstoodSentence, kind: str) -> Line:
     if not one.expected:
         return line("the imported files do not say which sentence")
     return understood_as(one.text, one.expected, one.predicted, case=kind != "story")
 
 
 def _sentence_remark(case: CaseChange, place: Location) -> Remark:
-    told = expected_intent(case.name, case.expected, case.actual, case.confidence)
+    spans = expected_intent(case.name, case.expected, case.actual, case.confidence)
     if case.because:
         near = case.because[0]
-        told = line(told, nearest(near.text, near.intent, near.location, _drew(near)))
+        spans = line(spans, nearest(near.text, near.intent, near.location, _drew(near)))
     return Remark(
-        "warning", "newly misclassified", one_line(plain(told), _LINE), place, "misclassified-sentence", case.name
+        "warning", "newly misclassified", one_line(plain(spans), _LINE), place, "misclassified-sentence", case.name
     )
 
 

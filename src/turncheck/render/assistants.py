@@ -69,7 +69,7 @@ class Assistants:
         return tuple(sorted(self.runs, key=worst_first))
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The outcome in a line: ``1 of 3 assistants failed, 1 could not be measured``."""
         ended = [run for run in self.runs if not run.could_not_end]
         failed = sum(not run.verdict.passed for run in ended)

@@ -49,9 +49,9 @@ def _suite(suite: BatchSuite, folder: str) -> Iterator[str]:
     if len(suite.kinds) > 1:
         for kind, numbers in suite.kinds.items():
             counts = numbers.counts
-            told = f"TP {counts.tp}, TN {counts.tn}, FP {counts.fp}, FN {counts.fn}"
+            words = f"TP {counts.tp}, TN {counts.tn}, FP {counts.fp}, FN {counts.fn}"
             cases = count(counts.total + numbers.not_evaluated, "case")
-            yield f"  {KIND_NAMES.get(kind, kind):<11} {cases}: {told}, F1 {figure(numbers.f1, 'score')}"
+            yield f"  {KIND_NAMES.get(kind, kind):<11} {cases}: {words}, F1 {figure(numbers.f1, 'score')}"
     failed = [case for case in suite.cases if not case.passed]
     for case in failed[:_MOST_FAILURES]:
         yield f"{place(case.location, folder)}: {_failure(case)}"
@@ -86,5 +86,5 @@ def _failure(case: BatchCase) -> str:
     if case.result == "not-evaluated":
         return f"{said}: {text(batch_actual(case), 400)}"
     remark = f" ({text(case.reason)})" if case.reason else ""
-    told = f"{said}: expected {text(batch_expected(case))}, got {text(batch_actual(case))}{remark}"
-    return f"{case.result.upper()} {told}"
+    words = f"{said}: expected {text(batch_expected(case))}, got {text(batch_actual(case))}{remark}"
+    return f"{case.result.upper()} {words}"

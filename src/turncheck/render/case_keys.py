@@ -30,11 +30,11 @@ def key_of_test(kind: str, name: str) -> str:
 def distinct_keys(keys: Iterable[str]) -> list[str]:
     """Number those that occur again: the second of ``story-1f`` is ``story-1f-2``."""
     seen: Counter[str] = Counter()
-    told = []
+    parts = []
     for key in keys:
         seen[key] += 1
-        told.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
-    return told
+        parts.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
+    return parts
 
 
 def _digest(text: str) -> str:

@@ -70,8 +70,8 @@ def render_console(
         TerminalWriter(links.folder, rooted, base),
         {section.name: section for section in document.sections},
     )
-    if told := version_line(report.project, links.folder):
-        console.print(Text(told))
+    if spans := version_line(report.project, links.folder):
+        console.print(Text(spans))
     for name in _FAILURES:
         printer.listed(name)
     if any(entry.sign == "error" for entry in printer.entries("still_found")):
@@ -85,7 +85,7 @@ def render_console(
     printer.gates()
     console.print()
     style = _STYLES["not judged" if verdict.reservation else verdict.outcome]
-    console.print(Text.assemble((verdict.told, style), f": {printer.writer.line(document.headline)}"))
+    console.print(Text.assemble((verdict.in_words, style), f": {printer.writer.line(document.headline)}"))
     content = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
     return Rendered("summary.txt", "text/plain", content + "\n")
 
@@ -149,8 +149,8 @@ class _Printer:
     def gates(self) -> None:
         """Print the gates: first the outcome of each."""
         for entry in self.entries("gates"):
-            told = self.writer.entry(entry)
-            self.console.print(Text.assemble((entry.sign, _STYLES[entry.sign]), f"  {told}"))
+            spans = self.writer.entry(entry)
+            self.console.print(Text.assemble((entry.sign, _STYLES[entry.sign]), f"  {spans}"))
             self._below(entry)
 
     def _below(self, entry: Entry) -> None:

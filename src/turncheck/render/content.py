@@ -111,7 +111,7 @@ def all_sections(
 def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     """What a reader must know before believing the figures."""
     cautions = [line(Prose(warning, names_paths=True)) for warning in (compared.warnings if compared else ())]
-    cautions += [line(remark.told) for remark in _overlaps(report, compared) if remark.new]
+    cautions += [line(remark.in_words) for remark in _overlaps(report, compared) if remark.new]
     cautions += [line(remark) for remark in (batch_remarks(report.batch) if report.batch else ())]
     if unjudged := unjudged_remark(report.nlu) if report.nlu else None:
         cautions.append(line(Prose(unjudged, 1000, names_paths=True)))
@@ -124,12 +124,12 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     if skipped_cases:
         reason = Prose(skipped_cases[0].reason or "no reason was given", 200, names_paths=True)
         remedy = line(Prose(f". To run them, {how_to_run(report)}")) if how_to_run(report) else ()
-        told = f"{count(len(skipped_cases), 'end-to-end case')} skipped: "
-        remarks.append(Entry(line(told, reason, remedy), sign="caution"))
+        words = f"{count(len(skipped_cases), 'end-to-end case')} skipped: "
+        remarks.append(Entry(line(words, reason, remedy), sign="caution"))
     warned = report.e2e.warned if report.e2e else ()
     if warned:
-        told = f"{count(len(warned), 'end-to-end case')} passed with a warning: "
-        remarks.append(Entry(line(told, Prose(warned[0].warning or "", 300, names_paths=True)), sign="caution"))
+        words = f"{count(len(warned), 'end-to-end case')} passed with a warning: "
+        remarks.append(Entry(line(words, Prose(warned[0].warning or "", 300, names_paths=True)), sign="caution"))
     return remarks
 
 
@@ -140,7 +140,7 @@ def _overlaps(report: Report, compared: Comparison | None) -> list[OverlapRemark
 def _method(report: Report, compared: Comparison | None) -> list[Entry]:
     """How the figures were made, for who wants to know."""
     parts = [part for part in (report.nlu, report.core, report.e2e) if part]
-    known = [remark.told for remark in _overlaps(report, compared) if not remark.new]
+    known = [remark.in_words for remark in _overlaps(report, compared) if not remark.new]
     return [Entry(line(Prose(remark, 1000))) for remark in (*known, *(one for part in parts for one in part.remarks))]
 
 
@@ -206,7 +206,7 @@ class _Sections:
     def _misunderstood(
         self,
         names: tuple[str, str],
-        told: str,
+        text: str,
         stories: Sequence[MisunderstoodSentence],
         cases: Sequence[MisunderstoodSentence],
         report: Report,
@@ -221,9 +221,9 @@ class _Sections:
         """
         both, only_in_cases = in_both(stories, cases)
         where = "" if any(other for _, other in both) else " in stories"
-        in_stories = self.listed(names[0], f"{told.format(where)} ({len(both)})", both, lambda one: entry(*one), **how)
+        in_stories = self.listed(names[0], f"{text.format(where)} ({len(both)})", both, lambda one: entry(*one), **how)
         yield replace(in_stories, note=_what_it_does(report))
-        title = f"{told.format(' in end-to-end cases')} ({len(only_in_cases)})"
+        title = f"{text.format(' in end-to-end cases')} ({len(only_in_cases)})"
         in_cases = self.listed(names[1], title, only_in_cases, entries.misunderstood_in_case, **how)
         yield replace(in_cases, note=_what_it_does(report))
 
@@ -241,8 +241,8 @@ class _Sections:
         collisions = compared.collisions
         title = f"Intents that began to collide ({len(collisions)})"
         yield self.listed("collisions", title, collisions, entries.collision)
-        told = {(one.text, one.intent) for collision in collisions for one in collision.sentences}
-        both = [one for one in compared.relabelled if (one.text, one.intent) not in told]
+        reported = {(one.text, one.intent) for collision in collisions for one in collision.sentences}
+        both = [one for one in compared.relabelled if (one.text, one.intent) not in reported]
         title = f"Training sentences moved to another intent, or written under two ({len(both)})"
         yield self.listed("relabelled", title, both, entries.training, unfolded=min(self.unfolded, _MOST_RELABELLED))
         others, collided = _parted(compared)
@@ -276,8 +276,8 @@ class _Sections:
         yield Section("right", title, tuple(right[:BUILT]), sum(weights), 0, weights=weights)
         kinds = (*_tests(compared), ("sentence", compared.examples))
         # Those that broke stand above already.
-        told = {id(case) for _, cases in kinds for case in (*cases.became_wrong, *cases.newly_misunderstood)}
-        edited = [(kind, case) for kind, cases in kinds for case in cases.edited if id(case) not in told]
+        reported = {id(case) for _, cases in kinds for case in (*cases.became_wrong, *cases.newly_misunderstood)}
+        edited = [(kind, case) for kind, cases in kinds for case in cases.edited if id(case) not in reported]
         title = f"Edited or renamed ({number_of_tests(edited)})"
         section = self.listed("edited", title, edited, lambda case: entries.edited(*case), unfolded=0)
         yield _weighted(section, edited)
@@ -300,9 +300,9 @@ class _Sections:
         stories = [case for case in misunderstood_stories(report) if (case.name, case.location) not in new_ones]
         new_ones = {(case.name, case.location) for case in compared.e2e.newly_misunderstood}
         cases = [case for case in misunderstood_cases(report) if (case.name, case.location) not in new_ones]
-        told, both = "Sentences misunderstood{} on the base too", (stories, cases)
+        words, both = "Sentences misunderstood{} on the base too", (stories, cases)
         in_stories, in_cases = map(misunderstood_sentences, both)
-        yield from self._misunderstood(_STILL_MISUNDERSTOOD, told, in_stories, in_cases, report, unfolded=0)
+        yield from self._misunderstood(_STILL_MISUNDERSTOOD, words, in_stories, in_cases, report, unfolded=0)
         newly = {(case.name, case.location) for case in compared.examples.newly_failing}
         wrong = [case for case in wrong_sentences(report) if (case.name, case.location) not in newly]
         title = "Misclassified sentences" if compared.other_mode else "Sentences misclassified on the base too"
@@ -345,17 +345,17 @@ class _Sections:
         own = [gate for gate in verdict.gates if not gate.follows]
         gates = sorted(own, key=lambda gate: (not gate.fails, _OUTCOMES.index(gate.outcome)))
         shown = self._in_plain_sight(report, compared)
-        told = {id(gate) for gate in gates[: self.unfolded]}  # many gates must not take the place of what changed sides
+        unfolded = {id(gate) for gate in gates[: self.unfolded]}
         lines: list[Entry] = []
         for gate in gates[:BUILT]:
-            lines.append(entries.gate(_without(no_base, gate), shown, causes=id(gate) in told))
+            lines.append(entries.gate(_without(no_base, gate), shown, causes=id(gate) in unfolded))
             if follow := consequences_of(gate, verdict.gates):
                 lines.append(entries.consequences(follow))
         listed = self.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
         yield listed.cut(2 * self.unfolded)
         found = {finding.location for finding in (report.validation.findings if report.validation else ())}
-        reasons = skipped_by_cause(report.told_skipped, found)
-        yield self.listed("skipped", "Not run", reasons, lambda told: entries.skipped(*told), unfolded=BUILT)
+        reasons = skipped_by_cause(report.skipped_to_report, found)
+        yield self.listed("skipped", "Not run", reasons, lambda reason: entries.skipped(*reason), unfolded=BUILT)
         replaced = report.engine.substitutions if report.engine else ()
         title = f"What the engine replaces ({len(replaced)})"
         yield self.listed("substituted", title, replaced, entries.substitution, unfolded=0)
@@ -393,11 +393,11 @@ def _how_to_delete(compared: Comparison) -> Line:
     return line(*hidden[:_MOST_HIDDEN], accept)
 
 
-def _without(told: str, gate: GateResult) -> GateResult:
+def _without(text: str, gate: GateResult) -> GateResult:
     """The gate without a reason that the document has told already."""
-    if not told:
+    if not text:
         return gate
-    return msgspec.structs.replace(gate, reason=gate.reason.replace(f": {told}", "").replace(f" ({told})", ""))
+    return msgspec.structs.replace(gate, reason=gate.reason.replace(f": {text}", "").replace(f" ({text})", ""))
 
 
 def _what_it_does(report: Report) -> Line:
@@ -422,11 +422,11 @@ def _sentence(judged: tuple[str, CaseChange]) -> Entry:
 
 def _parted(compared: Comparison) -> tuple[list[CaseChange], list[CaseChange]]:
     """Sentences newly wrong: those of no collision, and those that a collision explains already."""
-    told = {frozenset(collision.intents) for collision in compared.collisions if collision.sentences}
+    reported = {frozenset(collision.intents) for collision in compared.collisions if collision.sentences}
     others: list[CaseChange] = []
     collided: list[CaseChange] = []
     for case in compared.examples.newly_failing:
-        if {case.expected, case.actual} in told:
+        if {case.expected, case.actual} in reported:
             collided.append(_without_reasons(case))
         else:
             others.append(case)

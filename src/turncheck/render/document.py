@@ -72,8 +72,8 @@ def _explained(report: Report, verdict: Verdict) -> tuple[Line, ...]:
     """What "misunderstood" means, where there are such tests or the first screen says that there were."""
     stories, cases = report.core.stories if report.core else (), report.e2e.cases if report.e2e else ()
     in_cases = any(one.outcome == "misunderstood" for one in cases)
-    told = "misunderstood" in f"{verdict.summary} {verdict.told}" and not in_cases
-    in_stories = told or any(one.outcome == "misunderstood" for one in stories)
+    mentioned = "misunderstood" in f"{verdict.summary} {verdict.in_words}" and not in_cases
+    in_stories = mentioned or any(one.outcome == "misunderstood" for one in stories)
     if in_stories and in_cases:
         return (MISUNDERSTOOD_BOTH,)
     return (*([MISUNDERSTOOD] if in_stories else []), *([MISUNDERSTOOD_CASE] if in_cases else []))
@@ -82,8 +82,8 @@ def _explained(report: Report, verdict: Verdict) -> tuple[Line, ...]:
 def _title(report: Report, verdict: Verdict) -> Entry:
     name = report.project.name or report.project.root
     calm = verdict.reservation in {"", "old failures only"}
-    told = line(verdict.told.capitalize(), line(": ", Prose(name, 100)) if name else ())
-    return Entry(told, sign="failed" if not verdict.passed else "passed" if calm else "caution")
+    spans = line(verdict.in_words.capitalize(), line(": ", Prose(name, 100)) if name else ())
+    return Entry(spans, sign="failed" if not verdict.passed else "passed" if calm else "caution")
 
 
 def _baseline(used: BaselineUsed, links: Links) -> Entry:
@@ -110,8 +110,8 @@ def _baseline(used: BaselineUsed, links: Links) -> Entry:
 
 
 def _with_trust(baseline: Entry, report: Report) -> Entry:
-    told = (trust_entry(report), fallback_entry(report))
-    return replace(baseline, below=(*baseline.below, *(entry for entry in told if entry is not None)))
+    parts = (trust_entry(report), fallback_entry(report))
+    return replace(baseline, below=(*baseline.below, *(entry for entry in parts if entry is not None)))
 
 
 def _examples(report: Report, comparison: Comparison) -> Line:
@@ -120,13 +120,13 @@ def _examples(report: Report, comparison: Comparison) -> Line:
     if not (cases.added or cases.removed or cases.edited):
         return ()
     same = cases.shared - len(cases.edited)
-    told = f"Both sides judged {count(same, 'sentence')}" if same else "No sentence was judged on both sides"
+    words = f"Both sides judged {count(same, 'sentence')}" if same else "No sentence was judged on both sides"
     numbers = ((cases.added, "new"), (cases.removed, "gone"), (len(cases.edited), "edited"))
     others = ", ".join(f"{number:,} {word}" for number, word in numbers if number)
     rows = [metric for metric in main_metrics(report, comparison) if metric.on_shared]
     whole = [line(f"{row.label} ", line(Code(row.subject, 40), " ") if row.subject else (), row.whole) for row in rows]
     of_all = line(" On all sentences of each side: ", listed(whole, "; "), ".") if whole else ()
-    return line(f"{told}; {others}.", of_all)
+    return line(f"{words}; {others}.", of_all)
 
 
 def _footer(report: Report, links: Links) -> Line:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.misunderstood import told_understanding
+from turncheck.comparison.misunderstood import understanding_in_words
 from turncheck.messages.location import Location
 from turncheck.render.coverage_text import not_reached
 from turncheck.render.sinks.terminal import aligned, place, text
@@ -82,7 +82,7 @@ def _notes(case: CaseResult, folder: str) -> Iterator[str]:
             yield f"{_step_place(case, line, folder)}: {aligned(step.reason, 1000)}"
     message = case.failing_message
     if message is not None and message.understood is not None:
-        understood = told_understanding(message.text, message.understood)
+        understood = understanding_in_words(message.text, message.understood)
         yield f"'{aligned(message.text, 400)}' is understood as {aligned(understood, 400)}"
     if case.reason:
         yield f"note: {text(case.reason, 1000)}"

@@ -79,10 +79,10 @@ def sentence(case: CaseChange) -> Entry:
     was = " (edited)" if edited else " (new)" if case.base_passed is None else ""
     key = key_of_sentence(case.name, case.expected)
     if case.passed:
-        told = line(Said(case.name), was, ": ", Code(case.expected), " is right again")
-        return Entry(told, _at(case.location), case=key)
-    told = expected_intent(case.name, case.expected, case.actual, case.confidence, was=was)
-    return Entry(told, _at(case.location), below=tuple(map(training, case.because)), case=key)
+        spans = line(Said(case.name), was, ": ", Code(case.expected), " is right again")
+        return Entry(spans, _at(case.location), case=key)
+    spans = expected_intent(case.name, case.expected, case.actual, case.confidence, was=was)
+    return Entry(spans, _at(case.location), below=tuple(map(training, case.because)), case=key)
 
 
 def survivor(mutant: MutantResult) -> Entry:
@@ -92,9 +92,9 @@ def survivor(mutant: MutantResult) -> Entry:
 
 def under_noise(sentence: SentenceUnderNoise) -> Entry:
     """A sentence, and what became of its variants."""
-    told = line(Said(sentence.text), " (", Code(sentence.intent), ")")
+    entry = line(Said(sentence.text), " (", Code(sentence.intent), ")")
     below = tuple(Entry(variant_told(one, sentence.intent)) for one in sentence.failed)
-    return Entry(told, _at(sentence.location), below=below)
+    return Entry(entry, _at(sentence.location), below=below)
 
 
 def step(kind: str, case: CaseChange) -> Entry:
@@ -105,8 +105,8 @@ def step(kind: str, case: CaseChange) -> Entry:
         return Entry(line(head, f": {passes}, a sentence is misunderstood"), _at(case.location), case=key)
     if case.passed or not (case.expected or case.actual):
         return Entry(head, _at(case.location), case=key)
-    told = line(head, ": ", expected_got(case.expected, case.actual, case.remark))
-    return Entry(told, _at(case.location), below=tuple(_below_case(case)), case=key)
+    spans = line(head, ": ", expected_got(case.expected, case.actual, case.remark))
+    return Entry(spans, _at(case.location), below=tuple(_below_case(case)), case=key)
 
 
 def _below_case(case: CaseChange) -> list[Entry]:
@@ -154,9 +154,9 @@ def _keeps_from_passing(
     if not sentence.expected:
         return Entry(line(spoilt, ": the imported files do not say which sentence"), _at(sentence.location))
     wrong = expected_understood(sentence.expected, sentence.predicted, case=case)
-    told = line(Said(sentence.text), ": ", wrong, sure(sentence.confidence), " in ", spoilt)
+    spans = line(Said(sentence.text), ": ", wrong, sure(sentence.confidence), " in ", spoilt)
     reasons = (training(change, not_new=not_new) for change in sentence.because)
-    return Entry(told, _at(sentence.location), below=tuple(reasons))
+    return Entry(spans, _at(sentence.location), below=tuple(reasons))
 
 
 def steps(tests: Sequence[Test]) -> Entry:
@@ -167,13 +167,13 @@ def steps(tests: Sequence[Test]) -> Entry:
     kinds = Counter(kind for kind, case in tests for _ in range(case.number))
     counted = " and ".join(count(number, kind, _PLURALS.get(kind)) for kind, number in kinds.items())
     alike = all(case.remark == first.remark for _, case in tests)
-    told = expected_got(first.expected, first.actual, first.remark if alike or not first.actual else "")
-    return _with_below(Entry(line(f"{counted}: ", told)), [_named_test(*test) for test in tests])
+    spans = expected_got(first.expected, first.actual, first.remark if alike or not first.actual else "")
+    return _with_below(Entry(line(f"{counted}: ", spans)), [_named_test(*test) for test in tests])
 
 
 def _named_test(kind: str, case: CaseChange) -> Entry:
-    told = line(_test(kind, case), line(": ", heard(case)) if heard(case) else ())
-    return Entry(told, _at(case.location), case=key_of_test(kind, case.name))
+    spans = line(_test(kind, case), line(": ", heard(case)) if heard(case) else ())
+    return Entry(spans, _at(case.location), case=key_of_test(kind, case.name))
 
 
 def _test(kind: str, case: CaseChange) -> Line:
@@ -185,8 +185,8 @@ def _test(kind: str, case: CaseChange) -> Line:
 
 def labelled(what: str, case: CaseChange) -> Entry:
     """A sentence with its entities or its response."""
-    told = line(Code(case.expected), " is right again") if case.passed else expected_got(case.expected, case.actual)
-    return Entry(line(f"{what} of ", Said(case.name), ": ", told), _at(case.location))
+    spans = line(Code(case.expected), " is right again") if case.passed else expected_got(case.expected, case.actual)
+    return Entry(line(f"{what} of ", Said(case.name), ": ", spans), _at(case.location))
 
 
 def edited(kind: str, case: CaseChange) -> Entry:
@@ -196,15 +196,15 @@ def edited(kind: str, case: CaseChange) -> Entry:
     how = " and ".join(case.edits)
     key = key_of_sentence(case.name, case.expected) if kind == "sentence" else key_of_test(kind, case.name)
     same = line(", says the same as ", Code(case.copy_of), " now") if case.copy_of else ()
-    told = line(f"{kind} ", Code(case.name), f" ({how}){and_copies(case)}: {sides}", same)
-    return Entry(told, _at(case.location), case=key)
+    spans = line(f"{kind} ", Code(case.name), f" ({how}){and_copies(case)}: {sides}", same)
+    return Entry(spans, _at(case.location), case=key)
 
 
 def gone(kind: str, case: CaseChange) -> Entry:
     """A test that only the base has."""
     was = "misunderstood" if case.base_misunderstood else "passed" if case.base_passed else "failed"
-    told = line(f"{kind} ", Code(case.name), f"{and_copies(case)}, {was} on the base")
-    return Entry(told, _at(case.base_location, on_base=True))
+    spans = line(f"{kind} ", Code(case.name), f"{and_copies(case)}, {was} on the base")
+    return Entry(spans, _at(case.base_location, on_base=True))
 
 
 def training(change: TrainingChange, *, not_new: bool = False) -> Entry:
@@ -216,8 +216,8 @@ def training(change: TrainingChange, *, not_new: bool = False) -> Entry:
     """
     was = line(f", {_WAS[change.change]} ", Code(change.was or "")) if change.change in _WAS else ()
     unchanged = " (not changed by this pull request)" if not_new and change.change == "unchanged" else ""
-    told = line(f"{_VERBS[change.change]} ", Code(change.intent), was, ": ", Said(change.text), unchanged)
-    return Entry(told, _at(change.location, on_base=change.change == "removed"))
+    spans = line(f"{_VERBS[change.change]} ", Code(change.intent), was, ": ", Said(change.text), unchanged)
+    return Entry(spans, _at(change.location, on_base=change.change == "removed"))
 
 
 def collision(collision: Collision) -> Entry:
@@ -236,8 +236,8 @@ def collision(collision: Collision) -> Entry:
         for like in collision.like[:_MOST_SHOWN]
     ]
     below += _more(len(collision.like))
-    told = f": {_these(collision.sentences)} {resemble} {those} of the other{wrong}"
-    return Entry(line(head, told), below=tuple(below))
+    words = f": {_these(collision.sentences)} {resemble} {those} of the other{wrong}"
+    return Entry(line(head, words), below=tuple(below))
 
 
 def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, because: Sequence[Test] = ()) -> Entry:
@@ -248,9 +248,9 @@ def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, 
     ]
     below += [] if others else [Entry(place=Place(place)) for place in first.others]
     below += [Entry(line(Prose(_message(finding))), _at(finding.location)) for finding in others]
-    told = line(Prose(_message(first)))
+    spans = line(Prose(_message(first)))
     hint = first.hint if advises else ""
-    entry = Entry(told, _at(first.location), sign=first.severity, label=first.code, hint=hint)
+    entry = Entry(spans, _at(first.location), sign=first.severity, label=first.code, hint=hint)
     return _with_below(entry, below)
 
 
@@ -360,4 +360,4 @@ def _side(passed: bool | None, misunderstood: bool) -> str:
 
 def _message(finding: Finding | FindingChange) -> str:
     """What is wrong, and what a name in it is called now, where the change renamed it."""
-    return finding.message if isinstance(finding, Finding) else finding.told or finding.message
+    return finding.message if isinstance(finding, Finding) else finding.message_now or finding.message

@@ -27,12 +27,12 @@ def render_job_annotations(verdict: Verdict, links: Links) -> Rendered:
 
 def render_job_annotations_of_all(assistants: Assistants, links: Links) -> Rendered:
     """Render the link to the page of several assistants."""
-    return _rendered(assistants.told, links)
+    return _rendered(assistants.in_words, links)
 
 
-def _rendered(told: str, links: Links) -> Rendered:
+def _rendered(text: str, links: Links) -> Rendered:
     url = links.html_url or links.artifact_url or links.run_url
-    found = [{"external_link": {"label": f"turncheck: {told}"[:_LONGEST], "url": url}}] if url else []
+    found = [{"external_link": {"label": f"turncheck: {text}"[:_LONGEST], "url": url}}] if url else []
     return Rendered(
         FILE_NAME, "application/json", json.dumps({"turncheck": found}, ensure_ascii=False, indent=2) + "\n"
     )

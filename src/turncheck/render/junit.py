@@ -23,7 +23,7 @@ from junit_xml import TestCase, TestSuite
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import batch_actual, batch_expected, heard_otherwise, judged_again, telling_step
-from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, told_understanding
+from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, understanding_in_words
 from turncheck.messages.location import Location
 from turncheck.render.case_keys import key_of_test
 from turncheck.render.circumstances import circumstances
@@ -253,7 +253,7 @@ class _Writer:
         """The sentences of one intent, and the gates about it that failed."""
         wrong = [example for example in judged if not example.correct]
         place = (wrong or judged)[0].location
-        lines = [f"{len(judged) - len(wrong)} of {len(judged)} right", *map(self._told, wrong)]
+        lines = [f"{len(judged) - len(wrong)} of {len(judged)} right", *map(self._misclassified, wrong)]
         written = self._case(case, at=place)
         if gates:
             message = attribute("; ".join(gate.reason for gate in gates))
@@ -284,21 +284,21 @@ class _Writer:
         return written
 
     def _misunderstood(self, written: TestCase, story: StoryResult, place: Location) -> None:
-        told = self._misheard(story)
-        message = f"misunderstood: {told[0] if told else 'the imported files do not say which sentence'}"
+        lines = self._misheard(story)
+        message = f"misunderstood: {lines[0] if lines else 'the imported files do not say which sentence'}"
         self._add_misunderstood(
-            written, message, [*told, "With the intents and entities as written the story passes."], place
+            written, message, [*lines, "With the intents and entities as written the story passes."], place
         )
 
     def _misunderstood_case(self, written: TestCase, result: CaseResult, place: Location) -> None:
-        told = self._misheard(result)
-        message = f"misunderstood: {told[0] if told else 'the report does not say which sentence'}"
+        lines = self._misheard(result)
+        message = f"misunderstood: {lines[0] if lines else 'the report does not say which sentence'}"
         passes = "Understood as on the base, the case passes."
-        self._add_misunderstood(written, message, [*told, passes, *result.difference], place)
+        self._add_misunderstood(written, message, [*lines, passes, *result.difference], place)
 
-    def _add_misunderstood(self, written: TestCase, told: str, lines: Sequence[str], place: Location) -> None:
+    def _add_misunderstood(self, written: TestCase, text: str, lines: Sequence[str], place: Location) -> None:
         """Where it is not to fail the run: as skipped, which is how pytest reports an expected failure."""
-        message = attribute(told)
+        message = attribute(text)
         if self._report.settings.misunderstood == "fail":
             written.add_failure_info(message, self._text(lines, place), "misunderstood")
         else:
@@ -316,15 +316,15 @@ class _Writer:
         place = wrong.location if wrong and wrong.location else result.location
         written = self._case(case, at=place, seconds=self._report.timings.get(f"e2e[{number}]"))
         reason = self._rooted.text(result.reason or result.outcome)
-        told = plain(expected_got(wrong.expected, wrong.actual or "nothing")) if wrong else reason
+        words = plain(expected_got(wrong.expected, wrong.actual or "nothing")) if wrong else reason
         match result.outcome:
             case "failed":
                 lines = [*result.difference, *self._heard(result), *self._on_page("end-to-end case", result.name)]
-                written.add_failure_info(attribute(told), self._text(lines, place), "assertion")
+                written.add_failure_info(attribute(words), self._text(lines, place), "assertion")
             case "misunderstood":
                 self._misunderstood_case(written, result, place)
             case "error":
-                message = reason if result.reason else told
+                message = reason if result.reason else words
                 written.add_error_info(attribute(message), self._text(result.difference, place), "error")
             case "skipped":
                 written.add_skipped_info(attribute(reason))
@@ -353,7 +353,7 @@ class _Writer:
         yield from (self._suite(f"batch {suite.name}", of_suite[id(suite)]) for suite in suites)
 
     def skipped(self) -> Iterable[_Suite]:
-        for entry in self._report.told_skipped:
+        for entry in self._report.skipped_to_report:
             case = Named(
                 self._class(entry.evaluation),
                 f"{'a part of ' if entry.part else ''}{entry.evaluation} was not run",
@@ -386,33 +386,33 @@ class _Writer:
             written.stdout = element(reason)
         return written
 
-    def _told(self, example: NluPrediction) -> str:
+    def _misclassified(self, example: NluPrediction) -> str:
         expected, got = example.expected.intent or "", example.predicted.intent or ""
-        told = plain(expected_intent(example.text, expected, got, example.predicted.confidence))
-        return f"{self._rooted.location(example.location)}: {told}"
+        words = plain(expected_intent(example.text, expected, got, example.predicted.confidence))
+        return f"{self._rooted.location(example.location)}: {words}"
 
     def _heard(self, result: CaseResult) -> Iterator[str]:
         """What the user said before the failure and what it was understood as; what else is understood differently."""
         message = result.failing_message
         if message is not None and message.understood is not None:
-            now, before = (told_understanding(message.text, one) for one in (message.understood, message.before))
+            now, before = (understanding_in_words(message.text, one) for one in (message.understood, message.before))
             yield plain(understood_now_and_then(message.text, now, before))
-        for sentence in self._told_misheard(heard_otherwise(result), case=True):
+        for sentence in self._misheard_lines(heard_otherwise(result), case=True):
             yield f"also misunderstood: {sentence}"
         if again := judged_again(result):
             yield again
 
     def _misheard(self, test: StoryResult | CaseResult) -> list[str]:
-        return self._told_misheard(test.misunderstood, case=isinstance(test, CaseResult))
+        return self._misheard_lines(test.misunderstood, case=isinstance(test, CaseResult))
 
-    def _told_misheard(self, sentences: Iterable[Misunderstanding], *, case: bool) -> list[str]:
+    def _misheard_lines(self, sentences: Iterable[Misunderstanding], *, case: bool) -> list[str]:
         """A line for each sentence that was understood differently than it should be, with what drew it away."""
         lines = []
         for one in sentences:
             near = [nearest(near.text, near.intent, near.location) for near in one.neighbours[:1]]
             wrong = understood_as(one.text, *expected_and_predicted(one), case=case)
-            told = line(Place(one.location), ": ", wrong, sure(confidence_of(one)), *near)
-            lines.append(plain(told, self._rooted.location))
+            spans = line(Place(one.location), ": ", wrong, sure(confidence_of(one)), *near)
+            lines.append(plain(spans, self._rooted.location))
         return lines
 
     def _step(self, step: StoryStep) -> Iterator[str]:

@@ -150,8 +150,8 @@ def _note(delta: MetricDelta, comparison: Comparison) -> str:
 
 def how_few(delta: MetricDelta) -> str:
     """``(3)`` behind "too few sentences to tell"."""
-    told = mark(delta) == "too few sentences to tell" and delta.significance is not None
-    return f" ({delta.significance.examples})" if told and delta.significance else ""
+    too_few = mark(delta) == "too few sentences to tell" and delta.significance is not None
+    return f" ({delta.significance.examples})" if too_few and delta.significance else ""
 
 
 def _what_became_of_tests(delta: MetricDelta, comparison: Comparison) -> str:

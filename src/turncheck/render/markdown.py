@@ -167,9 +167,9 @@ class _SectionView:
         number = self.section.left_out
         if number <= 0:
             return trusted("")
-        told = f"… and {number:,} more" if self.section.entries else f"{number:,}"
+        words = f"… and {number:,} more" if self.section.entries else f"{number:,}"
         results = link(trusted("results"), self.writer.links.artifact_url)
-        return join([trusted(f"{told}, in the "), results])
+        return join([trusted(f"{words}, in the "), results])
 
 
 def utf16_units(text: str) -> int:

@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
 def not_run_text(report: Report) -> str:
     """Tell which evaluations were not run, each with its reason."""
-    return "".join(f"Not run: {text(entry.evaluation)}: {text(entry.reason, 400)}\n" for entry in report.told_skipped)
+    return "".join(
+        f"Not run: {text(entry.evaluation)}: {text(entry.reason, 400)}\n" for entry in report.skipped_to_report
+    )
 
 
 def skipped_by_cause(
-    skipped: Iterable[Skipped], told: AbstractSet[Location | None] = frozenset()
+    skipped: Iterable[Skipped], reported: AbstractSet[Location | None] = frozenset()
 ) -> list[tuple[str, Skipped, str]]:
     """Gather evaluations that did not run for one reason: their names, one of them, and the reason.
 
     Args:
         skipped: those that did not run, or not all of them.
-        told: places of which the same document says what is wrong with them: they are all that is said here.
+        reported: places of which the same document says what is wrong with them: they are all that is said here.
     """
     groups: dict[tuple[bool, str], list[Skipped]] = {}
     for entry in skipped:
@@ -36,12 +38,12 @@ def skipped_by_cause(
         (
             names_of(one.evaluation for one in group),
             group[0],
-            _told_above(group[0].location) if group[0].location in told and group[0].fault else group[0].reason,
+            _reported_above(group[0].location) if group[0].location in reported and group[0].fault else group[0].reason,
         )
         for group in groups.values()
     ]
 
 
-def _told_above(place: Location | None) -> str:
+def _reported_above(place: Location | None) -> str:
     """A cause that the same document names; what it hides nobody knows yet."""
     return f"because of {place}; what else is wrong there shows once that is mended"

@@ -116,9 +116,9 @@ class _Writer:
         """Write what the user says."""
         self._write(f"* {said}\n", f"* {_IN_FORM}{said}\n")
 
-    def event(self, told: str) -> None:
+    def event(self, text: str) -> None:
         """Write an event, which never bears the form's mark."""
-        self._write(f"    - {told}\n", f"    - {told}\n")
+        self._write(f"    - {text}\n", f"    - {text}\n")
 
     def form(self, name: str | None) -> None:
         """Write that a form begins or ends."""

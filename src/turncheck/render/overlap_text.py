@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class OverlapRemark:
     """A sentence on one kind of overlap, and whether the change brought any of it."""
 
-    told: str
+    in_words: str
     new: bool
 
 
@@ -32,14 +32,14 @@ def overlap_remarks(nlu: Nlu, base: Overlap | None = None) -> Iterator[OverlapRe
         of = f"{copies:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
         if folded:
             has = "has a copy" if copies == 1 else "have copies"
-            told = f"{of} {has} in other folds (same words, same intent): the figures are optimistic."
+            words = f"{of} {has} in other folds (same words, same intent): the figures are optimistic."
         else:
             verb = "appears" if copies == 1 else "appear"
-            told = f"{of} also {verb} in the training data: the figures are optimistic."
-        yield OverlapRemark(told, more_copies)
+            words = f"{of} also {verb} in the training data: the figures are optimistic."
+        yield OverlapRemark(words, more_copies)
     if contradicted:
         of = f"{contradicted:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
         verb = "appears" if contradicted == 1 else "appear"
         where = "in the data" if folded else "in the training data"
-        told = f"{of} also {verb} {where} under another intent: no model can get all of these right."
-        yield OverlapRemark(told, more_contradicted)
+        words = f"{of} also {verb} {where} under another intent: no model can get all of these right."
+        yield OverlapRemark(words, more_contradicted)

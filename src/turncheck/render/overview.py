@@ -62,7 +62,7 @@ def _text(assistants: Assistants, links: Links, size: Size, heading: str, first_
     lengths = accumulate(size.measure(row) + 1 for row in every_row)
     rows = [row for row, length in zip(every_row, lengths, strict=True) if length <= size.limit // 2]
     more = len(every_row) - len(rows)
-    told = join([trusted("✅ " if assistants.passed else "❌ "), prose(assistants.told)])
+    words = join([trusted("✅ " if assistants.passed else "❌ "), prose(assistants.in_words)])
 
     def drawn(folds: Sequence[_Fold], unshown: int) -> str:
         results = link(trusted("results"), links.artifact_url)
@@ -70,7 +70,7 @@ def _text(assistants: Assistants, links: Links, size: Size, heading: str, first_
         text = environment().get_template("assistants.md.j2").render(
             marker=first_line,
             heading=trusted(heading),
-            title=told,
+            title=words,
             page=link(trusted("All results on one page"), links.html_url) if links.html_url else NOTHING,
             head=table_head(_COLUMNS),
             rows=rows,
@@ -92,16 +92,16 @@ def _rows(assistants: Assistants) -> list[Markdown]:
         for one in assistants.broken
     ]
     for run in assistants.worst_first:
-        outcome, why = run.verdict.told, run.verdict.summary
+        outcome, why = run.verdict.in_words, run.verdict.summary
         if run.report.stopped is not None:
             outcome, why = "not measured to its end", run.report.stopped
-        told = join([trusted("**"), prose(outcome), trusted("**: "), prose(why, _LONGEST_REASON)])
-        rows.append(_row(run.sign, run.name, told, prose("; ".join(first_figures(run.report, run.comparison)))))
+        words = join([trusted("**"), prose(outcome), trusted("**: "), prose(why, _LONGEST_REASON)])
+        rows.append(_row(run.sign, run.name, words, prose("; ".join(first_figures(run.report, run.comparison)))))
     return rows
 
 
-def _row(sign: Sign, name: str, told: Markdown, figures: Markdown) -> Markdown:
-    cells = join([trusted(SIGNS[sign]), code_cell(name), told, figures], " | ")
+def _row(sign: Sign, name: str, words: Markdown, figures: Markdown) -> Markdown:
+    cells = join([trusted(SIGNS[sign]), code_cell(name), words, figures], " | ")
     return join([trusted("| "), cells, trusted(" |")])
 
 

@@ -41,10 +41,10 @@ def expected_understood(expected: str, got: str, *, case: bool, near: str = "") 
     return line(wanted, understood(expected), line(", like ", Said(near)) if near else (), found, understood(got))
 
 
-def understood(told: str) -> Line:
+def understood(text: str) -> Line:
     """What a message was understood as; of a fallback also the intent that was not sure enough, each by itself."""
-    fallback, separator, intent = told.partition(ELSE)
-    return line(Code(fallback), ELSE, Code(intent)) if separator and fallback == FALLBACK else line(Code(told))
+    fallback, separator, intent = text.partition(ELSE)
+    return line(Code(fallback), ELSE, Code(intent)) if separator and fallback == FALLBACK else line(Code(text))
 
 
 def also_misunderstood(sentence: Misunderstanding, *, case: bool) -> Line:

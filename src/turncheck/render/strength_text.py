@@ -56,7 +56,7 @@ def _figures(strength: Strength) -> Iterator[str]:
     else:
         noticed = f"{strength.killed} of {count(total, 'planted fault')} noticed"
         yield f"Strength of the tests: {strength.score:.2f} ({noticed})"
-    yield from (f"  {text(told, 400)}" for told in _told(strength))
+    yield from (f"  {text(words, 400)}" for words in _told(strength))
     yield from _table("By kind", strength.by_kind)
     yield from _table("By file", strength.by_file)
 

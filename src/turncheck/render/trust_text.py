@@ -27,8 +27,8 @@ def trust_entry(report: Report) -> Entry | None:
             return None
         return Entry(line("The stand-in was not compared with your Rasa yet: ", _COMMAND, " does that."))
     if trust.problem:
-        told = line("The comparison with your Rasa is not used: ", Prose(trust.problem))
-        return Entry(line(told, ". Write it again: ", _COMMAND, "."), sign="caution")
+        entry = line("The comparison with your Rasa is not used: ", Prose(trust.problem))
+        return Entry(line(entry, ". Write it again: ", _COMMAND, "."), sign="caution")
     agreements = _agreements(trust)
     low = any(one.too_low for one, _ in agreements)
     below = f". Below {LEAST_AGREEMENT:.0%} a change has no verdict".replace("%", " %") if low else ""

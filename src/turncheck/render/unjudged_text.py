@@ -21,8 +21,8 @@ def unjudged_remark(nlu: Nlu) -> str | None:
     shown = ", ".join(f"'{entry.intent[:80]}' ({entry.examples})" for entry in left_out[:_MOST])
     more = f" and {len(left_out) - _MOST:,} more" if len(left_out) > _MOST else ""
     verb = "was" if len(left_out) == 1 else "were"
-    told = f"{count(len(left_out), 'intent')} {verb} not judged, with fewer examples than folds ({nlu.folds})"
-    return f"{told}: {shown}{more}. {_remedy(left_out)}"
+    words = f"{count(len(left_out), 'intent')} {verb} not judged, with fewer examples than folds ({nlu.folds})"
+    return f"{words}: {shown}{more}. {_remedy(left_out)}"
 
 
 def why_unjudged(entry: UnjudgedIntent, folds: int | None) -> str:

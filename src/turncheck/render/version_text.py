@@ -30,7 +30,7 @@ def noted_version_line(project: ProjectInfo, folder: str = "") -> str:
 
 
 def _listed(signs: tuple[VersionSign, ...], folder: str) -> str:
-    told = "; ".join(
+    words = "; ".join(
         f"{terminal.place(one.location, folder)}: {terminal.text(one.what, _WIDTH)}" for one in signs[:_SHOWN]
     )
-    return f"{told}; and {len(signs) - _SHOWN} more" if len(signs) > _SHOWN else told
+    return f"{words}; and {len(signs) - _SHOWN} more" if len(signs) > _SHOWN else words

@@ -394,7 +394,7 @@ class Report(Part, frozen=True, kw_only=True):
         return self.nlu.training if self.nlu is not None and self.nlu.training else self.training
 
     @property
-    def told_skipped(self) -> tuple[Skipped, ...]:
+    def skipped_to_report(self) -> tuple[Skipped, ...]:
         """What did not run, but for batch suites that nobody asked for and that are not there."""
         asked = self.settings.evaluations
         return tuple(one for one in self.skipped if one.evaluation != "batch" or not one.no_tests or "batch" in asked)

@@ -100,5 +100,5 @@ def _ensure_endpoints_are_read(project: Project, screen: Screen) -> None:
             continue
         if finding.severity == "error":
             raise UserError(finding.message.rstrip("."), location=finding.location, remedy=finding.hint or None)
-        told = f"{finding.severity}: {finding.message} {finding.hint}"
-        screen.note(f"{place(finding.location, str(project.root))}: {text(told, 600)}")
+        words = f"{finding.severity}: {finding.message} {finding.hint}"
+        screen.note(f"{place(finding.location, str(project.root))}: {text(words, 600)}")

@@ -50,9 +50,9 @@ class EngineJudgesAgain:
 
     def passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
         """See :class:`JudgesAgain`. Nothing is judged where the action server does not start a second time."""
-        told = f"Judging {count(len(cases), 'end-to-end case')} again, understood as on the base"
+        words = f"Judging {count(len(cases), 'end-to-end case')} again, understood as on the base"
         try:
-            with self.screen.step("e2e-again", told):
+            with self.screen.step("e2e-again", words):
                 return self._passing(cases)
         except UserError as error:
             self.screen.note(f"Not judged again: {error.what}")
@@ -120,8 +120,8 @@ def _with_neighbours(suspects: Suspects, project: Project) -> Suspects:
     """The messages, those that are understood differently with the training sentences that drew them away."""
     examples = with_story_sentences(project).nlu.examples
     sentences = [[one for m in case if (one := m.misunderstanding) is not None] for case in suspects.values()]
-    told = (one for case in with_neighbours(sentences, examples) for one in case)
-    near = {(one.text, one.location): one.neighbours for one in told}
+    judged = (one for case in with_neighbours(sentences, examples) for one in case)
+    near = {(one.text, one.location): one.neighbours for one in judged}
     return {
         number: tuple(
             replace(one, neighbours=near[one.text, one.location]) if one.misunderstanding else one for one in case

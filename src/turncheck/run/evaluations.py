@@ -336,16 +336,16 @@ class Evaluations:
         from turncheck.evaluation.stories import evaluate_stories
 
         stories, engines = self.tests.stories, self.engines
-        told = [story for story in stories if story.kind == "story"]
+        listed = [story for story in stories if story.kind == "story"]
         why_not = self._not_now("core") or self._elsewhere("core")
-        if why_not is None and not told:
+        if why_not is None and not listed:
             nothing = "the test files hold rules alone, no stories" if stories else "the project has no test stories"
             none = Skipped(evaluation="core", reason=nothing, no_tests=True)
             why_not = unreadable("core", self.tests.story_findings) or none
-        why_not = why_not or self._not_possible("core") or self._not_understood("core", any(map(_has_text, told)))
+        why_not = why_not or self._not_possible("core") or self._not_understood("core", any(map(_has_text, listed)))
         if why_not is not None:
             whole = not any(finding.severity == "error" for finding in self.tests.story_findings)
-            self._skip(with_tests(why_not, [story.name for story in told] if whole else None))
+            self._skip(with_tests(why_not, [story.name for story in listed] if whole else None))
             return None
         self._note_part("core", self.tests.story_findings)
 
@@ -366,7 +366,7 @@ class Evaluations:
                 answers=self.given.answers,
             )
 
-        with self.screen.step("core", f"Testing {count(len(told), 'story', 'stories')}"):
+        with self.screen.step("core", f"Testing {count(len(listed), 'story', 'stories')}"):
             return self._evaluated("core", all_stories)
 
     def e2e(self) -> EndToEnd | None:

@@ -104,8 +104,8 @@ class BaseSearch:
             commit = (self._first_parent_of_test_merge() if merged else None) or self._parted(base, base.head)
             if commit is None:
                 brought = self._brought_by(base.branch)
-                told = f"{_WHERE} '{base.branch}' is not known here"
-                return Unreachable(f"{told} ({brought})" if brought else told)
+                words = f"{_WHERE} '{base.branch}' is not known here"
+                return Unreachable(f"{words} ({brought})" if brought else words)
         base = replace(base, commit=commit)
         if commit is None or commit != self._here() or self._is_changed():
             return base

@@ -183,18 +183,18 @@ class BaselineSearch:
                 "earlier runs cannot be asked for here: a token is missing, or which workflow this is"
             )
         if reports is not None and (left := self._asked(_EARLIER, lambda: _left_by_a_run(reports, base))):
-            return Present(left.report, "artifact", left.commit, left.run_id, reports.told())
+            return Present(left.report, "artifact", left.commit, left.run_id, reports.in_words())
         commit = base.commit
         if commit and wanted != "artifact" and (found := self._measured_here(base, commit, report)):
-            return replace(found, passed_over=reports.told() if reports else "")
+            return replace(found, passed_over=reports.in_words() if reports else "")
         if (
             commit
             and reports is not None
             and (left := self._asked(_EARLIER, lambda: reports.of_ancestor(base.branch, commit)))
         ):
-            return Present(left.report, "ancestor", left.commit, left.run_id, reports.told())
-        if reports is not None and (told := reports.told()):
-            self._troubles.append(f"artifacts passed over: {told}")
+            return Present(left.report, "ancestor", left.commit, left.run_id, reports.in_words())
+        if reports is not None and (words := reports.in_words()):
+            self._troubles.append(f"artifacts passed over: {words}")
         reason = self._why_none(base, wanted)
         if self._out_of_reach:
             return Unreachable(reason)
@@ -329,9 +329,9 @@ class BaselineSearch:
             return None
 
     def _warn(self, what: str, error: HostError) -> None:
-        told = f"{self.host.name} does not say {what}: {error.why}"
-        if told not in self._warnings:
-            self._warnings.append(told)
+        words = f"{self.host.name} does not say {what}: {error.why}"
+        if words not in self._warnings:
+            self._warnings.append(words)
 
 
 def _left_by_a_run(reports: EarlierReports, base: Base) -> LeftReport | None:

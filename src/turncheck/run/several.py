@@ -106,9 +106,9 @@ def _folders(words: Sequence[str]) -> tuple[dict[str, Path], tuple[str, ...]]:
             seen.add(real)
             folders[_folder_of_results(path, folders)] = path
     if not folders:
-        told = ", ".join(skipped[:_MOST_TOLD]) or "nothing is named"
+        text = ", ".join(skipped[:_MOST_TOLD]) or "nothing is named"
         raise UserError(
-            f"there is no assistant here: {told}",
+            f"there is no assistant here: {text}",
             remedy="An assistant has a domain.yml beside its config.yml or its folder data/, or an export of Kore.ai.",
         )
     return folders, tuple(skipped)

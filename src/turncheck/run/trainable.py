@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.base import DIALOGS_ELSEWHERE, DIALOGUE_PARTS
 from turncheck.messages.errors import TrainingRefusedError, UserError
-from turncheck.project.assistants_below import told_assistants
+from turncheck.project.assistants_below import assistants_in_words
 from turncheck.run.reading import read_given
 from turncheck.validation.losses import PARTS, first_loss, losses
 
@@ -77,7 +77,7 @@ def ensure_assistant_here(project: Project, *, as_argument: str = "--project ", 
     """
     if project.below:
         raise UserError(
-            f"there is no assistant in '{project.root}', but below it: {told_assistants(project.below)}",
+            f"there is no assistant in '{project.root}', but below it: {assistants_in_words(project.below)}",
             remedy=f"Name one: {as_argument}{project.below[0].as_posix()}{_or_all(project.below) if all_too else ''}.",
         )
 
@@ -135,7 +135,7 @@ def ensure_policies_accepted(project: Project, screen: Screen) -> None:
     from turncheck.validation.before_training import check_policy_training
 
     checked = check_policy_training(project)
-    tell_or_refuse(project, checked.refused, checked.warnings, screen)
+    warn_or_refuse(project, checked.refused, checked.warnings, screen)
 
 
 def ensure_nlu_accepted(project: Project, screen: Screen) -> None:
@@ -147,7 +147,7 @@ def ensure_nlu_accepted(project: Project, screen: Screen) -> None:
     from turncheck.validation.before_training import check_nlu_training
 
     checked = check_nlu_training(project)
-    tell_or_refuse(project, checked.refused, checked.warnings, screen)
+    warn_or_refuse(project, checked.refused, checked.warnings, screen)
 
 
 def ensure_valid(project: Project, screen: Screen, *, max_history: int | None, fail_on_warnings: bool) -> None:
@@ -162,10 +162,10 @@ def ensure_valid(project: Project, screen: Screen, *, max_history: int | None, f
     failing = {"always", "on-warnings"} if fail_on_warnings else {"always"}
     pairs = list(zip(validated.findings, validated.fails, strict=True))
     refused = [finding for finding, fails in pairs if fails in failing]
-    tell_or_refuse(project, refused, [f for f, fails in pairs if fails not in failing and f.severity != "info"], screen)
+    warn_or_refuse(project, refused, [f for f, fails in pairs if fails not in failing and f.severity != "info"], screen)
 
 
-def tell_or_refuse(project: Project, refused: Iterable[Finding], warnings: Iterable[Finding], screen: Screen) -> None:
+def warn_or_refuse(project: Project, refused: Iterable[Finding], warnings: Iterable[Finding], screen: Screen) -> None:
     """Show the warnings about a project.
 
     Raises:

@@ -56,7 +56,7 @@ def check_reachability(facts: Facts) -> Iterator[Finding]:
     """
     if facts.dialogues is None or facts.dialogues.refused is not None:
         return
-    told = facts.dialogues.trackers
+    trackers = facts.dialogues.trackers
     entries = [(block, *_checkpoints(block)) for block in facts.project.stories]
     produced = {name for _, _, ends in entries for name in ends}
     reached: set[str] = set()
@@ -64,7 +64,7 @@ def check_reachability(facts: Facts) -> Iterator[Finding]:
     ready = [(block, ends) for block, starts, ends in entries if not starts]
     for block, starts, ends in entries:
         for start in starts:
-            if not start.slots or block.location in told.begun:
+            if not start.slots or block.location in trackers.begun:
                 waiting.setdefault(start.name, []).append((block, ends))
     begun = {id(block) for block, _ in ready}
     while ready:

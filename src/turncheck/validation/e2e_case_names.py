@@ -136,8 +136,8 @@ def _idle_values(message: Returned, domain: DialogueDomain) -> Iterator[Finding]
             if response is None:
                 yield Finding("e2e-syntax", "error", f"'{key}' is not a key of a message.", message.at(key), hint)
             else:
-                told = f"'{key}' is neither a key of messages nor a placeholder of '{response.name}'."
-                yield Finding("e2e-doubtful", "warning", told, message.at(key), hint)
+                words = f"'{key}' is neither a key of messages nor a placeholder of '{response.name}'."
+                yield Finding("e2e-doubtful", "warning", words, message.at(key), hint)
 
 
 def _placeholders(content: Any) -> Iterator[str]:

@@ -170,8 +170,8 @@ def gather(
     for _, step in steps:
         if isinstance(step, UserStep) and step.intent is not None:
             story_intents.setdefault(step.intent.partition("/")[0], step)
-    told = [step for _, step in steps if isinstance(step, UserStep) and step.text and step.intent]
-    labelled: tuple[Labelled, ...] = (*(e for e in project.nlu.examples if e.intent and e.text), *told)
+    parts = [step for _, step in steps if isinstance(step, UserStep) and step.text and step.intent]
+    labelled: tuple[Labelled, ...] = (*(e for e in project.nlu.examples if e.intent and e.text), *parts)
     nlu_intents: dict[str, Labelled] = {}
     for sentence in labelled:
         nlu_intents.setdefault(sentence.base_intent or "", sentence)

@@ -50,15 +50,15 @@ def check_test_sentences(facts: Facts) -> Iterator[Finding]:
     for text, place in sentences:
         twin = by_text.get(text)
         if twin is not None:
-            told = f"is also an example of '{twin.intent}' ({twin.location})"
+            words = f"is also an example of '{twin.intent}' ({twin.location})"
         elif (twin := by_words.get(plain_words(text))) is not None:
-            told = (
+            words = (
                 f"is, but for case, punctuation and accents, the example '{twin.text}' of '{twin.intent}'"
                 f" ({twin.location})"
             )
         else:
             continue
-        yield found("test-sentence-in-training", f"The test sentence '{text}' {told}.", place, others=[twin.location])
+        yield found("test-sentence-in-training", f"The test sentence '{text}' {words}.", place, others=[twin.location])
 
 
 def check_test_entities(facts: Facts) -> Iterator[Finding]:

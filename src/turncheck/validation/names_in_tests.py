@@ -45,8 +45,8 @@ def check_test_names(facts: Facts) -> Iterator[Finding]:
         if name not in known[kind]:
             places.setdefault((code, kind, name, place.path), []).append(place)
     for (code, kind, name, _), (first, *others) in places.items():
-        told = "response" if kind == "action" and name.startswith("utter_") else kind
-        message = f"A test names the {told} '{name}', which is not defined."
+        called = "response" if kind == "action" and name.startswith("utter_") else kind
+        message = f"A test names the {called} '{name}', which is not defined."
         yield found(code, message, first, suggestion(name, known[kind]), others)
 
 

@@ -51,8 +51,10 @@ class Validated:
 
         Of an awaited name that nothing defines, that the test can never pass is reported already. ``eased``: as notes.
         """
-        told = {finding.location for finding in self.findings if finding.code == "test-action-undefined"}
-        more = [finding for finding in findings if finding.code != "e2e-unknown-name" or finding.location not in told]
+        reported = {finding.location for finding in self.findings if finding.code == "test-action-undefined"}
+        more = [
+            finding for finding in findings if finding.code != "e2e-unknown-name" or finding.location not in reported
+        ]
         return self.without((), (replace(finding, severity="info") for finding in more) if eased else more)
 
     def without(self, hidden: Iterable[int], added: Iterable[Finding] = ()) -> Validated:

@@ -68,19 +68,19 @@ def check_story_intents(facts: Facts) -> Iterator[Finding]:
     not look at alternatives then.
     """
     known = frozenset((*facts.domain.intents, *DEFAULT_INTENTS))
-    told = (
+    parts = (
         (block, step)
         for block in facts.blocks
         for step in (*block.condition, *block.steps)
         if isinstance(step, UserStep)
     )
-    yield from _unknown_intents(told, known)
+    yield from _unknown_intents(parts, known)
 
 
 def check_alternative_intents(facts: Facts) -> Iterator[Finding]:
     """Intents of alternatives that nothing lists, which Rasa sees in its checks alone."""
     named = {step.base_intent for block in facts.blocks for step in block.steps if isinstance(step, UserStep)}
-    told = (
+    parts = (
         (block, part)
         for block in facts.blocks
         for step in block.steps
@@ -88,13 +88,13 @@ def check_alternative_intents(facts: Facts) -> Iterator[Finding]:
         for part in alternative
         if isinstance(part, UserStep) and part.base_intent not in named
     )
-    yield from _unknown_intents(told, facts.intents)
+    yield from _unknown_intents(parts, facts.intents)
 
 
-def _unknown_intents(told: Iterable[tuple[Story, UserStep]], known: frozenset[str]) -> Iterator[Finding]:
+def _unknown_intents(listed: Iterable[tuple[Story, UserStep]], known: frozenset[str]) -> Iterator[Finding]:
     uses = gathered(
         ((step.base_intent, step.location.path), (block, step))
-        for block, step in told
+        for block, step in listed
         if step.base_intent and step.base_intent not in known
     )
     for (name, _), ((block, step), *others) in uses.items():

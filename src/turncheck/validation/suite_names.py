@@ -60,6 +60,6 @@ def _unknown(what: str, name: str, place: Location, there: Iterable[str], *, is_
         return Finding("suite-unknown-name", "warning", message, place, f"Write `trait: {name[:80]}`.")
     near = nearest(name, there)
     message = f"The project has no {what} '{name[:80]}'."
-    told = f"{message} Did you mean '{near[0]}'?" if near else message
+    words = f"{message} Did you mean '{near[0]}'?" if near else message
     hint = "Correct the name; otherwise the case can never pass."
-    return Finding("suite-unknown-name", "warning", told, place, hint)
+    return Finding("suite-unknown-name", "warning", words, place, hint)

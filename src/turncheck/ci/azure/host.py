@@ -68,8 +68,8 @@ class Azure(JobHost):
             "BUILD_REPOSITORY_PROVIDER": "TfsGit",
             "BUILD_REPOSITORY_URI": f"{server}/{organization}/{project}/_git/{name}",
         }
-        told = ("SYSTEM_", "BUILD_")
-        kept = {name: value for name, value in environment.items() if not name.startswith(told)}
+        listed = ("SYSTEM_", "BUILD_")
+        kept = {name: value for name, value in environment.items() if not name.startswith(listed)}
         token_given = token or secret_of(environment, *cls.token_variables)
         return cls.of({**kept, **named}, token_given)
 

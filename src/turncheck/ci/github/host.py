@@ -106,7 +106,7 @@ class GitHub(Runner):
         return self._client(_ASKING)
 
     @cached_property
-    def _telling(self) -> GitHubClient | None:
+    def _writing_client(self) -> GitHubClient | None:
         return self._client(_TELLING)
 
     def _client(self, patience: float) -> GitHubClient | None:
@@ -114,10 +114,10 @@ class GitHub(Runner):
             return None
         return GitHubClient(self.context.api_url, self.token, Patience(patience), self.context.network)
 
-    def _teller(self) -> GitHubClient:
-        if self._telling is None:
+    def _writer(self) -> GitHubClient:
+        if self._writing_client is None:
             raise RestError("GitHub is not asked without a token", remedy="Give the input `token`.")
-        return self._telling
+        return self._writing_client
 
     # --- what is compared with ---------------------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ class GitHub(Runner):
         return merge_base(self._asking, self.context.repository, branch, head) if self._asking else None
 
     def is_between(self, start: str | None, commit: str, branch: str) -> bool:
-        return is_between(self._teller(), self.context.repository, start, commit, branch)
+        return is_between(self._writer(), self.context.repository, start, commit, branch)
 
     def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
         if self._asking is None:
@@ -159,13 +159,13 @@ class GitHub(Runner):
         )
 
     def other_run(self, run_id: str, artifact_name: str, say: Callable[[str], object]) -> OtherRun:
-        client, repository = self._teller(), self.context.repository
+        client, repository = self._writer(), self.context.repository
         return read_run(client, repository, self.pages, run_id, artifact_name=artifact_name, say=say)
 
     # --- where it is said --------------------------------------------------------------------------------------------
 
     def target(self) -> Target | str:
-        return _NO_TOKEN if self._telling is None else find_target(self.context, self._telling)
+        return _NO_TOKEN if self._writing_client is None else find_target(self.context, self._writing_client)
 
     @property
     def needs_token(self) -> str:
@@ -177,10 +177,10 @@ class GitHub(Runner):
         Raises:
             RestError: GitHub could not be asked, or has no such pull request.
         """
-        return target_of_number(self._teller(), self.context.repository, number)
+        return target_of_number(self._writer(), self.context.repository, number)
 
     def comment(self, target: Target, marker: str, *, passed: bool) -> StickyComment:  # noqa: ARG002
-        return StickyComment(IssueComments(self._teller(), self.context.repository, target.number), marker)
+        return StickyComment(IssueComments(self._writer(), self.context.repository, target.number), marker)
 
     def comes_later(self, target: Target) -> str:
         return (
@@ -194,7 +194,7 @@ class GitHub(Runner):
         return service.reason if isinstance(service, NoService) else _RunArtifacts(service, self.context.run_url)
 
     def check(self, check: Check) -> Checked:
-        if self._telling is None or check.commit is None:
+        if self._writing_client is None or check.commit is None:
             return Checked(False, f"no check run: {_NO_TOKEN}")
         placed = [
             CheckAnnotation(
@@ -213,7 +213,7 @@ class GitHub(Runner):
             details_url=check.details_url,
             annotations=placed,
         )
-        post_check_run(self._telling, self.context.repository, made)
+        post_check_run(self._writing_client, self.context.repository, made)
         more = f"the check run holds {MOST} of {count(len(placed), 'annotation')}" if len(placed) > MOST else ""
         return Checked(True, more)
 

@@ -202,10 +202,10 @@ class ResultsService:
         document = answer.document
         if answer.ok:
             return document
-        told = f"{document.get('code') or answer.status}: {document.get('msg') or answer.reason}"
+        words = f"{document.get('code') or answer.status}: {document.get('msg') or answer.reason}"
         if answer.status == 409:
-            raise NameTakenError(f"the results service refuses {method}: {told[:300]}", status=409)
-        raise RestError(f"the results service refuses {method}: {told[:300]}", status=answer.status)
+            raise NameTakenError(f"the results service refuses {method}: {words[:300]}", status=409)
+        raise RestError(f"the results service refuses {method}: {words[:300]}", status=answer.status)
 
     def _put_block(self, address: str, number: int, block: bytes) -> None:
         query = f"comp=block&blockid={quote(_block_id(number), safe='')}"

@@ -159,7 +159,7 @@ class Reports:
         """Whether an artifact held no report."""
         return self.passed_over[_NOT_READABLE] > 0
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """What was skipped, in a line: "2 expired, 1 of a fork"."""
         return ", ".join(f"{number} {what}" for what, number in sorted(self.passed_over.items()))
 

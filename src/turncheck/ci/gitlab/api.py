@@ -61,8 +61,8 @@ class GitLabClient(RestClient):
     def message_of(self, document: Any) -> str:
         if not isinstance(document, dict):
             return ""
-        told = document.get("message") or document.get("error_description") or document.get("error") or ""
-        return told if isinstance(told, str) else msgspec.json.encode(told).decode()
+        words = document.get("message") or document.get("error_description") or document.get("error") or ""
+        return words if isinstance(words, str) else msgspec.json.encode(words).decode()
 
     def refusal(self, status: int, message: str, trouble: str, request: Request) -> RestError:
         if status in {401, 403} and ("scope" in message or status == 403):

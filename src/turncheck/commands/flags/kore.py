@@ -102,9 +102,9 @@ def _run(namespace: argparse.Namespace) -> Task:
 
 
 def _status(namespace: argparse.Namespace) -> Task:
-    from turncheck.commands.kore import tell_status  # not for --help
+    from turncheck.commands.kore import print_status  # not for --help
 
-    return partial(tell_status, name=namespace.name, run=namespace.run, csv=namespace.csv)
+    return partial(print_status, name=namespace.name, run=namespace.run, csv=namespace.csv)
 
 
 def _import(namespace: argparse.Namespace) -> Task:

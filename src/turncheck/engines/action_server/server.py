@@ -305,7 +305,7 @@ def _parsed(text: str | bytes) -> Any:
         raise ValueError("it is nested too deep") from error
 
 
-def _clipped(told: Any) -> str:
+def _clipped(answer: Any) -> str:
     """Return what a server tells, cut to what somebody would read."""
-    shown = redact(str(told)[:_MOST_TOLD])  # it may tell what opens it
+    shown = redact(str(answer)[:_MOST_TOLD])  # it may tell what opens it
     return shown.encode("utf-8", "replace").decode()

@@ -169,13 +169,13 @@ def _writable(value: Json) -> Json:
 # --- find intent -----------------------------------------------------------------------------------------------------
 
 
-def read_understood(told: Json) -> Understood:
+def read_understood(answer: Json) -> Understood:
     """Read the answer of Find Intent.
 
     Raises:
         UnreadableError: it is another answer.
     """
-    response = _object(told, "the answer").get("response")
+    response = _object(answer, "the answer").get("response")
     if not isinstance(response, dict):
         raise UnreadableError("it has no `response`")
     resolver = _object(response.get("finalResolver") or {}, "`finalResolver`")
@@ -234,13 +234,13 @@ def _confidences(resolver: Mapping[str, Json]) -> dict[str, float]:
 # --- batch suites ----------------------------------------------------------------------------------------------------
 
 
-def read_suites(told: Json) -> SuitePage:
+def read_suites(answer: Json) -> SuitePage:
     """Read a page of the list of suites.
 
     Raises:
         UnreadableError: it is another answer.
     """
-    page = _object(told, "the answer")
+    page = _object(answer, "the answer")
     if "count" not in page and "moreAvailable" not in page:
         raise UnreadableError("it has no `count`")
     suites = tuple(_suite(key, member) for key, member in page.items() if _is_suite(member))
@@ -267,40 +267,40 @@ def _suite(key: str, member: Mapping[str, Json]) -> StoredSuite:
     )
 
 
-def read_file_id(told: Json) -> str:
+def read_file_id(answer: Json) -> str:
     """Read the answer of an upload.
 
     Raises:
         UnreadableError: it is another answer.
     """
-    return _string(_object(told, "the answer"), "fileId")
+    return _string(_object(answer, "the answer"), "fileId")
 
 
-def read_imported(told: Json) -> str:
+def read_imported(answer: Json) -> str:
     """Read the answer of an import: the suite's id.
 
     Raises:
         UnreadableError: it is another answer.
     """
-    return _string(_object(told, "the answer"), "_id")
+    return _string(_object(answer, "the answer"), "_id")
 
 
-def read_accepted(told: Json) -> str:
+def read_accepted(answer: Json) -> str:
     """Read the answer of a run that was begun: its id.
 
     Raises:
         UnreadableError: it is another answer.
     """
-    return _string(_object(told, "the answer"), "requestId")
+    return _string(_object(answer, "the answer"), "requestId")
 
 
-def read_state(told: Json) -> RunState:
+def read_state(given: Json) -> RunState:
     """Read how a run stands.
 
     Raises:
         UnreadableError: it is another answer, or the run is completed and has no figures.
     """
-    answer = _object(told, "the answer")
+    answer = _object(given, "the answer")
     status = _string(answer, "status")
     message = answer.get("message")
     state = RunState(
@@ -339,35 +339,35 @@ def _figures(result: Mapping[str, Json]) -> Figures:
     )
 
 
-def read_link(told: Json) -> str:
+def read_link(answer: Json) -> str:
     """Read where the export of a suite lies.
 
     Raises:
         UnreadableError: it is another answer.
     """
-    return _string(_object(told, "the answer"), "downloadUrl")
+    return _string(_object(answer, "the answer"), "downloadUrl")
 
 
-def read_message(told: Json) -> str:
+def read_message(answer: Json) -> str:
     """Read what is said when something was deleted.
 
     Raises:
         UnreadableError: it is another answer.
     """
-    message = _object(told, "the answer").get("message")
+    message = _object(answer, "the answer").get("message")
     return message if isinstance(message, str) else ""
 
 
 # --- the assistant's export ------------------------------------------------------------------------------------------
 
 
-def read_export(told: Json) -> ExportState:
+def read_export(given: Json) -> ExportState:
     """Read how the export of the assistant stands.
 
     Raises:
         UnreadableError: it is another answer.
     """
-    answer = _object(told, "the answer")
+    answer = _object(given, "the answer")
     link, key = answer.get("downloadURL"), answer.get("_id")
     return ExportState(
         key if isinstance(key, str) else "", _string(answer, "status"), link if isinstance(link, str) and link else None

@@ -174,7 +174,7 @@ class KoreClient:
         """
         attempts, waited, is_renewed = 0, 0.0, False
         while True:
-            self.pace(question.pace).wait(self._tell_pause)
+            self.pace(question.pace).wait(self._report_pause)
             try:
                 return self._asked(question, read)
             except _LimitError as limit:
@@ -225,21 +225,21 @@ class KoreClient:
     def _asked(self, question: Question, read: Callable[[Any], Read]) -> Read:
         status, body, headers = self._sent(question)
         self._was_there = True
-        told, unreadable = None, None
+        answer, unreadable = None, None
         try:
-            told = read_json(body)
+            answer = read_json(body)
         except UnreadableError as error:
             unreadable = error
-        reason = self._reason(told, body)
-        if _is_limited(status, told, reason):
+        reason = self._reason(answer, body)
+        if _is_limited(status, answer, reason):
             raise _LimitError(_seconds(headers.get("Retry-After", ""), time.time()))
-        has_answer = isinstance(told, dict) and "response" in told and "/findIntent" in question.path
+        has_answer = isinstance(answer, dict) and "response" in answer and "/findIntent" in question.path
         if status >= 300 and not (status == 400 and has_answer):
             raise self._refused(question, status, reason, headers.get("Location", ""))
         try:
             if unreadable is not None:
                 raise unreadable
-            return read(told)
+            return read(answer)
         except UnreadableError as error:
             what = (
                 f"the platform at {self.name} gave an unexpected answer when it was asked to {question.what}: {error}"
@@ -335,7 +335,7 @@ class KoreClient:
         self.clock.sleep(pause)
         return waited + pause
 
-    def _tell_pause(self, seconds: float) -> None:
+    def _report_pause(self, seconds: float) -> None:
         self.tell(f"Waiting for {duration(seconds)}: the platform takes 60 calls a minute, and 1,800 an hour.")
 
     @property
@@ -345,9 +345,9 @@ class KoreClient:
         return self._session
 
     @staticmethod
-    def _reason(told: Any, body: bytes) -> str:
+    def _reason(answer: Any, body: bytes) -> str:
         """Return what the platform says of an error, else the beginning of its answer."""
-        return shown(message_of(told) or body[: 4 * SHOWN].decode("utf-8", "replace"))
+        return shown(message_of(answer) or body[: 4 * SHOWN].decode("utf-8", "replace"))
 
 
 def shown(text: str, limit: int = SHOWN) -> str:
@@ -357,23 +357,23 @@ def shown(text: str, limit: int = SHOWN) -> str:
     return printable if len(printable) <= limit else f"{printable[:limit]}…"
 
 
-def message_of(told: Any) -> str:
+def message_of(answer: Any) -> str:
     """Return the words of an error: ``errors[].msg``, else ``message``; ``""`` where there are none."""
-    if not isinstance(told, dict):
+    if not isinstance(answer, dict):
         return ""
-    errors = told.get("errors")
+    errors = answer.get("errors")
     entries = [entry for entry in errors if isinstance(entry, dict)] if isinstance(errors, list) else []
     words = [str(entry["msg"]) for entry in entries if isinstance(entry.get("msg"), str)]
-    words += [told[key] for key in ("message", "msg", "error") if isinstance(told.get(key), str)]
+    words += [answer[key] for key in ("message", "msg", "error") if isinstance(answer.get(key), str)]
     return "; ".join(words)
 
 
-def _is_limited(status: int, told: Any, reason: str) -> bool:
+def _is_limited(status: int, answer: Any, reason: str) -> bool:
     """Whether the rate limit is reached: by the status, or by the words of an error with whichever status.
 
     What an answer repeats of the call (an utterance, a suite's name) may hold the same words, and is not looked at.
     """
-    words = message_of(told) if told is not None or status < 300 else reason
+    words = message_of(answer) if answer is not None or status < 300 else reason
     return status == 429 or _RATE_LIMIT in words.lower()
 
 

@@ -149,9 +149,9 @@ class KoreEngines(Engines):
         counted = {name: sum(answer.result == name for answer in answers) for name in ("tp", "tn", "fp", "fn")}
         given = {"tp": figures.tp, "tn": figures.tn, "fp": figures.fp, "fn": figures.fn}
         if counted != given:
-            told = [", ".join(f"{name.upper()} {number}" for name, number in of.items()) for of in (given, counted)]
+            parts = [", ".join(f"{name.upper()} {number}" for name, number in of.items()) for of in (given, counted)]
             self.screen.note(
-                f"Warning: the platform counts {told[0]}, its CSV has {told[1]} for this suite. The CSV is reported."
+                f"Warning: the platform counts {parts[0]}, its CSV has {parts[1]} for this suite. The CSV is reported."
             )
 
 

@@ -154,11 +154,11 @@ class Platform:
         Raises:
             KoreRunError: it takes longer than it may.
         """
-        told: object = None
+        answer: object = None
         pause = self._pauses(f"the run '{run}' of the suite '{suite}'")
         while (state := self.status(suite, run)).is_under_way:
-            if state.total is not None and (state.ran, state.total) != told:
-                told = (state.ran, state.total)
+            if state.total is not None and (state.ran, state.total) != answer:
+                answer = (state.ran, state.total)
                 tell(f"The platform has run {state.ran or 0:,} of {state.total:,} utterances.")
             next(pause)
         return state

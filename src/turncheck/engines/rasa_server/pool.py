@@ -136,9 +136,9 @@ class RasaPool(RasaClient):
 
     def _of_all(self, what: str, found: Sequence[Named]) -> Named:
         if len(set(found)) > 1:
-            told = "; ".join(f"{client.name}: {one}" for client, one in zip(self._clients, found, strict=False))
+            words = "; ".join(f"{client.name}: {one}" for client, one in zip(self._clients, found, strict=False))
             raise EngineError(
-                f"the Rasa servers differ in {what} ({told})", remedy="Start all of them with one model, of one Rasa."
+                f"the Rasa servers differ in {what} ({words})", remedy="Start all of them with one model, of one Rasa."
             )
         return found[0]
 

@@ -70,8 +70,8 @@ def _evaluated(
     reasons = {comparable(name): reason for name, reason in unknown.items()}
     judged = [entity for entity in expected if comparable(entity.name) not in reasons]
     others = dict.fromkeys(entity.name for entity in expected if comparable(entity.name) in reasons)
-    told = [f"{name} is not evaluated: {reasons[comparable(name)]}" for name in others]
-    return judged, "; ".join(told) or None
+    parts = [f"{name} is not evaluated: {reasons[comparable(name)]}" for name in others]
+    return judged, "; ".join(parts) or None
 
 
 def _value(expected: ExpectedEntity, answer: UtteranceAnswer) -> Any:

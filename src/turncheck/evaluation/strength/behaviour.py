@@ -100,11 +100,11 @@ def _understood(parse: Parse) -> tuple[Any, ...]:
 
 
 def _talks(project: Project) -> Iterator[Talk]:
-    told = (*project.stories, *project.rules)
-    for story in told:
+    parts = (*project.stories, *project.rules)
+    for story in parts:
         if messages := messages_of(story):
             yield Talk(messages)
-    single = dict.fromkeys(message for story in told for message in messages_of(story))
+    single = dict.fromkeys(message for story in parts for message in messages_of(story))
     for example in project.nlu.examples:
         slots = {one.entity: one.value for one in example.entities}
         if example.intent and slots:

@@ -36,8 +36,8 @@ def _all(project: Project, seed: int) -> Iterator[Mutant]:
 
 def _chance(mutant: Mutant, seed: int) -> str:
     # Without the line: what was only moved stays where it was.
-    told = f"{seed}/{mutant.operator.name}/{mutant.location.path}/{mutant.what}"
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+    words = f"{seed}/{mutant.operator.name}/{mutant.location.path}/{mutant.what}"
+    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()
 
 
 def is_in(mutant: Mutant, changed: Mapping[str, Collection[int]]) -> bool:

@@ -28,13 +28,13 @@ def sentence_faults(project: Project, seed: int) -> Iterator[Mutant]:
     for synonym in nlu.synonyms:
         if not synonym.location.path or synonym.synonym.lower() == synonym.value.lower():
             continue
-        told = f"'{synonym.synonym}' no longer stands for '{synonym.value}'"
+        words = f"'{synonym.synonym}' no longer stands for '{synonym.value}'"
         kept = tuple(one for one in nlu.synonyms if one is not synonym)
         # An annotation that gives the value implies the synonym: both are lost, else nothing is.
         plain = _annotations(nlu.examples, partial(_as_said, synonym))
         values = {name for name, value in _values(nlu.examples) if value == synonym.value}
         yield Mutant(
-            BY_NAME["drop-synonym"], told, synonym.location,
+            BY_NAME["drop-synonym"], words, synonym.location,
             _with(project, replace(nlu, synonyms=kept, examples=plain)),
             frozenset(f"entity {name}" for name in values), (synonym.location,),
         )  # fmt: skip

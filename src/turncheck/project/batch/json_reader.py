@@ -35,7 +35,7 @@ def read_json_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
     """Return the cases; what is wrong stands in ``rules.findings``."""
     document = parse_json(source)
     for fault in document.faults:
-        rules.error(*_told(source, fault))
+        rules.error(*_as_finding(source, fault))
     if document.root is None:
         return ()
     section = _section(document.root, rules)
@@ -47,7 +47,7 @@ def read_json_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
     return rules.cases(written)
 
 
-def _told(source: Source, fault: JsonFault) -> tuple[str, str, Location, str]:
+def _as_finding(source: Source, fault: JsonFault) -> tuple[str, str, Location, str]:
     if fault.kind == "typographic-quote":
         return "suite-typographic-quote", f"'{source.path}' is not JSON: {fault.what}.", fault.location, fault.hint
     if fault.kind == "duplicate-key":

@@ -70,9 +70,9 @@ def read_suites(root: Path, paths: Iterable[Path | str], how: HowToRead | None =
             if file_format is None:
                 findings.append(_neither(shown))
                 continue
-            read, told = _read_file(folder, found, file_format, how)
+            read, faults = _read_file(folder, found, file_format, how)
             suites += read
-            findings += told
+            findings += faults
     findings += folder.findings
     if how.name is not None or how.description:
         suites = [replace(one, name=how.name or one.name, description=how.description) for one in suites]

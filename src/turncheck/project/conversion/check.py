@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from turncheck.project.conversion.core import new_action, told_steps
+from turncheck.project.conversion.core import new_action, written_steps
 from turncheck.project.conversion.result import Converted
 from turncheck.project.conversion.yaml_data import new_response
 
@@ -23,13 +23,13 @@ def nlu_differences(
     left = {note.location for note in converted.left}
     data = [one.parts.nlu for one in before]
     examples = [one for nlu in data for one in nlu.examples if one.location not in left]
-    told = {name: one for file in before if file.parts.domain for name, one in file.parts.domain.responses.items()}
+    written = {name: one for file in before if file.parts.domain for name, one in file.parts.domain.responses.items()}
     pairs: list[tuple[str, set[Any], set[Any]]] = [
         ("sentence", set(map(_example, examples)), set(map(_example, after.examples))),
         ("synonym", _synonyms(data, examples), _synonyms([after], after.examples)),
         ("pattern", _patterns(data), _patterns([after])),
         ("lookup entry", _entries(data), _entries([after])),
-        ("response", _texts(told), _texts(responses)),
+        ("response", _texts(written), _texts(responses)),
     ]
     return [f"the {what} {one!r}" for what, old, new in pairs for one in sorted(old ^ new, key=repr)]
 
@@ -74,14 +74,14 @@ def story_differences(before: Sequence[DataFile], after: Sequence[Story]) -> lis
 
 
 def _story(story: Story) -> tuple[str, str]:
-    return story.name, json.dumps(told_steps(story.steps, Converted()), sort_keys=True, default=str)
+    return story.name, json.dumps(written_steps(story.steps, Converted()), sort_keys=True, default=str)
 
 
 def project_differences(kind: str, before: Project, after: Project) -> list[str]:
     """Return what differs of a domain or a configuration."""
     if kind == "domain":
         old, new = _domain(before.domain, data_files(before)), _domain(after.domain)
-        rules = {(rule.name, str(told_steps(rule.steps, Converted()))) for rule in after.rules}
+        rules = {(rule.name, str(written_steps(rule.steps, Converted()))) for rule in after.rules}
         triggers = {one.name for one in before.domain.intents.values() if one.triggers}
         missing = triggers - {name.partition(" triggers ")[0] for name, _ in rules}
         return [f"the {what} {one!r}" for what, one in sorted(old ^ new)] + [
@@ -99,19 +99,19 @@ def data_files(project: Project) -> frozenset[str]:
 
 def _domain(domain: Domain, beside: Collection[str] = frozenset()) -> set[tuple[str, str]]:
     """What a dialogue sees of a domain, each part under its name; ``beside``: files whose responses do not count."""
-    told = {("intent", f"{one.name} {one.use_entities} {one.ignore_entities}") for one in domain.intents.values()}
-    told |= {("entity", name) for name in domain.entities}
-    told |= {("response", f"{name} {text}") for name, text in _texts(_of_domain(domain, beside))}
-    told |= {("action", new_action(name)) for name in domain.actions if name not in domain.forms}
-    told |= {("form", f"{one.name} {one.required_slots} {one.ignored_intents}") for one in domain.forms.values()}
+    reported = {("intent", f"{one.name} {one.use_entities} {one.ignore_entities}") for one in domain.intents.values()}
+    reported |= {("entity", name) for name in domain.entities}
+    reported |= {("response", f"{name} {text}") for name, text in _texts(_of_domain(domain, beside))}
+    reported |= {("action", new_action(name)) for name in domain.actions if name not in domain.forms}
+    reported |= {("form", f"{one.name} {one.required_slots} {one.ignored_intents}") for one in domain.forms.values()}
     for slot in domain.slots.values():
         sees = slot.type != "any" and slot.influence_conversation is not False
         fills = {one.entity for one in slot.mappings if one.type == "from_entity" and one.entity in domain.entities}
-        told.add(
+        reported.add(
             ("slot", f"{slot.name} {slot.type} {sees} {slot.values} {slot.initial_value} {sorted(map(str, fills))}")
         )
-    told.add(("session", f"{float(domain.session.session_expiration_time)}"))
-    return told
+    reported.add(("session", f"{float(domain.session.session_expiration_time)}"))
+    return reported
 
 
 def _of_domain(domain: Domain, beside: Collection[str]) -> dict[str, Response]:

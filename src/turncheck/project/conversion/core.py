@@ -36,36 +36,36 @@ def convert_core(file: DataFile, converted: Converted) -> None:
     source, stories = file.file.source, file.parts.stories
     if source is None or not stories:
         return
-    told = [{"story": story.name, "steps": told_steps(story.steps, converted)} for story in stories]
+    parts = [{"story": story.name, "steps": written_steps(story.steps, converted)} for story in stories]
     is_test = any(isinstance(step, UserStep) and step.text for story in stories for step in story.steps)
-    content = with_comments(document({"version": "3.1", "stories": told}), source.file_text)
+    content = with_comments(document({"version": "3.1", "stories": parts}), source.file_text)
     converted.add(file.file.path, content, prefix=_TEST_PREFIX if is_test else "")
 
 
-def told_steps(steps: Sequence[Step], converted: Converted) -> list[dict[str, Any]]:
+def written_steps(steps: Sequence[Step], converted: Converted) -> list[dict[str, Any]]:
     """Return the steps as the YAML of Rasa 3 has them."""
-    told: list[dict[str, Any]] = []
+    written: list[dict[str, Any]] = []
     for step in steps:
         match step:
             case UserStep():
-                told.append(_message(step))
+                written.append(_message(step))
             case ActionStep():
-                told.append({"action": new_action(step.action)})
+                written.append({"action": new_action(step.action)})
             case BotStep():
-                told.append({"bot": step.text})
+                written.append({"bot": step.text})
             case SlotWasSetStep():
-                told.append(_slots([step]))
+                written.append(_slots([step]))
             case ActiveLoopStep():
-                told.append({"active_loop": step.name})
+                written.append({"active_loop": step.name})
             case CheckpointStep():
-                told.append({"checkpoint": step.name, **(_slots(step.slots) if step.slots else {})})
+                written.append({"checkpoint": step.name, **(_slots(step.slots) if step.slots else {})})
             case OrStep():
                 parts = [part for alternative in step.alternatives for part in alternative]
-                told.append({"or": [_message(one) if isinstance(one, UserStep) else _slots([one]) for one in parts]})
+                written.append({"or": [_message(one) if isinstance(one, UserStep) else _slots([one]) for one in parts]})
             case EventStep():
                 what = f"The event '{step.event}' is left out: stories of Rasa 3 have none."
                 converted.note(what, step.location, "Let a custom action return it.")
-    return told
+    return written
 
 
 def new_action(name: str) -> str:

@@ -75,28 +75,28 @@ def _entity(name: str, domain: Domain) -> Any:
 
 
 def _slot(slot: Slot, domain: Domain, converted: Converted) -> dict[str, Any]:
-    told: dict[str, Any] = {"type": slot.type}
+    written: dict[str, Any] = {"type": slot.type}
     if _OWN_CLASS in slot.type:
         what = f"The slot '{slot.name}' is of the class '{slot.type}', which must be ported to Rasa 3."
         converted.note(what, slot.location, "Port its class: features are given as a list since Rasa 2.")
-    told["influence_conversation"] = slot.type != "any" and slot.influence_conversation is not False
+    written["influence_conversation"] = slot.type != "any" and slot.influence_conversation is not False
     optional = {
         "initial_value": slot.initial_value,
         "values": None if slot.values is None else list(slot.values),
         "min_value": slot.min_value,
         "max_value": slot.max_value,
     }
-    told |= {key: value for key, value in optional.items() if value is not None}
+    written |= {key: value for key, value in optional.items() if value is not None}
     mappings = [one for one in slot.mappings if one.entity is None or one.entity in domain.entities]
-    told["mappings"] = [_mapping(one) for one in mappings] or [{"type": "custom"}]
-    return told
+    written["mappings"] = [_mapping(one) for one in mappings] or [{"type": "custom"}]
+    return written
 
 
 def _mapping(mapping: SlotMapping) -> dict[str, Any]:
-    told: dict[str, Any] = {"type": mapping.type}
+    written: dict[str, Any] = {"type": mapping.type}
     optional = {"entity": mapping.entity, "role": mapping.role, "group": mapping.group, "value": mapping.value}
-    told |= {key: value for key, value in optional.items() if value is not None}
-    told |= {
+    written |= {key: value for key, value in optional.items() if value is not None}
+    written |= {
         key: list(names) for key, names in (("intent", mapping.intents), ("not_intent", mapping.not_intents)) if names
     }
     conditions = [
@@ -107,7 +107,7 @@ def _mapping(mapping: SlotMapping) -> dict[str, Any]:
         }
         for one in mapping.conditions
     ]
-    return {**told, **({"conditions": conditions} if conditions else {})}
+    return {**written, **({"conditions": conditions} if conditions else {})}
 
 
 def _form(form: Form, converted: Converted) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _form(form: Form, converted: Converted) -> dict[str, Any]:
         )
         remedy = "List its slots below `required_slots`, and move its checks to a `validate_` action of the SDK 3."
         converted.note(what, form.location, remedy)
-    told: dict[str, Any] = {"required_slots": list(form.required_slots)}
+    written: dict[str, Any] = {"required_slots": list(form.required_slots)}
     if form.ignored_intents:
-        told["ignored_intents"] = list(form.ignored_intents)
-    return told
+        written["ignored_intents"] = list(form.ignored_intents)
+    return written

@@ -38,7 +38,7 @@ def _writable(data: NluData, converted: Converted) -> NluData:
             converted.note(f"The sentence '{example.text}' is left out: {why}.", example.location, "Write it anew.")
         else:
             examples.append(example)
-    return replace(data, examples=tuple(examples), synonyms=tuple(_told_synonyms(data, examples)))
+    return replace(data, examples=tuple(examples), synonyms=tuple(_written_synonyms(data, examples)))
 
 
 def _why_not(example: Example) -> str:
@@ -59,7 +59,7 @@ def _why_not(example: Example) -> str:
     return ""
 
 
-def _told_synonyms(data: NluData, examples: Iterable[Example]) -> list[Synonym]:
+def _written_synonyms(data: NluData, examples: Iterable[Example]) -> list[Synonym]:
     """Return the synonyms that annotations do not imply by themselves, of contradicting ones the last, which counts."""
     last = {one.synonym: one for one in data.synonyms}
     implied = {

@@ -100,8 +100,8 @@ def _blanked(found: re.Match[str]) -> str:
 def _converted_headings(heading: str) -> list[str]:
     """Return the lines that a heading may have become."""
     section, colon, title = heading.partition(":")
-    told = [f"- {section.strip()}: {yaml_scalar(title.strip())}"] if colon and section.strip() in _SECTIONS else []
-    return [*told, f"- story: {yaml_scalar(heading.strip())}"] if heading else []
+    words = [f"- {section.strip()}: {yaml_scalar(title.strip())}"] if colon and section.strip() in _SECTIONS else []
+    return [*words, f"- story: {yaml_scalar(heading.strip())}"] if heading else []
 
 
 def comments_at_top(file: ProjectFile) -> str:

@@ -104,8 +104,8 @@ def unseen_key(source: Source) -> tuple[str, Finding] | None:
         if meant := misspelt(match[1], ANY_KIND):
             line = source.text.count("\n", 0, match.start()) + 1
             message = f"Nothing in '{source.path}' is read: '{match[1]}' is not a key of training data."
-            told = f"{message} Did you mean '{meant}'?"
-            return meant, _unseen(told, source, line, "Correct the spelling of the key.")
+            words = f"{message} Did you mean '{meant}'?"
+            return meant, _unseen(words, source, line, "Correct the spelling of the key.")
     return None
 
 

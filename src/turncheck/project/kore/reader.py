@@ -314,12 +314,12 @@ class _Reader:
     # --- what is missing ----------------------------------------------------------------------------------------------
 
     def _check_languages(self) -> None:
-        told: set[str] = set()
+        reported: set[str] = set()
         supported = {*self.languages, self.default}
         for number, record in records(self.top.get("sentences")):
             language = clean(record.get("language"))
-            if language and language not in supported and language not in told:
-                told.add(language)
+            if language and language not in supported and language not in reported:
+                reported.add(language)
                 message = f"There are sentences in the language '{language}', which the assistant does not support."
                 place = Place(self.file, (*self.prefix, "sentences", number, "language"))
                 hint = "Enable the language on the platform, or remove its sentences."

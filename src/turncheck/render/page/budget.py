@@ -38,16 +38,16 @@ def fitted(
         limit: the largest size; what remains after the last step is shown all the same.
     """
     shown = list(assistants)
-    for told, smaller in _STEPS:
+    for words, smaller in _STEPS:
         if size_of(shown) <= limit:
             break
-        shown = [_less(one, told, smaller) for one in shown]
+        shown = [_less(one, words, smaller) for one in shown]
     return shown
 
 
-def _less(one: Assistant, told: str, smaller: Callable[[Assistant], Assistant]) -> Assistant:
+def _less(one: Assistant, text: str, smaller: Callable[[Assistant], Assistant]) -> Assistant:
     less = smaller(one)
-    return one if less == one else replace(_without_unused(less), left_out=[*one.left_out, told])
+    return one if less == one else replace(_without_unused(less), left_out=[*one.left_out, text])
 
 
 def _without_unused(one: Assistant) -> Assistant:

@@ -11,7 +11,7 @@ import msgspec
 
 from turncheck.comparison.base_tests import Result, ResultsByPlace, places_of
 from turncheck.comparison.cases import judged_again
-from turncheck.comparison.misunderstood import told_understanding
+from turncheck.comparison.misunderstood import understanding_in_words
 from turncheck.comparison.model import BaseTests
 from turncheck.render.case_keys import distinct_keys, key_of_test
 from turncheck.render.page.model import Base, Conversation, Turn
@@ -148,7 +148,7 @@ class _Transcripts:
         details = [("policy", step.policy)] if step.policy else []
         details += [("confidence", f"{step.confidence:.2f}")] if step.confidence is not None else []
         details += [("active form", step.active_loop)] if step.active_loop else []
-        details += [("slots", _told(step.slots))] if step.slots else []
+        details += [("slots", _as_text(step.slots))] if step.slots else []
         others = ", ".join(f"{other.action} ({other.confidence:.2f})" for other in step.alternatives)
         details += [("considered", others)] if others else []
         details += [("warning", "the message before it was found unlikely")] if step.warning else []
@@ -187,8 +187,8 @@ class _Transcripts:
     def _case_turns(self, result: CaseResult) -> Iterator[Turn]:
         yield from (self._case_step(step) for step in result.steps if step.message is None)
         for number, message in enumerate(result.messages):
-            heard = told_understanding(message.text, message.understood)
-            before = told_understanding(message.text, message.before) if message.before else ""
+            heard = understanding_in_words(message.text, message.understood)
+            before = understanding_in_words(message.text, message.before) if message.before else ""
             place = self.files.place(message.location)
             yield Turn(who="user", expected=message.text, heard=heard, heard_before=before, place=place)
             yield from (self._case_step(step) for step in result.steps if step.message == number)
@@ -271,7 +271,7 @@ def _said(step: dict[str, Any]) -> str | None:
 def _events(story: StoryResult) -> list[str]:
     """What was set on the way: slots and forms, as a story file writes them."""
     kept = [
-        f"{key}: {_told(value)}"
+        f"{key}: {_as_text(value)}"
         for written in story.written
         for key, value in written.step.items()
         if key in {"slot_was_set", "active_loop"}
@@ -288,5 +288,5 @@ def _drawn_away(test: StoryResult | CaseResult) -> list[str]:
     ]
 
 
-def _told(value: object) -> str:
+def _as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -98,13 +98,13 @@ def _draw(
     alone = number == 1 and not broken
     return _environment().get_template("page/page.html.j2").render(
         policy=trusted(policy),
-        title=words(f"{names}: {runs[0].verdict.told}" if alone else f"{count(number, 'assistant')}: {names}"),
+        title=words(f"{names}: {runs[0].verdict.in_words}" if alone else f"{count(number, 'assistant')}: {names}"),
         style=trusted(style),
         script=trusted(script),
         order=ORDER,
         parts=parts,
         overview=_overview(runs, parts, broken) if len(runs) > 1 or broken else (),
-        left_out=[words(told) for told in dict.fromkeys(told for one in assistants for told in one.left_out)],
+        left_out=[words(part) for part in dict.fromkeys(part for one in assistants for part in one.left_out)],
         packed=trusted(packed),
     )  # fmt: skip
 
@@ -219,7 +219,7 @@ def _overview(runs: Sequence[Run], parts: Sequence[_Part], broken: Sequence[Brok
         cells = (mark, words(one.why), words(""))
         rows.append(_row(words(one.name), cells))
     for run, part in zip(runs, parts, strict=True):
-        mark = join([sign(part.sign), words(f" {run.verdict.told}")])
+        mark = join([sign(part.sign), words(f" {run.verdict.in_words}")])
         cells = (mark, words(run.verdict.summary), words("; ".join(first_figures(run.report, run.comparison))))
         rows.append(_row(link(part.name, f"#{part.slug}"), cells))
     return rows

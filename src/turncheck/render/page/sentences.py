@@ -184,11 +184,11 @@ def threshold_of(nlu: Nlu | None) -> Threshold | None:
     """Return the fallback's thresholds, where sentences were judged."""
     if nlu is None or not nlu.predictions:
         return None
-    told = nlu.understood
+    fallback = nlu.understood
     return Threshold(
-        now=told.threshold if told else None,
-        ambiguity=told.ambiguity_threshold if told else None,
-        suggested=told.suggested.threshold if told and told.suggested else None,
+        now=fallback.threshold if fallback else None,
+        ambiguity=fallback.ambiguity_threshold if fallback else None,
+        suggested=fallback.suggested.threshold if fallback and fallback.suggested else None,
     )
 
 

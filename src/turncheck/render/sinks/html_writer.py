@@ -140,11 +140,11 @@ def sign(of: Sign) -> Html:
 
 def _change(change: Change) -> Html:
     """A difference, its worth and what to know about it."""
-    difference, told = change.words
+    difference, shown = change.words
     shape, kind = _MARKS.get(change.mark, ("", "same"))
     parts = [words(difference)] if difference else []
     if shape:
         parts.append(element("span", trusted(shape), aria_hidden="true"))
-    if told:
-        parts.append(element("span", words(told), class_="told"))
+    if shown:
+        parts.append(element("span", words(shown), class_="told"))
     return element("span", join(parts, " "), class_=f"change {kind}")

@@ -128,5 +128,5 @@ def table_head(columns: Sequence[Column]) -> Markdown:
 
 def _change(change: Change) -> Markdown:
     """A difference, its worth and what to know about it, in short words: all must show on a phone."""
-    difference, told = change.words
-    return words(" ".join(part for part in (difference, MARKS.get(change.mark, ""), told) if part))
+    difference, shown = change.words
+    return words(" ".join(part for part in (difference, MARKS.get(change.mark, ""), shown) if part))

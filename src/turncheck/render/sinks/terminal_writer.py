@@ -58,11 +58,11 @@ class TerminalWriter:
         """``path:line:column: label: what``: the entry without what is below it, as editors and terminals open it."""
         label = f"{terminal.text(entry.label, _LONGEST_LABEL)}: " if entry.label else ""
         outcome = f"{entry.outcome}: " if entry.outcome not in {"", entry.sign} else ""
-        told = f"{_SIGNS.get(entry.sign, '')}{label}{outcome}{self.line(entry.line)}"
+        words = f"{_SIGNS.get(entry.sign, '')}{label}{outcome}{self.line(entry.line)}"
         place = self._place(entry.place) if entry.place else ""
         if entry.place and entry.place.on_base:
-            return log_line(f"{told} · {place}")
-        return log_line(": ".join(part for part in (place, told) if part))
+            return log_line(f"{words} · {place}")
+        return log_line(": ".join(part for part in (place, words) if part))
 
     def below(self, entry: Entry) -> Iterator[str]:
         """Yield what is below an entry and in plain sight, and how much more there is."""

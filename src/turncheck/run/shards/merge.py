@@ -71,8 +71,8 @@ class Shards:
 
     def _engines(self, project: Project) -> Engines:
         """Return an engine that was asked elsewhere, by what the shards say of it."""
-        told = next((head for head in self.heads if head.units), self.heads[0])
-        return AskedElsewhere(project, told.engine)
+        words = next((head for head in self.heads if head.units), self.heads[0])
+        return AskedElsewhere(project, words.engine)
 
     def ensure_same_state(self, inputs: Inputs, project: Project, tests: Tests) -> None:
         """Make sure that what lies here is what the shards measured.

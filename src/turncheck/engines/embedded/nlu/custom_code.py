@@ -107,7 +107,7 @@ class CustomComponent:
             UserError: its code fails.
         """
         name = step.component.name
-        with _told(name):
+        with _faults_named(name):
             try:
                 kind = _load(name, training.project.root)
             except (ImportError, AttributeError, SyntaxError) as error:
@@ -127,7 +127,7 @@ class CustomComponent:
             UserError: its code fails.
         """
         messages = [_message(batch, row) for row in range(len(batch.texts))]
-        with _told(self.name):
+        with _faults_named(self.name):
             processed = self.instance.process(messages)
             for row, message in enumerate(processed if processed is not None else messages):
                 _read_back(batch, row, message, self.name.rpartition(".")[2])
@@ -173,7 +173,7 @@ def _load(name: str, root: Path) -> Any:
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
+def _faults_named(name: str) -> Iterator[None]:
     """Turn any fault of foreign code into an error that names it."""
     try:
         yield
@@ -231,10 +231,10 @@ def _message(batch: Batch, row: int) -> Message:
 
 
 def _entity_to_json(entity: PredictedEntity) -> dict[str, Any]:
-    told = {"start": entity.start, "end": entity.end, "entity": entity.entity, "value": entity.value}
+    written = {"start": entity.start, "end": entity.end, "entity": entity.entity, "value": entity.value}
     optional = {"role": entity.role, "group": entity.group, "confidence_entity": entity.confidence}
     present = {name: value for name, value in optional.items() if value is not None}
-    return {**told, "extractor": entity.extractor, **present, **entity.extra}
+    return {**written, "extractor": entity.extractor, **present, **entity.extra}
 
 
 def _read_back(batch: Batch, row: int, message: Any, component: str) -> None:
@@ -245,15 +245,15 @@ def _read_back(batch: Batch, row: int, message: Any, component: str) -> None:
     batch.entities[row] = [_entity(entity, component) for entity in message.get("entities") or []]
 
 
-def _entity(told: Mapping[str, Any], component: str) -> PredictedEntity:
+def _entity(given: Mapping[str, Any], component: str) -> PredictedEntity:
     return PredictedEntity(
-        start=int(told["start"]),
-        end=int(told["end"]),
-        entity=str(told["entity"]),
-        value=told["value"],
-        extractor=str(told.get("extractor") or component),
-        role=told.get("role"),
-        group=told.get("group"),
-        confidence=told.get("confidence_entity"),
-        extra={name: value for name, value in told.items() if name not in _ENTITY_KEYS},
+        start=int(given["start"]),
+        end=int(given["end"]),
+        entity=str(given["entity"]),
+        value=given["value"],
+        extractor=str(given.get("extractor") or component),
+        role=given.get("role"),
+        group=given.get("group"),
+        confidence=given.get("confidence_entity"),
+        extra={name: value for name, value in given.items() if name not in _ENTITY_KEYS},
     )

@@ -139,11 +139,13 @@ def _entity(match: Mapping[str, Any]) -> PredictedEntity:
     try:
         value = match["value"]
         if value.get("type") == "interval":
-            told: Any = {"to": value.get("to", {}).get("value"), "from": value.get("from", {}).get("value")}
+            resolved: Any = {"to": value.get("to", {}).get("value"), "from": value.get("from", {}).get("value")}
         else:
-            told = value.get("value")
+            resolved = value.get("value")
         extra = {"text": match.get("body", match.get("text")), "additional_info": value}
-        return PredictedEntity(match["start"], match["end"], match["dim"], told, EXTRACTOR, confidence=1.0, extra=extra)
+        return PredictedEntity(
+            match["start"], match["end"], match["dim"], resolved, EXTRACTOR, confidence=1.0, extra=extra
+        )
     except (KeyError, TypeError, AttributeError):
         raise ValueError("its answer is not one of Duckling") from None
 

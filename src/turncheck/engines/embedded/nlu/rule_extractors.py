@@ -58,14 +58,14 @@ class EntitySynonymMapper:
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:  # noqa: ARG003  # the common protocol
         """Collect the synonyms of the data, then what annotations say their texts stand for; the last word counts."""
-        told = [(synonym.synonym, synonym.value) for synonym in training.project.nlu.synonyms]
-        told += (
+        pairs = [(synonym.synonym, synonym.value) for synonym in training.project.nlu.synonyms]
+        pairs += (
             (example.text[entity.start : entity.end], str(entity.value))
             for example in training.examples
             for entity in example.entities
         )
         synonyms: dict[str, str] = {}
-        for text, value in told:
+        for text, value in pairs:
             if text != value:
                 synonyms[text.lower()] = value
             if training.project.older is None:  # since Rasa 3 a value stands for itself, however it is written

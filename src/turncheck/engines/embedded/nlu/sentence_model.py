@@ -87,8 +87,10 @@ def _is_of_first_token(folder: Path) -> bool:
     pooling = json.loads((folder / "1_Pooling" / "config.json").read_text("utf-8"))
     modes = sorted(name for name, value in pooling.items() if name.startswith("pooling_mode_") and value is True)
     if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
-        told = ", ".join(modes) or "none"
-        raise UserError(f"the model at {folder} pools by {told}; known are the mean and the first token", remedy=_OTHER)
+        words = ", ".join(modes) or "none"
+        raise UserError(
+            f"the model at {folder} pools by {words}; known are the mean and the first token", remedy=_OTHER
+        )
     return modes == ["pooling_mode_cls_token"]
 
 

@@ -105,7 +105,7 @@ class SentenceVectors:
         return _of_folder(folder.resolve())
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The model by name and, of a folder, the beginning of its weights' SHA-256."""
         return f"{self.name}, {self.digest[:12]}" if self.own_folder else self.name
 

@@ -127,10 +127,10 @@ class SpacyFeaturizer:
         return np.array(vectors, dtype=np.float64) if vectors else np.zeros((1, width))
 
     def _pooled(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-        told = vectors[vectors.any(axis=1)]
-        if not len(told):
+        nonzero = vectors[vectors.any(axis=1)]
+        if not len(nonzero):
             return np.zeros(vectors.shape[1])
-        pooled: NDArray[np.float64] = told.max(axis=0) if self.pooling == "max" else told.mean(axis=0)
+        pooled: NDArray[np.float64] = nonzero.max(axis=0) if self.pooling == "max" else nonzero.mean(axis=0)
         return pooled
 
     def save(self, members: MemberWriter) -> None:

@@ -123,7 +123,7 @@ class EmbeddedNluTrainer:
             plan = make_plan(
                 project.config,
                 allow_custom_code=self.allow_custom_code,
-                vectors=self.vectors.told if self.vectors else None,
+                vectors=self.vectors.in_words if self.vectors else None,
             )
             tokenizer = make_tokenizer(plan.tokenizer, project.root)
             prepared = self._prepared[id(project.config)] = project.config, plan, tokenizer
