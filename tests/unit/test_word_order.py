@@ -153,7 +153,7 @@ def test_test_cases_are_never_taken_for_something_to_write(capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("rnu", "turncheck: error: 'rnu' is not one of: run, action, data, train, test, parse, shell, suite, init, "),
+        ("rnu", "turncheck: error: 'rnu' is not one of: run, action, data, train, test, parse, shell, suite, "),
         (
             "data vlaidate",
             "turncheck data: error: 'vlaidate' is not one of: validate, split, convert. Did you mean 'validate'?",

@@ -158,10 +158,14 @@ def _own_words(positionals: list[argparse.Action], walked: _Walked, recognise: M
         wanted = [positionals[-1]] * sum(run.spare for run in walked.runs)
     if "project" in walked.named and wanted and wanted[0].metavar == PROJECT:
         wanted = []
+    # Behind a flag nobody looks for a further project where one is named already, but for a word the flag cannot take.
+    settled = bool(walked.loose) and positionals[-1].metavar == PROJECT
     moved: set[int] = set()
     for run in walked.runs:
         for place in range(len(run.words) - 1, len(run.words) - 1 - run.spare, -1):
-            if not wanted or not _is_own(run, wanted[-1], run.words[place], recognise):
+            if not wanted or (settled and _can_be_value(run.flag, run.words[place])):
+                break
+            if not _is_own(run, wanted[-1], run.words[place], recognise):
                 break
             wanted.pop()
             moved.add(run.begin + place)
