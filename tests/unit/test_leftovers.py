@@ -17,7 +17,7 @@ from turncheck.process.screen import Screen
 from turncheck.render.links import Links
 from turncheck.report.codec import encode
 from turncheck.report.model import Source
-from turncheck.run.evaluations import report_of_project
+from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.inputs import Inputs
 from turncheck.settings.options import Settings
 

@@ -16,7 +16,7 @@ from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.report.model import Source
-from turncheck.run.evaluations import report_of_project
+from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.inputs import Inputs
 from turncheck.settings.options import Settings
 

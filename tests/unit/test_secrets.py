@@ -100,7 +100,7 @@ EARLY = (
     "turncheck.action.read_context",
     "turncheck.action.prepare",
     "turncheck.action.run_job",
-    "turncheck.run.evaluations.read_tests",
+    "turncheck.run.evaluated_project.read_tests",
     "turncheck.run.prepare.read_settings_file",
 )
 LAYERS = (

@@ -23,7 +23,7 @@ from turncheck.report.codec import encode
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
-from turncheck.settings.options import MAX_NOTES
+from turncheck.settings.parsers import MAX_NOTES
 from turncheck.validation.suite_names import unknown_names
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from turncheck.render.sinks.terminal import text
 from turncheck.render.trust_text import trust_line
 from turncheck.report.codec import MAX_BYTES, decode, json_of
 from turncheck.report.trust import LEAST_AGREEMENT, Calibration, Trust
-from turncheck.run.evaluations import evaluate_project
+from turncheck.run.evaluated_project import evaluate_project
 from turncheck.run.prepare import prepare
 from turncheck.run.reading import read_given
 from turncheck.settings.options import default_of, from_flags, options

@@ -1,17 +1,14 @@
-"""Project and engine in, Report out: which evaluations run, in which order, and why the others do not."""
+"""Which evaluations run, in which order, and why the others do not."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
-from turncheck.comparison.gate_rules import read_rules
 from turncheck.engines.base import DIALOGS_ELSEWHERE, INTERRUPTED
-from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.answers import ElsewhereError, NluToCome, PoliciesToCome, answered, unanswered
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
@@ -21,33 +18,24 @@ from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config, UserStep
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import (
-    EVALUATIONS,
     ON_REQUEST,
     FindingCounts,
     Skipped,
-    TrainingSentence,
     Validation,
 )
-from turncheck.run.cases_again import EngineJudgesAgain, held_against_base
-from turncheck.run.covered import coverage_by_tests
+from turncheck.run.cases_again import EngineJudgesAgain
 from turncheck.run.cut_short import as_far_as_it_goes, with_one_model
 from turncheck.run.given import NOTHING_GIVEN
 from turncheck.run.kept_answers import KeptAnswers
 from turncheck.run.not_run import faulty, refused_training, unreadable, with_tests
-from turncheck.run.reading import file_of_all, read_given, read_tests
-from turncheck.run.report_of import project_info, report_of
 from turncheck.run.robustness import measure_robustness
 from turncheck.run.suites import SuitesOfRun
-from turncheck.run.trainable import ensure_assistant_here
-from turncheck.settings.bounds import capped_workers
-from turncheck.settings.gates import gate_settings
 from turncheck.validation.findings import found
 from turncheck.validation.learnable import learnable
 from turncheck.validation.losses import first_loss, losses, reason_of_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from contextlib import AbstractContextManager
 
     from turncheck.engines.base import ConversationEngine, Engines, NluEngine
     from turncheck.evaluation.answers import Answers
@@ -57,8 +45,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Screen
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project, Story
-    from turncheck.project.project_file import Role
-    from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, Report, Robustness, Strength
+    from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, Robustness, Strength
     from turncheck.run.cases_again import JudgesAgain
     from turncheck.run.given import Given
     from turncheck.run.inputs import Inputs
@@ -66,123 +53,6 @@ if TYPE_CHECKING:
 
 
 Section = TypeVar("Section")
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluatedProject:
-    """The report of a project, and what it takes to hold it against a base."""
-
-    report: Report
-    project: Project
-    cases_again: JudgesAgain | None = None
-    """Holds end-to-end cases once more; ``None`` where the engine cannot."""
-
-    def held_against(self, base: Report) -> Report:
-        """Return the report, its end-to-end cases held against those of the base."""
-        return held_against_base(self.report, base, self.project, self.cases_again)
-
-
-def report_of_project(inputs: Inputs, screen: Screen) -> Report:
-    """Return the report of :func:`evaluate_project` alone."""
-    return evaluate_project(inputs, screen).report
-
-
-def evaluate_project(inputs: Inputs, screen: Screen, given: Given = NOTHING_GIVEN) -> EvaluatedProject:
-    """Read the project and run every evaluation that was asked for and that it has files for.
-
-    An engine that can answer no more ends the run, and so does an interrupt: the report holds what was finished,
-    and ``stopped`` says why.
-
-    Raises:
-        UserError: a path that was given is missing, or nothing can be read at all.
-    """
-    inputs, project, tests = read_all(inputs, screen)
-    if given.ensure is not None:
-        given.ensure(inputs, project, tests)
-    run: Evaluations | None = None
-    try:
-        with engines_of_run(inputs, project, given) as engines:
-            engines.show_progress(screen)
-            if inputs.cache is not None:
-                engines.use_cache(inputs.cache)
-            run = Evaluations(inputs, project, tests, engines, screen, given=given)
-            run.evaluate()
-        run.validate()
-    except KeyboardInterrupt:
-        if run is None:
-            raise
-        run.interrupt()
-    if inputs.cache is not None:
-        for note in inputs.cache.notes():
-            screen.note(note)
-        inputs.cache.trim()
-    return EvaluatedProject(_report(inputs, project, tests, run, screen), project, run.cases_again())
-
-
-def read_all(inputs: Inputs, screen: Screen) -> tuple[Inputs, Project, Tests]:
-    """Read the project and its tests; no more workers are started than make sense.
-
-    Raises:
-        UserError: a path that was given is missing, nothing can be read at all, or a gate cannot be.
-    """
-    settings = replace(inputs.settings, workers=capped_workers(inputs.settings.workers, screen))
-    inputs = replace(inputs, settings=settings)
-    read_rules(gate_settings(settings), inputs.rules)  # a gate that cannot be read is said before anything is trained
-    with screen.step("reading", "Reading the project"):
-        project = read_given(settings)
-        ensure_assistant_here(project, as_argument="turncheck run ", all_too=True)
-        return inputs, project, read_tests(settings)
-
-
-def engines_of_run(inputs: Inputs, project: Project, given: Given) -> AbstractContextManager[Engines]:
-    """Open the engines that the settings name, or those that the run is given."""
-    if given.engines is not None:
-        return nullcontext(given.engines(project))
-    return chosen_engines(inputs.settings, project, inputs.environment, inputs.hosts)
-
-
-def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, screen: Screen) -> Report:
-    settings, nlu, e2e = inputs.settings, run.nlu_measurement, run.e2e_section
-    return report_of(
-        project_info(
-            project,
-            name=inputs.name,
-            root=inputs.root,
-            file=file_of_all(project.root, inputs.settings_file, _by_role(project)),
-        ),
-        settings.seed,
-        source=inputs.source,
-        engine=run.engines.info(measured=nlu.engine if nlu else None),
-        validation=run.validation_section,
-        nlu=nlu.section if nlu else None,
-        core=run.core_section,
-        e2e=e2e,
-        batch=run.batch_section,
-        strength=run.strength_section,
-        robustness=run.robustness_section,
-        coverage=coverage_by_tests(project, tests, run.core_section, e2e),
-        training=() if nlu or not (run.core_section or e2e) else training_sentences(project),
-        settings=gate_settings(settings),
-        trust=run.engines.trust,
-        skipped=(*(run.skipped[name] for name in EVALUATIONS if name in run.skipped), *run.parts),
-        stopped=run.stopped,
-        timings=dict(screen.timings),
-    )
-
-
-def training_sentences(project: Project) -> Iterable[TrainingSentence]:
-    """Yield the training sentences as a report lists them: from them it is known what a change did to them."""
-    for example in project.nlu.examples:
-        yield TrainingSentence(text=example.text, intent=example.intent or "", location=example.location)
-
-
-def _by_role(project: Project) -> list[str]:
-    """The project's files, those first that there is one of."""
-    roles: tuple[Role, ...] = ("config", "domain", "data", "endpoints")
-    return [file.path for role in roles for file in project.files if file.role == role]
-
-
-# --- what is run -----------------------------------------------------------------------------------------------------
 
 
 class Evaluations:

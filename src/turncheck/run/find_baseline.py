@@ -25,7 +25,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
 from turncheck.process.screen import Screen
 from turncheck.report.model import DEFAULT_EVALUATIONS, Source
-from turncheck.run.evaluations import report_of_project
+from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.find_base import BaseSearch
 from turncheck.run.inputs import Inputs
 from turncheck.run.named_baseline import read_baseline

@@ -10,7 +10,7 @@ from msgspec import structs
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.conclude import Outcome, conclude
 from turncheck.engines.base import INTERRUPTED
-from turncheck.run.evaluations import evaluate_project
+from turncheck.run.evaluated_project import evaluate_project
 from turncheck.run.given import NOTHING_GIVEN
 
 if TYPE_CHECKING:

@@ -7,47 +7,58 @@ models or output folders (``file_key=False``).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import date
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.suggestions import not_one_of, suggestion
-from turncheck.process.secret import Secret, read_secret, remember_guessed
+from turncheck.messages.suggestions import suggestion
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.settings.bounds import MOST_FOLDS, MOST_SEED, MOST_WORKERS
 from turncheck.settings.engines import ENGINES
+from turncheck.settings.parsers import (
+    FAIL_ON,
+    Parser,
+    WrongWordError,
+    one_of,
+    read_addresses,
+    read_artifact_name,
+    read_day,
+    read_engine,
+    read_fail_on,
+    read_hidden,
+    read_lines,
+    read_notes,
+    read_pairs,
+    read_paths,
+    read_state,
+    read_switch,
+    read_switch_or_folder,
+    read_text,
+    shown,
+    whole_number,
+    words_of,
+)
 from turncheck.settings.shard import Shard, parse_shard
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from turncheck.messages.location import Location
+    from turncheck.process.secret import Secret
 
 FILE_NAME: Final = "turncheck.yml"
-FAIL_ON: Final = ("errors", "test-failures", "new-failures", "gone-tests", "none")
 
-_MOST_SHOWN: Final = 80
-"""So many characters of a wrong value are shown."""
 _MOST_DAYS: Final = 3650
 """More than GitHub keeps anything; what the repository allows is asked for in the end."""
 
 _MOST_SECONDS: Final = 86_400
-_FIRST_YEAR, _LAST_YEAR = 1970, 2999
-MAX_NOTES: Final = 1024
-"""Characters of the notes on a run, as Kore.ai's platform has it."""
 KORE_VERSIONS: Final = ("in-development", "published")
 KORE_WAYS: Final = ("find-intent", "batch")
 
-Parser = Callable[[Any], Any]
 JunitFlavour = Literal["common", "xunit"]
 OutputFormat = Literal["sarif", "codequality", "metrics", "annotations"]
 OUTPUT_FORMATS: Final[tuple[OutputFormat, ...]] = ("sarif", "codequality", "metrics", "annotations")
-
-
-class WrongWordError(ValueError):
-    """A word that is none of the choices: the message names it, and is the whole sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,153 +79,11 @@ class Option:
     @property
     def is_private(self) -> bool:
         """Whether its text is never shown, not even where it is refused."""
-        return self.parse in {_secret, _pairs}
-
-
-# --- how texts become values: each refuses what it does not know, naming what it would take --------------------------
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError("expected a string")
-    return str(value)
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
-
-
-def _switch(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in {"true", "false"}:
-        return value.lower() == "true"
-    raise ValueError("expected true or false")
-
-
-def _switch_or_folder(value: Any) -> bool | str:
-    if isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in {"true", "false", ""}):
-        return _switch(value if isinstance(value, bool) else value.strip().lower() or "false")
-    return _text(value).strip()
-
-
-def _whole(least: int, most: int) -> Parser:
-    def parse(value: Any) -> int:
-        if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ValueError(f"expected a whole number from {least} to {most}")
-        return value
-
-    return parse
-
-
-def _one_of(*choices: str) -> Parser:
-    def parse(value: Any) -> str:
-        if not isinstance(value, str) or value not in choices:
-            raise WrongWordError(not_one_of(_text(value), choices))
-        return value
-
-    return parse
-
-
-def _items(value: Any, separator: str) -> tuple[str, ...]:
-    """A list as YAML has it, or as an input has it: one per line, or separated."""
-    values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-    return tuple(item.strip() for text in values for item in re.split(separator, _text(text)) if item.strip())
-
-
-def _lines(value: Any) -> tuple[str, ...]:
-    lines: list[Any] = []
-    for entry in value if isinstance(value, Sequence) and not isinstance(value, str) else [value]:
-        if isinstance(entry, Mapping):  # `nlu.intents.f1: 0.01` in turncheck.yml is a mapping, as an input a line
-            lines += [f"{name}: {_text(limit)}" for name, limit in entry.items()]
-        else:
-            lines.append(entry)
-    return _items(lines, r"\n")
-
-
-def _paths(value: Any) -> tuple[str, ...]:
-    return _items(value, r"\n")
-
-
-def _words(*choices: str) -> Parser:
-    def parse(value: Any) -> tuple[str, ...]:
-        words = _items(value, r"[\s,]+")
-        for word in words:
-            if choices and word not in choices:
-                raise WrongWordError(not_one_of(word, choices))
-        return tuple(dict.fromkeys(words))
-
-    return parse
-
-
-def _fail_on(value: Any) -> tuple[str, ...]:
-    words: tuple[str, ...] = _words(*FAIL_ON)(value)
-    if "none" in words and len(words) > 1:
-        others = " and ".join(f"'{word}'" for word in words if word != "none")
-        raise WrongWordError(f"'none' cannot be combined with {others}")
-    return words
-
-
-def _engine(value: Any) -> str:
-    return str(_one_of(*ENGINES)(value))
-
-
-def _artifact_name(value: Any) -> str:
-    text = _text(value)
-    if not text.strip() or re.search(r'["<>|*?:\\/\r\n]', text):
-        raise ValueError("""expected a name without any of " < > | * ? : \\ / and line breaks""")
-    return text
-
-
-def _state(value: Any) -> str:
-    text = _text(value).strip()
-    if not text or text.startswith("-") or re.search(r"[\x00-\x20\x7f]", text):
-        raise ValueError("expected the name of a branch, a tag or a commit")
-    return text
-
-
-def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
-    pairs = []
-    for line in _items(value, r"\n"):
-        name, equals, text = line.partition("=")
-        if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name.strip()):
-            raise ValueError("expected lines NAME=VALUE")
-        remember_guessed(text)
-        pairs.append((name.strip(), text))
-    return tuple(pairs)
-
-
-def _notes(value: Any) -> str:
-    text = _text(value)
-    if len(text) > MAX_NOTES:
-        raise WrongWordError(f"has {len(text):,} characters, {MAX_NOTES:,} at most are kept")
-    return text
-
-
-def _day(value: Any) -> str:
-    try:
-        day = value if type(value) is date else date.fromisoformat(_text(value).strip())
-    except ValueError:
-        raise ValueError("expected a day, written as 2025-01-31") from None
-    if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
-        raise ValueError(f"expected a day between {_FIRST_YEAR} and {_LAST_YEAR}")
-    return day.isoformat()
-
-
-def _addresses(value: Any) -> str:
-    """One address, or several with blanks between them."""
-    return " ".join(_items(value, r"\s+"))
-
-
-def _secret(value: Any) -> Secret:
-    return read_secret(_text(value))
+        return self.parse in {read_hidden, read_pairs}
 
 
 def _setting(default: Any, parse: Parser, text: str, **more: Any) -> Any:
-    shown = parse not in {_secret, _pairs}
+    shown = parse not in {read_hidden, read_pairs}
     return field(default=default, repr=shown, metadata={"option": Option(help=text, parse=parse, **more)})
 
 
@@ -224,70 +93,70 @@ class Settings:
 
     project: str = _setting(
         ".",
-        _text,
+        read_text,
         "the assistant's folder; several, or a pattern such as 'bots/*', are measured in one run",
         metavar="DIR",
     )
     projects: tuple[str, ...] = _setting(
-        (), _paths, "folders of several assistants, or patterns", many=True, flag=False, action_input=False
+        (), read_paths, "folders of several assistants, or patterns", many=True, flag=False, action_input=False
     )
-    config: str | None = _setting(None, _text, "pipeline and policies (default: config.yml)", metavar="FILE")
+    config: str | None = _setting(None, read_text, "pipeline and policies (default: config.yml)", metavar="FILE")
     domain: str | None = _setting(
-        None, _text, "domain file or folder (default: domain.yml, else domain/)", metavar="PATH"
+        None, read_text, "domain file or folder (default: domain.yml, else domain/)", metavar="PATH"
     )
     data: tuple[str, ...] = _setting(
-        (), _paths, "training data, files or folders (default: data)", many=True, metavar="PATH"
+        (), read_paths, "training data, files or folders (default: data)", many=True, metavar="PATH"
     )
     nlu: str | None = _setting(
         None,
-        _text,
+        read_text,
         "test sentences, a file or folder (default: found below tests/, else cross-validation)",
         metavar="PATH",
     )
     stories: tuple[str, ...] = _setting(
-        (), _paths, "test stories, files or folders (default: test_*.yml below tests/)", many=True, metavar="PATH"
+        (), read_paths, "test stories, files or folders (default: test_*.yml below tests/)", many=True, metavar="PATH"
     )
     e2e: tuple[str, ...] = _setting(
-        (), _paths, "end-to-end test cases (default: tests/e2e_test_cases.yml)", many=True, metavar="PATH"
+        (), read_paths, "end-to-end test cases (default: tests/e2e_test_cases.yml)", many=True, metavar="PATH"
     )
     batch: tuple[str, ...] = _setting(
-        (), _paths, "batch suites, JSON or CSV (default: found in tests/ and batch/)", many=True, metavar="PATH"
+        (), read_paths, "batch suites, JSON or CSV (default: found in tests/ and batch/)", many=True, metavar="PATH"
     )
     language: str | None = _setting(
-        None, _text, "of a Kore.ai assistant, whose sentences are read (default: its own default)", metavar="CODE"
+        None, read_text, "of a Kore.ai assistant, whose sentences are read (default: its own default)", metavar="CODE"
     )
     evaluations: tuple[str, ...] = _setting(
-        (), _words(*EVALUATIONS), "what to run (default: what there are files for)", many=True, choices=EVALUATIONS
+        (), words_of(*EVALUATIONS), "what to run (default: what there are files for)", many=True, choices=EVALUATIONS
     )
     engine: str = _setting(
         "embedded",
-        _engine,
+        read_engine,
         "what understands and answers",
         choices=tuple(ENGINES),
     )
     model: str | None = _setting(
         None,
-        _text,
+        read_text,
         "a trained model for the engine 'rasa', a file or folder",
         file_key=False,
         metavar="PATH",
         engine="rasa",
     )
-    folds: int = _setting(5, _whole(2, MOST_FOLDS), "folds of the cross-validation", metavar="N")
-    seed: int = _setting(42, _whole(0, MOST_SEED), "seed of everything random", metavar="N")
+    folds: int = _setting(5, whole_number(2, MOST_FOLDS), "folds of the cross-validation", metavar="N")
+    seed: int = _setting(42, whole_number(0, MOST_SEED), "seed of everything random", metavar="N")
     workers: int = _setting(
-        0, _whole(0, MOST_WORKERS), "parallel workers, 64 at most (0: one per processor)", metavar="N"
+        0, whole_number(0, MOST_WORKERS), "parallel workers, 64 at most (0: one per processor)", metavar="N"
     )
     cache: bool = _setting(
         True,
-        _switch,
+        read_switch,
         "take what is unchanged from earlier runs: trained models and folds",
         file_key=False,
         switch=True,
     )
     cache_folder: str | None = _setting(
         None,
-        _text,
+        read_text,
         "where that is kept (default: ~/.cache/turncheck); never for a pull request of a fork",
         file_key=False,
         metavar="DIR",
@@ -301,65 +170,72 @@ class Settings:
     )
     shards: tuple[str, ...] = _setting(
         (),
-        _paths,
+        read_paths,
         "folders that shards left, to be merged, judged and published; nothing else is measured",
         file_key=False,
         many=True,
         flag=False,
         metavar="DIR",
     )
-    strict: bool = _setting(False, _switch, "show all of our own findings at their true severity", switch=True)
+    strict: bool = _setting(False, read_switch, "show all of our own findings at their true severity", switch=True)
     fail_on: tuple[str, ...] = _setting(
-        ("errors", "test-failures"), _fail_on, "what fails the run", many=True, choices=FAIL_ON
+        ("errors", "test-failures"), read_fail_on, "what fails the run", many=True, choices=FAIL_ON
     )
-    fail_on_warnings: bool = _setting(False, _switch, "warnings in the data fail the run", switch=True)
+    fail_on_warnings: bool = _setting(False, read_switch, "warnings in the data fail the run", switch=True)
     thresholds: tuple[str, ...] = _setting(
-        (), _lines, "floors, one per line: nlu.intents.f1 >= 0.85", many=True, metavar="RULE"
+        (), read_lines, "floors, one per line: nlu.intents.f1 >= 0.85", many=True, metavar="RULE"
     )
     max_regression: tuple[str, ...] = _setting(
-        (), _lines, "largest drops against the baseline, one per line: nlu.intents.f1: 0.01", many=True, metavar="RULE"
+        (),
+        read_lines,
+        "largest drops against the baseline, one per line: nlu.intents.f1: 0.01",
+        many=True,
+        metavar="RULE",
     )
     strength: str = _setting(
         "off",
-        _one_of("off", "changed", "all"),
+        one_of("off", "changed", "all"),
         "try the tests on mutants, the project with one small fault each: of the lines that a change touches, or all",
         choices=("off", "changed", "all"),
     )
     strength_budget: int = _setting(
-        60, _whole(0, _MOST_SECONDS), "seconds for the mutants, the others are not tried (0: no limit)", metavar="N"
+        60,
+        whole_number(0, _MOST_SECONDS),
+        "seconds for the mutants, the others are not tried (0: no limit)",
+        metavar="N",
     )
     robustness: bool = _setting(
         False,
-        _switch,
+        read_switch,
         "vary the test sentences as real users write: typos, casing, abbreviations and the like",
         switch=True,
     )
     require: tuple[str, ...] = _setting(
-        (), _words(*EVALUATIONS), "evaluations that must not be skipped", many=True, choices=EVALUATIONS
+        (), words_of(*EVALUATIONS), "evaluations that must not be skipped", many=True, choices=EVALUATIONS
     )
     accept_gone: tuple[str, ...] = _setting(
         (),
-        _lines,
+        read_lines,
         "tests that may go away: names, files, folders or evaluations, one per line",
         many=True,
         metavar="TEST",
     )
     not_judged: str = _setting(
         "auto",
-        _one_of("auto", "pass", "fail"),
+        one_of("auto", "pass", "fail"),
         "what a gate counts as that could not be judged (auto: fail if there is a baseline that could not be had)",
         choices=("auto", "pass", "fail"),
     )
     misunderstood: str = _setting(
         "warn",
-        _one_of("warn", "fail"),
+        one_of("warn", "fail"),
         "what a test counts as that fails only because a sentence is understood differently: a story, than written; an "
         "end-to-end case, than on the base",
         choices=("warn", "fail"),
     )
     allow_custom_code: bool = _setting(
         False,
-        _switch,
+        read_switch,
         "load components of the project's own modules: runs its code",
         file_key=False,
         action_input=False,
@@ -367,7 +243,7 @@ class Settings:
     )
     vectors: bool | str = _setting(
         False,
-        _switch_or_folder,
+        read_switch_or_folder,
         "sentence vectors beside n-grams: of the installed package (English), or of this sentence-transformers folder;"
         " needs turncheck[vectors]",
         metavar="FOLDER",
@@ -376,63 +252,63 @@ class Settings:
     )
     today: str = _setting(
         "2025-01-01",
-        _day,
+        read_day,
         "the day from which relative dates count, the same in every run (embedded engine)",
         metavar="DATE",
     )
     ignore: tuple[str, ...] = _setting(
-        (), _words(), "codes of findings to leave out", many=True, flag=False, action_input=False
+        (), words_of(), "codes of findings to leave out", many=True, flag=False, action_input=False
     )
     baseline: str = _setting(
         "auto",
-        _text,
+        read_text,
         "what to compare with: auto, artifact, git, none, or a report.json (path or https URL)",
         metavar="WHAT",
     )
     base: str | None = _setting(
         None,
-        _state,
+        read_state,
         "the state to compare with: where this change left a branch, tag or commit (default: what the CI host names, "
         "else the default branch)",
         metavar="REF",
     )
     comment: str = _setting(
         "always",
-        _one_of("always", "on-change", "on-failure", "never"),
+        one_of("always", "on-change", "on-failure", "never"),
         "when to comment on the pull request",
         choices=("always", "on-change", "on-failure", "never"),
     )
-    check_run: bool = _setting(False, _switch, "annotate by a check run instead of workflow commands", switch=True)
-    annotations: bool = _setting(True, _switch, "annotate files and lines", switch=True)
-    artifact_name: str = _setting("turncheck", _artifact_name, "name of the uploaded artifact", metavar="NAME")
+    check_run: bool = _setting(False, read_switch, "annotate by a check run instead of workflow commands", switch=True)
+    annotations: bool = _setting(True, read_switch, "annotate files and lines", switch=True)
+    artifact_name: str = _setting("turncheck", read_artifact_name, "name of the uploaded artifact", metavar="NAME")
     retention_days: int = _setting(
-        0, _whole(0, _MOST_DAYS), "days the artifact is kept (0: the repository's default)", metavar="N"
+        0, whole_number(0, _MOST_DAYS), "days the artifact is kept (0: the repository's default)", metavar="N"
     )
     junit_flavour: JunitFlavour = _setting(
         "common",
-        _one_of("common", "xunit"),
+        one_of("common", "xunit"),
         "layout of junit.xml: common (each test has its file and line) or xunit (what Jenkins' xunit plugin accepts)",
         choices=("common", "xunit"),
     )
     output_format: tuple[OutputFormat, ...] = _setting(
         (),
-        _words(*OUTPUT_FORMATS),
+        words_of(*OUTPUT_FORMATS),
         "files to write besides: sarif (findings.sarif), codequality, metrics (OpenMetrics), annotations (GitLab's "
         "reports; default: what the CI host reads)",
         many=True,
         choices=OUTPUT_FORMATS,
     )
-    out: str = _setting("results", _text, "folder for everything that is written", file_key=False, metavar="DIR")
+    out: str = _setting("results", read_text, "folder for everything that is written", file_key=False, metavar="DIR")
     token: Secret | None = _setting(
         None,
-        _secret,
+        read_hidden,
         "the CI host's token, for the comment, the check run and the baseline",
         file_key=False,
         metavar="TOKEN",
     )
     rasa_url: str | None = _setting(
         None,
-        _addresses,
+        read_addresses,
         "a running Rasa server, or several with one model (engine 'rasa')",
         file_key=False,
         many=True,
@@ -440,11 +316,11 @@ class Settings:
         engine="rasa",
     )
     rasa_token: Secret | None = _setting(
-        None, _secret, "that server's token", file_key=False, metavar="TOKEN", engine="rasa"
+        None, read_hidden, "that server's token", file_key=False, metavar="TOKEN", engine="rasa"
     )
     rasa_jwt: Secret | None = _setting(
         None,
-        _secret,
+        read_hidden,
         "a JWT with the role admin, where that server asks for one",
         file_key=False,
         metavar="JWT",
@@ -452,7 +328,7 @@ class Settings:
     )
     rasa_command: str | None = _setting(
         None,
-        _text,
+        read_text,
         "how to start Rasa from the project (engine 'rasa')",
         file_key=False,
         metavar="COMMAND",
@@ -460,24 +336,24 @@ class Settings:
     )
     kore_host: str = _setting(
         "https://platform.kore.ai",
-        _text,
+        read_text,
         "address of Kore.ai's platform (engine 'kore')",
         file_key=False,
         metavar="URL",
         engine="kore",
     )
     kore_bot_id: str | None = _setting(
-        None, _text, "the assistant on that platform (st-…)", file_key=False, metavar="ID", engine="kore"
+        None, read_text, "the assistant on that platform (st-…)", file_key=False, metavar="ID", engine="kore"
     )
     kore_bot_name: str | None = _setting(
-        None, _text, "its name there (default: that of the export)", file_key=False, metavar="NAME", engine="kore"
+        None, read_text, "its name there (default: that of the export)", file_key=False, metavar="NAME", engine="kore"
     )
     kore_client_id: str | None = _setting(
-        None, _text, "the client id of the app that may ask it (cs-…)", file_key=False, metavar="ID", engine="kore"
+        None, read_text, "the client id of the app that may ask it (cs-…)", file_key=False, metavar="ID", engine="kore"
     )
     kore_client_secret: Secret | None = _setting(
         None,
-        _secret,
+        read_hidden,
         "that app's secret (or the variable TURNCHECK_KORE_CLIENT_SECRET)",
         file_key=False,
         metavar="SECRET",
@@ -485,41 +361,41 @@ class Settings:
     )
     kore_version: str = _setting(
         "in-development",
-        _one_of(*KORE_VERSIONS),
+        one_of(*KORE_VERSIONS),
         "which version of a Kore.ai assistant is asked",
         choices=KORE_VERSIONS,
     )
     kore_way: str = _setting(
         "find-intent",
-        _one_of(*KORE_WAYS),
+        one_of(*KORE_WAYS),
         "how batch suites are run: find-intent (an utterance per call) or batch (uploaded, and run by the platform)",
         file_key=False,
         choices=KORE_WAYS,
         engine="kore",
     )
     kore_timeout: int = _setting(
-        3600, _whole(1, _MOST_SECONDS), "seconds that a run on Kore.ai's platform may take", metavar="N"
+        3600, whole_number(1, _MOST_SECONDS), "seconds that a run on Kore.ai's platform may take", metavar="N"
     )
-    notes: str = _setting("", _notes, "notes on this run of batch suites, up to 1,024 characters", metavar="TEXT")
+    notes: str = _setting("", read_notes, "notes on this run of batch suites, up to 1,024 characters", metavar="TEXT")
     action_endpoint: str | None = _setting(
-        None, _text, "the action server, instead of the one in endpoints.yml", file_key=False, metavar="URL"
+        None, read_text, "the action server, instead of the one in endpoints.yml", file_key=False, metavar="URL"
     )
     action_server: str | None = _setting(
-        None, _text, "a command that starts the action server for this run", file_key=False, metavar="COMMAND"
+        None, read_text, "a command that starts the action server for this run", file_key=False, metavar="COMMAND"
     )
     allow_hosts: tuple[str, ...] = _setting(
-        (), _words(), "hosts the project's files may name, beside loopback", file_key=False, many=True, metavar="HOST"
+        (), words_of(), "hosts the project's files may name, beside loopback", file_key=False, many=True, metavar="HOST"
     )
     env: tuple[tuple[str, str], ...] = _setting(
         (),
-        _pairs,
+        read_pairs,
         "variables for child processes, one per line: NAME=VALUE",
         file_key=False,
         many=True,
         metavar="NAME=VALUE",
     )
     run_id: str | None = _setting(
-        None, _text, "publish what this workflow run uploaded, and evaluate nothing", file_key=False, metavar="ID"
+        None, read_text, "publish what this workflow run uploaded, and evaluate nothing", file_key=False, metavar="ID"
     )
 
 
@@ -599,7 +475,7 @@ def _parse(
         except ValueError as error:
             complete = isinstance(error, WrongWordError) or known[name].is_private
             raise UserError(
-                f"{called(name)}: {error}" + ("" if complete else f", not {_shown(value)}"),
+                f"{called(name)}: {error}" + ("" if complete else f", not {shown(value)}"),
                 location=locate(name) if locate else None,
             ) from None
     return parsed

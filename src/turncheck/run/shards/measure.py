@@ -12,7 +12,8 @@ from turncheck.evaluation.written_answers import write_answer
 from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.messages.plurals import count
 from turncheck.report.model import EVALUATIONS, Tool
-from turncheck.run.evaluations import Evaluations, engines_of_run, read_all
+from turncheck.run.evaluated_project import engines_of_run, read_all
+from turncheck.run.evaluations import Evaluations
 from turncheck.run.given import Given
 from turncheck.run.shards.document import EngineHead, Refusal, ShardHead
 from turncheck.run.shards.identity import project_digest, shared_settings, versions

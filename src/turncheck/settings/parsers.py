@@ -1,0 +1,185 @@
+"""How the texts of settings become values: each refuses what it does not know, naming what it would take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import Any, Final
+
+from turncheck.messages.suggestions import not_one_of
+from turncheck.process.secret import Secret, read_secret, remember_guessed
+from turncheck.settings.engines import ENGINES
+
+FAIL_ON: Final = ("errors", "test-failures", "new-failures", "gone-tests", "none")
+MAX_NOTES: Final = 1024
+"""Characters of the notes on a run, as Kore.ai's platform has it."""
+_MOST_SHOWN: Final = 80
+"""So many characters of a wrong value are shown."""
+_FIRST_YEAR, _LAST_YEAR = 1970, 2999
+
+Parser = Callable[[Any], Any]
+"""Makes a value of a text, or of what YAML has; raises ``ValueError`` with what it would take."""
+
+
+class WrongWordError(ValueError):
+    """A word that is none of the choices: the message names it, and is the whole sentence."""
+
+
+def read_text(value: Any) -> str:
+    """Take a string; numbers are written as one."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("expected a string")
+    return str(value)
+
+
+def shown(value: Any) -> str:
+    """Return a wrong value as a message shows it."""
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+def read_switch(value: Any) -> bool:
+    """Take true or false."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in {"true", "false"}:
+        return value.lower() == "true"
+    raise ValueError("expected true or false")
+
+
+def read_switch_or_folder(value: Any) -> bool | str:
+    """Take true, false or a folder."""
+    if isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in {"true", "false", ""}):
+        return read_switch(value if isinstance(value, bool) else value.strip().lower() or "false")
+    return read_text(value).strip()
+
+
+def whole_number(least: int, most: int) -> Parser:
+    """Return a parser of whole numbers within these bounds."""
+
+    def parse(value: Any) -> int:
+        if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"expected a whole number from {least} to {most}")
+        return value
+
+    return parse
+
+
+def one_of(*choices: str) -> Parser:
+    """Return a parser of one of these words."""
+
+    def parse(value: Any) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise WrongWordError(not_one_of(read_text(value), choices))
+        return value
+
+    return parse
+
+
+def read_items(value: Any, separator: str) -> tuple[str, ...]:
+    """A list as YAML has it, or as an input has it: one per line, or separated."""
+    values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    return tuple(item.strip() for text in values for item in re.split(separator, read_text(text)) if item.strip())
+
+
+def read_lines(value: Any) -> tuple[str, ...]:
+    """Take lines, or a mapping of names to limits."""
+    lines: list[Any] = []
+    for entry in value if isinstance(value, Sequence) and not isinstance(value, str) else [value]:
+        if isinstance(entry, Mapping):  # `nlu.intents.f1: 0.01` in turncheck.yml is a mapping, as an input a line
+            lines += [f"{name}: {read_text(limit)}" for name, limit in entry.items()]
+        else:
+            lines.append(entry)
+    return read_items(lines, r"\n")
+
+
+def read_paths(value: Any) -> tuple[str, ...]:
+    """Take paths, one per line."""
+    return read_items(value, r"\n")
+
+
+def words_of(*choices: str) -> Parser:
+    """Return a parser of several of these words; of any where none are given."""
+
+    def parse(value: Any) -> tuple[str, ...]:
+        words = read_items(value, r"[\s,]+")
+        for word in words:
+            if choices and word not in choices:
+                raise WrongWordError(not_one_of(word, choices))
+        return tuple(dict.fromkeys(words))
+
+    return parse
+
+
+def read_fail_on(value: Any) -> tuple[str, ...]:
+    """Take what fails a run."""
+    words: tuple[str, ...] = words_of(*FAIL_ON)(value)
+    if "none" in words and len(words) > 1:
+        others = " and ".join(f"'{word}'" for word in words if word != "none")
+        raise WrongWordError(f"'none' cannot be combined with {others}")
+    return words
+
+
+def read_engine(value: Any) -> str:
+    """Take the name of an engine."""
+    return str(one_of(*ENGINES)(value))
+
+
+def read_artifact_name(value: Any) -> str:
+    """Take a name that GitHub takes for an artifact."""
+    text = read_text(value)
+    if not text.strip() or re.search(r'["<>|*?:\\/\r\n]', text):
+        raise ValueError("""expected a name without any of " < > | * ? : \\ / and line breaks""")
+    return text
+
+
+def read_state(value: Any) -> str:
+    """Take a branch, a tag or a commit."""
+    text = read_text(value).strip()
+    if not text or text.startswith("-") or re.search(r"[\x00-\x20\x7f]", text):
+        raise ValueError("expected the name of a branch, a tag or a commit")
+    return text
+
+
+def read_pairs(value: Any) -> tuple[tuple[str, str], ...]:
+    """Take lines NAME=VALUE; the values may be secrets."""
+    pairs = []
+    for line in read_items(value, r"\n"):
+        name, equals, text = line.partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name.strip()):
+            raise ValueError("expected lines NAME=VALUE")
+        remember_guessed(text)
+        pairs.append((name.strip(), text))
+    return tuple(pairs)
+
+
+def read_notes(value: Any) -> str:
+    """Take notes on a run."""
+    text = read_text(value)
+    if len(text) > MAX_NOTES:
+        raise WrongWordError(f"has {len(text):,} characters, {MAX_NOTES:,} at most are kept")
+    return text
+
+
+def read_day(value: Any) -> str:
+    """Take a day, written as 2025-01-31."""
+    try:
+        day = value if type(value) is date else date.fromisoformat(read_text(value).strip())
+    except ValueError:
+        raise ValueError("expected a day, written as 2025-01-31") from None
+    if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
+        raise ValueError(f"expected a day between {_FIRST_YEAR} and {_LAST_YEAR}")
+    return day.isoformat()
+
+
+def read_addresses(value: Any) -> str:
+    """One address, or several with blanks between them."""
+    return " ".join(read_items(value, r"\s+"))
+
+
+def read_hidden(value: Any) -> Secret:
+    """Take a secret, which is never shown."""
+    return read_secret(read_text(value))
