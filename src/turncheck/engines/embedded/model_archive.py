@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import tarfile
+import zipfile
 import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-FORMAT: Final = "turncheck/model/v3"
+FORMAT: Final = "turncheck/model/v4"
 """Counted up whenever members change: what an older build wrote is told apart by it."""
 _MANIFEST: Final = "manifest.json"
 _MAX_BYTES: Final = 4 << 30
@@ -53,17 +54,22 @@ class MemberWriter:
         self.content(f"{name}.json", text.encode("utf-8", "surrogatepass"))
 
     def arrays(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Add NumPy arrays as ``name.skops``, without pickle."""
-        self._skops(name, dict(arrays))
+        """Add NumPy arrays as ``name.npz``, without pickle. The same arrays give the same bytes."""
+        import numpy as np
+
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as target:
+            for key, array in sorted(arrays.items()):
+                member = io.BytesIO()
+                np.save(member, array, allow_pickle=False)
+                target.writestr(zipfile.ZipInfo(f"{key}.npy"), member.getvalue())  # dated 1980, whenever it is
+        self.content(f"{name}.npz", packed.getvalue())
 
     def estimator(self, name: str, estimator: Any) -> None:
         """Add a fitted scikit-learn estimator as ``name.skops``, without pickle."""
-        self._skops(name, estimator)
-
-    def _skops(self, name: str, value: Any) -> None:
         from turncheck.engines.embedded.stable_skops import dump
 
-        self.content(f"{name}.skops", dump(value))
+        self.content(f"{name}.skops", dump(estimator))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +103,20 @@ class MemberReader:
         return json.loads(self.content(f"{name}.json").decode("utf-8", "surrogatepass"))
 
     def arrays(self, name: str) -> dict[str, NDArray[Any]]:
-        """Return the NumPy arrays of ``name.skops``."""
-        from skops.io import loads
+        """Return the NumPy arrays of ``name.npz``.
 
-        arrays: dict[str, NDArray[Any]] = loads(self.content(f"{name}.skops"))
-        return arrays
+        Raises:
+            UserError: they cannot be read.
+        """
+        import numpy as np
+
+        try:
+            with np.load(io.BytesIO(self.content(f"{name}.npz")), allow_pickle=False) as arrays:
+                return dict(arrays)
+        except (ValueError, zipfile.BadZipFile, EOFError, OSError):
+            raise UserError(
+                f"the model is damaged: {self.prefix}{name}.npz cannot be read", remedy=_TRAIN_AGAIN
+            ) from None
 
     def estimator(self, name: str) -> Any:
         """Return the scikit-learn estimator of ``name.skops``; types that skops does not trust are refused by it."""
