@@ -109,7 +109,7 @@ def members(path: Path) -> dict[str, bytes]:
 
 def test_no_member_is_a_pickle(engine: EmbeddedNluEngine, tmp_path: Path) -> None:
     names = {Path(name).suffix for name in members(saved(engine, tmp_path / "m.tar.gz"))}
-    assert names == {".json", ".npz", ".crfsuite"}
+    assert names == {".json", ".npz", ".skops", ".crfsuite"}
 
 
 def repacked(path: Path, content: dict[str, bytes]) -> Path:
