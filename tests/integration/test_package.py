@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SCHEMAS = ["comparison", "e2e_test_cases", "report", "verdict"]
+SCHEMAS = ["calibration", "comparison", "e2e_test_cases", "report", "verdict"]
 
 
 @pytest.fixture(scope="module")

@@ -163,7 +163,7 @@ def test_one_that_is_wrapped_is_unwrapped_and_places_stay(key: str, tmp_path: Pa
         ('{"intents": [], "voiceId": "Joanna"}', "Amazon Lex"),
         ("[]", "its top level is not an object"),
         ('{"dialogs": [], "dialogComponents": null}', "the list 'dialogComponents' is missing"),
-        ("", "is not JSON"),
+        ("", "is empty"),
         ('{"dialogs": [', "is not JSON"),
         ("[" * 100_000, "nested too deep"),
     ],

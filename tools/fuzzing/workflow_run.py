@@ -101,7 +101,7 @@ def _as_measured(*, with_git: bool) -> Iterator[None]:
     """Nothing is measured: what was found is given, and its baseline is looked for."""
     found = measured()
 
-    def job(_inputs: Any, _links: Any, find_baseline: Any, _screen: Any) -> Outcome:
+    def job(_inputs: Any, _links: Any, find_baseline: Any, *_: Any) -> Outcome:
         find_baseline(found.report)
         return found
 
