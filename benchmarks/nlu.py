@@ -27,7 +27,9 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from turncheck.project.model import NOWHERE, Component, Config, Example, NluData, Project
+from turncheck.messages.location import NOWHERE
+from turncheck.project.model import Component, Config, Project
+from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from nlu import Pipeline
 
-    from turncheck.project.model import Example
+    from turncheck.project.nlu_data import Example
 
 FOLDS = 5
 SEEDS = 3

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from nlu import STAND_IN, grown, in_own_process, megabytes, project_of, read_examples
 
-from turncheck.project.model import Example
+from turncheck.project.nlu_data import Example
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ from turncheck.engines.base import CustomAction
 from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import for_child
-from turncheck.project.model import NluData
+from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from turncheck.engines.embedded.nlu.duckling_access import REFERENCE_TIME, Duckl
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.project.model import Component, Config, Example, NluData, Project
+from turncheck.project.model import Component, Config, Project
+from turncheck.project.nlu_data import Example, NluData
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,7 +27,8 @@ from turncheck.dialogue.story_steps import StoryStep, story_steps
 from turncheck.messages.location import Location
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.formats.markdown_stories import read_markdown_stories
-from turncheck.project.model import Domain, NluData
+from turncheck.project.model import Domain
+from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_project
 from turncheck.yaml_tree.source import Source
 

@@ -10,7 +10,8 @@ import pytest
 
 from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent
 from turncheck.evaluation.nlu import evaluate_held_out
-from turncheck.project.model import NluData, Project
+from turncheck.project.model import Project
+from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_nlu
 from turncheck.render.rasa_files import nlu_files
 from turncheck.report.model import EngineInfo

@@ -16,7 +16,7 @@ from turncheck.project.reader import read_nlu, read_nlu_responses
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from turncheck.project.model import Example, NluData
+    from turncheck.project.nlu_data import Example, NluData
 
 ORACLE = Path(__file__).parent.parent / "oracle" / "nlu"
 SHARED = Path(__file__).parents[3] / "shared" / "oracle" / "nlu"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
-from turncheck.project.model import EntityAnnotation
+from turncheck.project.nlu_data import EntityAnnotation
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_test_stories
 

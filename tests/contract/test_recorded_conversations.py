@@ -17,7 +17,7 @@ from turncheck.dialogue.event_reading import from_json
 from turncheck.engines.action_server.endpoint import ActionEndpoint
 from turncheck.engines.action_server.server import HttpActionServer, NoActionServer
 from turncheck.engines.embedded.engines import EmbeddedEngines
-from turncheck.project.model import NluData
+from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:

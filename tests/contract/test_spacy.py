@@ -17,7 +17,8 @@ from turncheck.engines.embedded.nlu import spacy_model
 from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.location import Location
-from turncheck.project.model import Component, Config, Example, NluData, Project
+from turncheck.project.model import Component, Config, Project
+from turncheck.project.nlu_data import Example, NluData
 
 VECTORS = {"hello": (1.0, 0.0, 0.0), "hi": (0.9, 0.1, 0.0), "card": (0.0, 1.0, 0.0), "lost": (0.0, 0.9, 0.3)}
 

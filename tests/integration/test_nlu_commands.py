@@ -13,7 +13,7 @@ from turncheck.project.reader import read_nlu
 from turncheck.report.codec import decode
 
 if TYPE_CHECKING:
-    from turncheck.project.model import NluData
+    from turncheck.project.nlu_data import NluData
 
 ORACLE = Path(__file__).parent.parent / "oracle" / "nlu"
 TRAVEL = ORACLE / "lr_crf_travel"

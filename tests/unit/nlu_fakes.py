@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent
-from turncheck.project.model import EntityAnnotation, Example, NluData, Project
+from turncheck.project.model import Project
+from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:

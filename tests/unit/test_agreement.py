@@ -15,9 +15,10 @@ from turncheck.comparison.metric_gates import judge_regression
 from turncheck.evaluation.agreement import agreements_of, compared_sentences, confidence_map
 from turncheck.evaluation.understood import Judgement, with_fallbacks
 from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.messages.location import NOWHERE, Location
 from turncheck.project.calibration import CALIBRATION_FILE, digest_of, read_calibration, trust_in
-from turncheck.project.model import NOWHERE, Component, Config, Example, NluData, Project
+from turncheck.project.model import Component, Config, Project
+from turncheck.project.nlu_data import Example, NluData
 from turncheck.render.trust_text import trust_entry
 from turncheck.report.codec import json_of
 from turncheck.report.model import (

@@ -29,7 +29,7 @@ from turncheck.project.batch.reader import read_suites
 from turncheck.project.batch.rules import Rules
 from turncheck.project.batch.writer import without_repetitions, write_suite
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
-from turncheck.project.model import NluData
+from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_nlu
 from turncheck.render.batch_csv import render_batch_csv
 from turncheck.report.batch import BatchCase, BatchEntity, BatchOrder, BatchResult, BatchSuite

@@ -18,7 +18,8 @@ from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.evaluation.calibration import expected_calibration_error
 from turncheck.evaluation.entities import EntityCase, score_extractors
 from turncheck.messages.location import Location
-from turncheck.project.model import Component, Config, EntityAnnotation, Example, NluData, Project
+from turncheck.project.model import Component, Config, Project
+from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.report.model import EntitySpan
 
 HERE = Location("data/nlu.yml", 1)

@@ -15,18 +15,8 @@ from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, Sele
 from turncheck.engines.decision import Decision
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.location import Location
-from turncheck.project.model import (
-    Action,
-    Component,
-    EntityAnnotation,
-    Example,
-    NluData,
-    Project,
-    Response,
-    ResponseVariation,
-    StoryEntity,
-    UserStep,
-)
+from turncheck.project.model import Action, Component, Project, Response, ResponseVariation, StoryEntity, UserStep
+from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.report.model import StoriesAsWritten
 from turncheck.validation.learnable import Learnable, learnable
 

@@ -13,7 +13,8 @@ from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import CaseTurn, E2ECase, E2ECases
 from turncheck.project.formats import registry
 from turncheck.project.formats.format import Format, Opened, Parts
-from turncheck.project.model import Domain, Example, Intent, NluData
+from turncheck.project.model import Domain, Intent
+from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_files_without_tests, find_test_nlu, find_test_stories
 from turncheck.report.codec import decode

@@ -23,7 +23,8 @@ from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
 from turncheck.engines.embedded.nlu.small_svm import fit_small
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.location import Location
-from turncheck.project.model import Component, Config, EntityAnnotation, Example, NluData, Project
+from turncheck.project.model import Component, Config, Project
+from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 
 SENTENCES = (
     ("where is my card", "card"),

@@ -16,16 +16,8 @@ from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.project.model import (
-    Component,
-    Config,
-    EntityAnnotation,
-    Example,
-    Lookup,
-    NluData,
-    Project,
-    Synonym,
-)
+from turncheck.project.model import Component, Config, Project
+from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Synonym
 
 HERE = Location("data/nlu.yml", 1)
 

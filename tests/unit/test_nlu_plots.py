@@ -12,7 +12,7 @@ from nlu_fakes import ScriptedEngine, project_of
 
 from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent
 from turncheck.evaluation.nlu import evaluate_held_out
-from turncheck.project.model import EntityAnnotation, Example, NluData
+from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.render.nlu_comparison import CurvePoint, draw_curves
 from turncheck.render.nlu_text import nlu_text
 from turncheck.render.plots import matrix_of, nlu_plots

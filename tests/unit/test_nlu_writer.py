@@ -15,16 +15,8 @@ from hypothesis import strategies as st
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.project.formats.rasa_nlu_writer import annotated, write_nlu_yaml, write_responses_yaml
-from turncheck.project.model import (
-    EntityAnnotation,
-    Example,
-    Lookup,
-    NluData,
-    Regex,
-    Response,
-    ResponseVariation,
-    Synonym,
-)
+from turncheck.project.model import Response, ResponseVariation
+from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.project.reader import read_nlu, read_nlu_responses
 
 HERE = Location("")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.project.formats.annotations import AnnotationError, WrittenSentence, parse_annotations
-from turncheck.project.model import EntityAnnotation
+from turncheck.project.nlu_data import EntityAnnotation
 
 
 def test_offsets_count_characters_of_the_plain_text() -> None:

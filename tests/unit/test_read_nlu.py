@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.project.model import EntityAnnotation
+from turncheck.project.nlu_data import EntityAnnotation
 from turncheck.project.reader import read_nlu
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.messages.finding import Finding
-    from turncheck.project.model import NluData
+    from turncheck.project.nlu_data import NluData
 
 
 def read(root: Path, text: str | bytes, name: str = "nlu.yml") -> tuple[NluData, tuple[Finding, ...]]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
-from turncheck.project.model import EntityAnnotation, Lookup, NluData, Regex, Synonym
+from turncheck.project.nlu_data import EntityAnnotation, Lookup, NluData, Regex, Synonym
 from turncheck.project.reader import read_nlu, read_project
 from turncheck.yaml_tree.json_tree import parse_json
 from turncheck.yaml_tree.source import Source

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from turncheck.engines.embedded.actions.messages import bot_event, render
 from turncheck.engines.embedded.actions.responses import Responses
 from turncheck.engines.embedded.actions.templates import MOST_FILLED, TemplateError, fill, fill_text
-from turncheck.project.model import NOWHERE, Response, ResponseVariation
+from turncheck.messages.location import NOWHERE
+from turncheck.project.model import Response, ResponseVariation
 
 
 def responses(*variations: dict[str, Any], channel: str = "rest", seed: int = 0) -> Responses:

@@ -22,7 +22,7 @@ from turncheck.evaluation.robustness.robustness import (
 from turncheck.evaluation.robustness.sentence import Sentence
 from turncheck.evaluation.robustness.words import LANGUAGES, words_for
 from turncheck.messages.errors import UserError
-from turncheck.project.model import EntityAnnotation, Example, NluData
+from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.project.reader import read_project
 from turncheck.report.codec import decode
 

@@ -19,7 +19,9 @@ from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors, chosen_vectors, needs_vectors
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import UserError
-from turncheck.project.model import NOWHERE, Component, Config, Example, NluData, Project
+from turncheck.messages.location import NOWHERE
+from turncheck.project.model import Component, Config, Project
+from turncheck.project.nlu_data import Example, NluData
 
 TEXTS = ("hello there", "good morning", "Hello!", "see you later", "bye bye", "you there", "good bye", "see you")
 LABELS = ("greet", "greet", "greet", "bye", "bye", "greet", "bye", "bye")

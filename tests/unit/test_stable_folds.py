@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.evaluation.splits import stable_folds
-from turncheck.project.model import Example
+from turncheck.project.nlu_data import Example
 
 SENTENCES = st.lists(
     st.tuples(st.sampled_from(["greet", "bye", "faq/hours", "faq/price", None]), st.text(max_size=6)), max_size=60

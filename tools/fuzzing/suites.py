@@ -18,7 +18,7 @@ from turncheck.project.batch.nlu import examples_of
 from turncheck.project.batch.reader import HowToRead, decode, read_suites
 from turncheck.project.batch.writer import write_suite
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
-from turncheck.project.model import NluData
+from turncheck.project.nlu_data import NluData
 from turncheck.yaml_tree.json_tree import parse_json
 
 if TYPE_CHECKING:

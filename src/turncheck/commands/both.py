@@ -21,7 +21,8 @@ from turncheck.run.cut_short import end_with, not_run
 
 if TYPE_CHECKING:
     from turncheck.commands.core import CoreOutput, CoreTestOptions
-    from turncheck.commands.nlu import NluOutput, NluTestOptions
+    from turncheck.commands.nlu import NluTestOptions
+    from turncheck.commands.nlu_output import NluOutput
     from turncheck.process.screen import Screen
 
 

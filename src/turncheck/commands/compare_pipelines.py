@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
-from turncheck.commands.nlu import NluOutput, NluTestOptions, needed_responses, read_judged
+from turncheck.commands.nlu import NluTestOptions, needed_responses, read_judged
 from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import SUFFIX, has_custom_components
@@ -27,7 +27,7 @@ from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.plurals import count
 from turncheck.process.temporary import temporary_folder
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
-from turncheck.project.model import NluData
+from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_project
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.nlu_comparison import CurvePoint, draw_curves, figures_json, results_json
@@ -42,6 +42,7 @@ from turncheck.run.trainable import ensure_readable, read_assistant
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from turncheck.commands.nlu_output import NluOutput
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.process.screen import Screen

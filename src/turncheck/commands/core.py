@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Engines, Models, NluEngine, Part
     from turncheck.evaluation.stories import Tokenize
     from turncheck.process.screen import Screen
-    from turncheck.project.model import Example, Project, Story
+    from turncheck.project.model import Project, Story
+    from turncheck.project.nlu_data import Example
     from turncheck.render.rendered import Rendered
     from turncheck.report.model import Core, EngineInfo, Report, Source
     from turncheck.settings.options import Settings

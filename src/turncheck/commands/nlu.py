@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.git import find_checkout
+from turncheck.commands.nlu_output import NluOutput, write_under_names
 from turncheck.engines.base import INTERRUPTED
 from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
@@ -25,9 +26,6 @@ from turncheck.render.nlu_text import nlu_text
 from turncheck.render.not_run import not_run_text
 from turncheck.render.rasa_files import (
     NAMED_AS_TODAY,
-    as_json,
-    intent_errors,
-    intent_successes,
     major_of_files,
     nlu_files,
 )
@@ -45,8 +43,9 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from turncheck.engines.base import CutShortError, Engines, Models
-    from turncheck.project.model import Example, NluData, Project, Response
-    from turncheck.report.model import Nlu, Report
+    from turncheck.project.model import Project, Response
+    from turncheck.project.nlu_data import Example, NluData
+    from turncheck.report.model import Report
     from turncheck.settings.options import Settings
 
 DEFAULT_FOLDER: Final = "results"
@@ -56,28 +55,6 @@ DEFAULT_COMPARISON_FOLDER: Final = "nlu_comparison_results"
 
 _CONFIG_SUFFIXES: Final = (".yml", ".yaml")
 _LARGEST_SEED: Final = 2**31
-
-
-@dataclass(frozen=True, slots=True)
-class NluOutput:
-    """What ``test nlu`` writes, as its flags say. The last five are those of older Rasa versions.
-
-    ``rasa_files``: the major version of Rasa whose files are written; ``None``: the project's. ``is_folder_named``:
-    whether the folder was asked for: Rasa NLU 0.x writes where it is started.
-    """
-
-    folder: Path
-    successes: bool = False
-    errors: bool = True
-    plots: bool = True
-    json: Path | None = None
-    rasa_files: int | None = None
-    is_folder_named: bool = True
-    report_folder: Path | None = None
-    successes_file: Path | None = None
-    errors_file: Path | None = None
-    histogram_file: Path | None = None
-    confusion_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,16 +258,6 @@ def write_test_files(report: Report, output: NluOutput, screen: Screen) -> None:
     screen.note(
         f"Results are in {output.folder}" if output.folder.is_dir() else "There was nothing to write to a file."
     )
-
-
-def write_under_names(files: Sequence[Rendered], nlu: Nlu, output: NluOutput) -> None:
-    """Write reports, successes and errors a second time where a flag of an older Rasa names a place for them."""
-    if output.report_folder is not None:
-        write_all(output.report_folder, [file for file in files if file.name.endswith("_report.json")])
-    if output.successes_file is not None:
-        write_file(output.successes_file, as_json("successes.json", intent_successes(nlu)).encoded)
-    if output.errors_file is not None:
-        write_file(output.errors_file, as_json("errors.json", intent_errors(nlu)).encoded)
 
 
 def _draw(report: Report, output: NluOutput) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turncheck.commands.nlu import write_under_names
+from turncheck.commands.nlu_output import write_under_names
 from turncheck.engines.base import INTERRUPTED
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.older_files import NluNames, nlu_plots_of_rasa_0_and_1
 from turncheck.render.rasa_files import as_json, intent_errors, intent_successes, nlu_files
 
 if TYPE_CHECKING:
-    from turncheck.commands.nlu import NluOutput
+    from turncheck.commands.nlu_output import NluOutput
     from turncheck.process.screen import Screen
     from turncheck.render.rendered import Rendered
     from turncheck.report.model import Nlu, Report

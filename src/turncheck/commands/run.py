@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from turncheck.ci.hosts import NOWHERE
+from turncheck.commands.finished_run import finish_run, say_unpublished
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Screen
 from turncheck.publishing.files import (
@@ -15,13 +15,11 @@ from turncheck.publishing.files import (
     terminal_overview,
     terminal_summary,
     write_all,
-    write_file,
     write_results,
     written_line,
 )
 from turncheck.publishing.publish import publish
-from turncheck.publishing.result import result_of, result_of_several
-from turncheck.report.codec import encode
+from turncheck.publishing.result import result_of_several
 from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_job
 from turncheck.run.several import SeveralRuns, choose
@@ -32,11 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.conclude import Outcome
-    from turncheck.run.prepare import Prepared
     from turncheck.run.several import Chosen
-
-PUBLISHING: Final = ("comment", "check-run", "annotations", "artifact-name", "retention-days", "token")
-"""Settings that say how a host is told."""
 
 
 def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, quiet: bool, verbose: bool) -> int:
@@ -70,31 +64,6 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
     return finish_run(prepared, outcome, given, screen, json=json, plots=plots)
 
 
-def finish_run(
-    prepared: Prepared, outcome: Outcome, given: Mapping[str, Any], screen: Screen, *, json: str | None, plots: bool
-) -> int:
-    """Write and publish what a run ended with, and return the exit code; arguments as :func:`run_from_flags` has."""
-    folder = Path(prepared.settings.out)
-    on_host = bool(prepared.host.name)
-    written = write_results(folder, outcome.files if on_host else outcome.renderings)
-    if json:
-        write_file(Path(json), encode(outcome.measured))
-        written.append(Path(json))
-    if plots:
-        written += draw_plots(outcome, folder, screen)
-    sys.stdout.write(terminal_summary(outcome, prepared.links))
-    if on_host:  # summary and comment link to the artifact, so they come with it
-        result, beside = result_of(outcome, folder), len(outcome.documents)
-        publishing = publish(result, folder, prepared.settings, prepared.host, sys.stdout.write)
-        written[beside:beside] = publishing.written
-    screen.note(written_line(folder, written))
-    if not on_host:
-        _say_unpublished(given, screen)
-    if outcome.report.stopped is not None:
-        sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")
-    return outcome.exit_code
-
-
 def _run_several(
     chosen: Chosen, given: Mapping[str, Any], *, json: str | None, plots: bool, quiet: bool, verbose: bool
 ) -> int:
@@ -125,12 +94,6 @@ def _run_several(
         written += publish(result, folder, chosen.settings, runs.host, sys.stdout.write).written
     else:
         written += write_all(folder, several.texts())
-        _say_unpublished(given, screen)
+        say_unpublished(given, screen)
     screen.note(written_line(folder, written))
     return several.exit_code
-
-
-def _say_unpublished(given: Mapping[str, Any], screen: Screen) -> None:
-    asked = [f"--{name}" for name in PUBLISHING if given.get(name.replace("-", "_")) is not None]
-    if asked:
-        screen.note(f"{NOWHERE}: nothing is published ({', '.join(asked)}).")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.run import finish_run
+from turncheck.commands.finished_run import finish_run
 from turncheck.messages.errors import UserError
 from turncheck.publishing.files import written_line
 from turncheck.run.prepare import baseline_finder

@@ -15,7 +15,7 @@ from turncheck.project.batch.reader import read_suites
 from turncheck.project.batch.writer import SUFFIXES, without_repetitions, write_suite
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
-from turncheck.project.model import NluData
+from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_nlu, read_project
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import place, text

@@ -15,7 +15,8 @@ from turncheck.dialogue.defaults import (
     SLOT_SESSION_METADATA,
 )
 from turncheck.dialogue.events import SlotSet
-from turncheck.project.model import NOWHERE, BotStep, Slot
+from turncheck.messages.location import NOWHERE
+from turncheck.project.model import BotStep, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from turncheck.messages.location import Location
-    from turncheck.project.model import Example, Project, Step, Story
+    from turncheck.project.model import Project, Step, Story
+    from turncheck.project.nlu_data import Example
     from turncheck.report.model import StoryResult
 
 Pair = tuple[str, str]

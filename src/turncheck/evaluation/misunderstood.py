@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.evaluation.story_run import Misheard
-    from turncheck.project.model import Example
+    from turncheck.project.nlu_data import Example
 
 _Span = tuple[int, int, str]
 

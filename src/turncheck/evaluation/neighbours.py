@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.project.model import Example
+    from turncheck.project.nlu_data import Example
 
 NEIGHBOURS: Final = 3
 """How many are shown for a wrong sentence."""

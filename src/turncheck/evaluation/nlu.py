@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import NluEngine, NluTrainer, Parse
     from turncheck.evaluation.answers import Answers
-    from turncheck.project.model import Component, Config, Example, NluData, Project
+    from turncheck.project.model import Component, Config, Project
+    from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.covered_intents import CoveredIntents
     from turncheck.report.model import EngineInfo, NluPrediction
     from turncheck.report.trust import ConfidenceMap

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from turncheck.evaluation.splits import Folds
-    from turncheck.project.model import Example
+    from turncheck.project.nlu_data import Example
 
 _NOT_HEARD = "PZC"
 """Unicode's categories of punctuation, separators and control characters."""

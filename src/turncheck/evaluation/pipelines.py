@@ -18,7 +18,8 @@ from turncheck.evaluation.rasa_split import split_as_rasa
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.project.model import Example, Response
+    from turncheck.project.model import Response
+    from turncheck.project.nlu_data import Example
 
 FEWEST_EXAMPLES: Final = 5
 """Intents with fewer are left out of a comparison, as in Rasa."""

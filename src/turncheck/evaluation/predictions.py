@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent
-    from turncheck.project.model import EntityAnnotation, Example
+    from turncheck.project.nlu_data import EntityAnnotation, Example
 
 RANKING_LENGTH: Final = 3
 """What a reader looks at; a whole ranking would make up most of the report."""

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from turncheck.project.model import Example, Response
+    from turncheck.project.model import Response
+    from turncheck.project.nlu_data import Example
 
 _FEWEST_EXAMPLES: Final = 2
 

@@ -17,7 +17,7 @@ from turncheck.report.model import UnjudgedIntent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.project.model import Example
+    from turncheck.project.nlu_data import Example
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.policy_entities import AnnotatedText
     from turncheck.evaluation.story_run import Entity, Shows
-    from turncheck.project.model import Example, Story
+    from turncheck.project.model import Story
+    from turncheck.project.nlu_data import Example
     from turncheck.report.model import Misunderstanding
     from turncheck.report.tags import Tokens
     from turncheck.validation.learnable import Learnable

@@ -58,3 +58,7 @@ _HALF_CHARACTER: Final = re.compile("[\ud800-\udfff]")
 def _escaped(match: re.Match[str]) -> str:
     number = ord(match[0])
     return f"\\x{number - 0xDC00:02x}" if 0xDC80 <= number <= 0xDCFF else f"\\u{number:04x}"
+
+
+NOWHERE = Location("")
+"""For what is made by a program (a test, a default) and stands in no file."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from turncheck.project.model import Domain, Example, Flow, NluData, SessionConfig
+from turncheck.project.model import Domain, Flow, SessionConfig
+from turncheck.project.nlu_data import Example, NluData
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,10 @@ These classes hold data only. Reading is done by :mod:`turncheck.project.reader`
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
-from turncheck.messages.location import Location
+from turncheck.messages.location import NOWHERE, Location
+from turncheck.project.nlu_data import NluData
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,124 +19,6 @@ if TYPE_CHECKING:
     from turncheck.project.kore.model import KoreBot
     from turncheck.project.project_file import ProjectFile
     from turncheck.project.rasa_version import RasaVersion
-
-NOWHERE = Location("")
-"""For what is made by a program (a test, a default) and stands in no file."""
-
-
-class Origin(Protocol):
-    """What can say, when asked, where the ``index``-th example of a block stands. Keeps reading fast."""
-
-    def locate(self, index: int) -> Location:
-        """Return the location of the example with this index."""
-
-
-# --- language understanding ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class EntityAnnotation:
-    """An annotated entity. Offsets are code points in the plain text; ``value`` may be any JSON scalar."""
-
-    start: int
-    end: int
-    entity: str
-    value: Any
-    role: str | None = None
-    group: str | None = None
-
-
-@dataclass(slots=True, unsafe_hash=True)
-class Example:
-    """A training or test sentence without its annotation marks. Never changed once it is made.
-
-    Not declared frozen, since making a frozen instance takes four times as long, and there may be a hundred thousand.
-    ``intent`` is the full label: ``faq/ask_hours`` for a retrieval intent; ``None`` where the file gives none.
-    ``metadata`` as Rasa keeps it: ``{"intent": …, "example": …}``, the keys that the file gives.
-    """
-
-    text: str
-    intent: str | None
-    entities: tuple[EntityAnnotation, ...] = ()
-    metadata: Mapping[str, Any] | None = None
-    origin: Origin | None = field(default=None, repr=False, compare=False)
-    index: int = field(default=0, repr=False, compare=False)
-
-    @property
-    def location(self) -> Location:
-        """Where the sentence begins; computed when asked."""
-        return NOWHERE if self.origin is None else self.origin.locate(self.index)
-
-    @property
-    def base_intent(self) -> str | None:
-        """The intent without its response key: ``faq`` for ``faq/ask_hours``."""
-        return None if self.intent is None else self.intent.partition("/")[0]
-
-    @property
-    def retrieval_label(self) -> str | None:
-        """The full label where it has a response key, else ``None``."""
-        return self.intent if self.intent and "/" in self.intent else None
-
-
-class WholeLabelExample(Example):
-    """An example of a format without retrieval intents: a slash is a part of the intent's name."""
-
-    __slots__ = ()
-
-    @property
-    def base_intent(self) -> str | None:
-        """The intent."""
-        return self.intent
-
-    @property
-    def retrieval_label(self) -> str | None:
-        """There are none."""
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class Synonym:
-    """One surface form that stands for ``value``."""
-
-    value: str
-    synonym: str
-    location: Location
-
-
-@dataclass(frozen=True, slots=True)
-class Regex:
-    """A named pattern of the NLU data."""
-
-    name: str
-    pattern: str
-    location: Location
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """A lookup table; its ``elements`` come from the NLU file, or from ``file`` (relative to the project)."""
-
-    name: str
-    elements: tuple[str, ...]
-    location: Location
-    file: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NluData:
-    """All NLU data of a project, in the order in which Rasa merges the files.
-
-    Rasa drops an example that equals an earlier one in text, intent, entities and metadata; such stand in
-    ``duplicates``. Synonyms are those of synonym blocks and those that annotations imply (a value that differs from the
-    text); where one text has several values the last one counts. Lookups of one name are one table in each file.
-    """
-
-    examples: tuple[Example, ...] = ()
-    synonyms: tuple[Synonym, ...] = ()
-    regexes: tuple[Regex, ...] = ()
-    lookups: tuple[Lookup, ...] = ()
-    duplicates: tuple[Example, ...] = ()
-
 
 # --- the domain ------------------------------------------------------------------------------------------------------
 

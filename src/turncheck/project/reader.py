@@ -33,7 +33,7 @@ from turncheck.project.formats.rasa_domain import domain_from_files
 from turncheck.project.formats.registry import recognised
 from turncheck.project.kore.faults import NOT_AN_EXPORT
 from turncheck.project.merging import merged_domain, merged_flows, merged_nlu
-from turncheck.project.model import Config, Domain, NluData, Project, Response, Story
+from turncheck.project.model import Config, Domain, Project, Response, Story
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile
 from turncheck.project.rasa_version import NEWEST, OLDEST
 from turncheck.project.version_signs import recognise
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from turncheck.project.files import DataFile
     from turncheck.project.formats.format import Need
+    from turncheck.project.nlu_data import NluData
 
 DEFAULT_DOMAIN: Final = "domain.yml"
 DEFAULT_DOMAIN_FOLDER: Final = "domain"

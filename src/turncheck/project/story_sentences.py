@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from turncheck.project.model import EntityAnnotation, Example, OrStep, UserStep
+from turncheck.project.model import OrStep, UserStep
+from turncheck.project.nlu_data import EntityAnnotation, Example
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

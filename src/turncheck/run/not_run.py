@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from turncheck.project.model import NOWHERE, Config
+from turncheck.messages.location import NOWHERE
 from turncheck.report.model import Skipped
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from turncheck.messages.errors import UserError
     from turncheck.messages.finding import Finding
+    from turncheck.project.model import Config
     from turncheck.report.model import Evaluation
 
 _TESTS_OF: Final[Mapping[Evaluation, str]] = {"nlu": "the test sentences", "core": "the test stories"}

@@ -28,7 +28,8 @@ from turncheck.validation.losses import losses_of_tests
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.project.model import NluData, Project, Story
+    from turncheck.project.model import Project, Story
+    from turncheck.project.nlu_data import NluData
     from turncheck.settings.options import Settings
 
 

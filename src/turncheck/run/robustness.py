@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from turncheck.engines.base import Engines
-    from turncheck.project.model import NluData, Project
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import NluData
     from turncheck.report.model import Robustness
     from turncheck.settings.options import Settings
 

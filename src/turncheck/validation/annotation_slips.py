@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
-    from turncheck.project.model import Domain, EntityAnnotation, Example, Story
+    from turncheck.project.model import Domain, Story
+    from turncheck.project.nlu_data import EntityAnnotation, Example
     from turncheck.validation.facts import Facts
 
 _RUN_INTO_EACH_OTHER: Final = re.compile(r"\]\(|\]\{|\]\[\{|\{\s*[\"']?entity[\"']?\s*:")

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.messages.finding import Finding
-    from turncheck.project.model import EntityAnnotation, Example, Project
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import EntityAnnotation, Example
     from turncheck.validation.facts import Facts
 
 _IMBALANCE: Final = 20

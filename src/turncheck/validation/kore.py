@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Finding
     from turncheck.project.kore.model import KoreIntent
-    from turncheck.project.model import Example, Project
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import Example
 
 _FEW: Final = 5
 _MOST_WORDS: Final = 5

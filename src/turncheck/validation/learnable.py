@@ -11,7 +11,8 @@ from turncheck.validation.unused import pretrained_entities
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.project.model import Component, NluData, Project
+    from turncheck.project.model import Component, Project
+    from turncheck.project.nlu_data import NluData
 
 _FALLBACK: Final = "nlu_fallback"
 

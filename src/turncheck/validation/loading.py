@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from turncheck.messages.finding import Finding
-    from turncheck.project.model import Project, Synonym
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import Synonym
     from turncheck.project.project_file import ProjectFile
     from turncheck.validation.facts import Facts
     from turncheck.validation.schema_rules import Fault

@@ -11,7 +11,8 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.project.model import Example, Project
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import Example
     from turncheck.yaml_tree.tree import YamlNode
 
 

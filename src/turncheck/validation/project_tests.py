@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.project.e2e.model import E2ECase
-    from turncheck.project.model import Example, Story
+    from turncheck.project.model import Story
+    from turncheck.project.nlu_data import Example
 
 
 @dataclass(frozen=True, slots=True)

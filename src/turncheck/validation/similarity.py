@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from turncheck.messages.finding import Finding
-    from turncheck.project.model import Example
+    from turncheck.project.nlu_data import Example
     from turncheck.validation.facts import Facts
 
 SIMILARITY: Final = 0.9

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
-    from turncheck.project.model import EntityAnnotation, StoryEntity
+    from turncheck.project.model import StoryEntity
+    from turncheck.project.nlu_data import EntityAnnotation
     from turncheck.validation.facts import Facts
 
 # What Rasa reads from a text that begins with a slash: intent, confidence, entities, and a rest that is dropped.

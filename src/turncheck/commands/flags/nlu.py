@@ -26,7 +26,8 @@ from turncheck.commands.flags.shared import (
 from turncheck.settings.bounds import capped_workers
 
 if TYPE_CHECKING:
-    from turncheck.commands.nlu import NluOutput, NluTestOptions
+    from turncheck.commands.nlu import NluTestOptions
+    from turncheck.commands.nlu_output import NluOutput
 
 
 _CROSS_VALIDATION: Final = "crossvalidation"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Mapping
 
-    from turncheck.project.model import EntityAnnotation, Example
+    from turncheck.project.nlu_data import EntityAnnotation, Example
 
 _SHORTEST: Final = 5
 """Words with fewer letters get no typo: they would become other words."""

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.engines.base import NluEngine, NluTrainer, Parse
-    from turncheck.project.model import Example, NluData, Project
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.model import EngineInfo
 
 MOST_SENTENCES: Final = 400

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.project.e2e.model import E2ECase
-    from turncheck.project.model import Example, Project, Story
+    from turncheck.project.model import Project, Story
+    from turncheck.project.nlu_data import Example
     from turncheck.validation.project_tests import ProjectTests
 
 Kind = Literal["sentence", "story", "case", "validation"]

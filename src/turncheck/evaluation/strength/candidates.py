@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Turn
     from turncheck.evaluation.strength.assistant import Trained
     from turncheck.messages.location import Location
-    from turncheck.project.model import Example, Project, Step, Story
+    from turncheck.project.model import Project, Step, Story
+    from turncheck.project.nlu_data import Example
 
 _PER_MESSAGE: Final = 2
 """So many sentences are tried for a message."""

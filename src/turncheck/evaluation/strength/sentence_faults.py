@@ -12,7 +12,8 @@ from turncheck.evaluation.strength.mutant import BY_NAME, Mutant
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from turncheck.project.model import EntityAnnotation, Example, NluData, Project, Synonym
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import EntityAnnotation, Example, NluData, Synonym
 
 _KEPT: Final = 2
 """So many sentences an intent keeps."""

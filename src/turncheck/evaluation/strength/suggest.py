@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from turncheck.evaluation.strength.assistant import Trained, Workshop
     from turncheck.evaluation.strength.mutant import Mutant
-    from turncheck.project.model import Example, Project
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import Example
     from turncheck.report.model import MutantResult, Strength
     from turncheck.validation.project_tests import ProjectTests
 

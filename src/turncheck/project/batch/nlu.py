@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.formats.rasa_nlu_writer import annotated
-from turncheck.project.model import EntityAnnotation, Example
+from turncheck.project.nlu_data import EntityAnnotation, Example
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,8 @@ from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.project.model import EntityAnnotation, Example, Project
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import EntityAnnotation, Example
 
 _WORD: Final = re.compile(r"\w+")
 _MOST_PER_SENTENCE: Final = 3

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from turncheck.project.files import DataFile
-    from turncheck.project.model import Domain, Example, NluData, Project, Response, Story
+    from turncheck.project.model import Domain, Project, Response, Story
+    from turncheck.project.nlu_data import Example, NluData
 
 
 def nlu_differences(

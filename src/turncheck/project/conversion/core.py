@@ -11,13 +11,12 @@ from turncheck.project.model import (
     ActiveLoopStep,
     BotStep,
     CheckpointStep,
-    EntityAnnotation,
     EventStep,
-    Example,
     OrStep,
     SlotWasSetStep,
     UserStep,
 )
+from turncheck.project.nlu_data import EntityAnnotation, Example
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from turncheck.project.conversion.result import Converted
     from turncheck.project.files import DataFile
-    from turncheck.project.model import Example, NluData, Synonym
+    from turncheck.project.nlu_data import Example, NluData, Synonym
 
 
 def convert_nlu(file: DataFile, converted: Converted) -> None:

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.project.model import EntityAnnotation
+from turncheck.project.nlu_data import EntityAnnotation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from turncheck.project.model import Domain, Flow, NluData, Story
+from turncheck.project.nlu_data import NluData
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from turncheck.project.e2e.reader import Named
     from turncheck.project.folder import ProjectFolder
     from turncheck.project.kore.model import KoreBot
+    from turncheck.project.model import Domain, Flow, Story
     from turncheck.yaml_tree.source import Source
     from turncheck.yaml_tree.tree import YamlDocument
 

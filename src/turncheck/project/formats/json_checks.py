@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.messages.location import Location
-    from turncheck.project.model import EntityAnnotation
+    from turncheck.project.nlu_data import EntityAnnotation
     from turncheck.yaml_tree.json_tree import JsonDocument
 
 _COUNT: Final = "Count characters, not bytes, from 0, the end exclusive."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.formats.markdown_text import Notes, Uncommented, item_of, shown
-from turncheck.project.model import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
+from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 
 if TYPE_CHECKING:
     from turncheck.messages.finding import Finding

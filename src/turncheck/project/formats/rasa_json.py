@@ -13,7 +13,7 @@ from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.project.formats.format import NEEDS_OF_RASA, Format, Opened, Parts
 from turncheck.project.formats.json_checks import not_json, out_of_range
-from turncheck.project.model import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
+from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.project.versions import version_too_high
 from turncheck.yaml_tree.offsets import ListedTexts, text_location
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.finding import Finding, Severity
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
-from turncheck.project.model import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
+from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.yaml_tree.offsets import ListedTexts, ScalarLines
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 

@@ -16,7 +16,8 @@ from turncheck.messages.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.project.model import EntityAnnotation, Example, NluData, Response
+    from turncheck.project.model import Response
+    from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 
 _FORMAT_VERSION: Final = "3.1"
 

@@ -19,7 +19,8 @@ from turncheck.project.formats.format import NEEDS_OF_RASA, Format, Opened, Part
 from turncheck.project.formats.rasa_domain import read_responses
 from turncheck.project.formats.rasa_nlu import read_rasa_nlu
 from turncheck.project.formats.rasa_stories import read_rasa_stories
-from turncheck.project.model import Domain, NluData, Story
+from turncheck.project.model import Domain, Story
+from turncheck.project.nlu_data import NluData
 from turncheck.project.project_file import ANY_KIND, DATA_KEYS, DOMAIN_KEYS, NLU_KEYS, STORY_KEYS
 from turncheck.project.versions import version_too_high
 from turncheck.yaml_tree.source import EscapeError, YamlSource

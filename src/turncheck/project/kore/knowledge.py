@@ -8,7 +8,7 @@ from turncheck.project.kore.faults import Fault, shown
 from turncheck.project.kore.model import KoreEntity, KoreIntent, KoreTrait
 from turncheck.project.kore.places import Place, Texts
 from turncheck.project.kore.values import clean, in_language, mapping, python_pattern, records, strings, unquoted
-from turncheck.project.model import WholeLabelExample
+from turncheck.project.nlu_data import WholeLabelExample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
     from turncheck.project.kore.faults import Fault
     from turncheck.project.kore.places import Place
-    from turncheck.project.model import Example
+    from turncheck.project.nlu_data import Example
 
 Kind = Literal["dialog", "faq", "small_talk", "trait"]
 KINDS: Final[tuple[Kind, ...]] = ("dialog", "faq", "small_talk", "trait")

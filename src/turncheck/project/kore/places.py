@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.model import NOWHERE
+from turncheck.messages.location import NOWHERE
 
 if TYPE_CHECKING:
     from turncheck.messages.location import Location

@@ -19,14 +19,14 @@ from turncheck.project.kore.model import KoreBot, KoreIntent
 from turncheck.project.kore.places import Place
 from turncheck.project.kore.sentences import SentenceReader
 from turncheck.project.kore.values import clean, in_language, mapping, records, strings
-from turncheck.project.model import Lookup, NluData, Regex, Synonym
+from turncheck.project.nlu_data import Lookup, NluData, Regex, Synonym
 from turncheck.yaml_tree.json_places import JsonError, JsonFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.messages.finding import Finding
-    from turncheck.project.model import Example
+    from turncheck.project.nlu_data import Example
     from turncheck.yaml_tree.json_places import Step
     from turncheck.yaml_tree.source import Source
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turncheck.project.kore.faults import Fault, shown
 from turncheck.project.kore.places import Place, Texts
 from turncheck.project.kore.values import clean, records
-from turncheck.project.model import EntityAnnotation, WholeLabelExample
+from turncheck.project.nlu_data import EntityAnnotation, WholeLabelExample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

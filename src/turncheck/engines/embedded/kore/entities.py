@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.embedded.nlu.batch import Tokens
     from turncheck.project.kore.model import KoreBot, KoreEntity
-    from turncheck.project.model import Example
+    from turncheck.project.nlu_data import Example
 
 EXTRACTOR: Final = "NER"
 """Entities are judged as one: each has its own way of being found, which ``found_by`` says."""

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
     from turncheck.engines.embedded.nlu.linear import LabelSplit
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
-    from turncheck.project.model import Example, Project
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import Example
     from turncheck.report.trust import ConfidenceMap
 
 NO_INTENT = PredictedIntent(None, 0.0)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.model_archive import MemberWriter
     from turncheck.engines.embedded.nlu.batch import Batch, Tokens, Training
     from turncheck.engines.embedded.nlu.plan import Step
-    from turncheck.project.model import Example
+    from turncheck.project.nlu_data import Example
 
 _ENTITY_KEYS = frozenset({"start", "end", "entity", "value", "extractor", "role", "group", "confidence_entity"})
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
     from turncheck.engines.embedded.nlu.batch import Tokens
-    from turncheck.project.model import Example
+    from turncheck.project.nlu_data import Example
 
 _ITERATIONS: Final = 3
 """Measured on SNIPS: ten give 0.1 points more and take three times as long."""

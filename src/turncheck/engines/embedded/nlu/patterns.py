@@ -11,7 +11,7 @@ from turncheck.messages.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.project.model import Lookup, NluData
+    from turncheck.project.nlu_data import Lookup, NluData
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.engines.embedded.nlu.steps import load_step
 from turncheck.engines.embedded.nlu.tokenizer_choice import load_tokenizer
 from turncheck.engines.embedded.stored_domain import domain_from_json, domain_to_json
-from turncheck.project.model import NOWHERE, Component
+from turncheck.messages.location import NOWHERE
+from turncheck.project.model import Component
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:

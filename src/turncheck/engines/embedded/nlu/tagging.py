@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.engines.embedded.nlu.batch import Tokens
-    from turncheck.project.model import EntityAnnotation
+    from turncheck.project.nlu_data import EntityAnnotation
 
 OUTSIDE: Final = "O"
 _PREFIXES: Final = frozenset({"B-", "I-", "L-", "U-"})

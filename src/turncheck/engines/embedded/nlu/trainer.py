@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.plan import Step
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
-    from turncheck.project.model import Config, Example, Project
+    from turncheck.project.model import Config, Project
+    from turncheck.project.nlu_data import Example
     from turncheck.report.trust import ConfidenceMap
 
 ENGINE_NAME = "embedded"

@@ -18,7 +18,8 @@ from turncheck.engines.embedded.policies.memoization import (
 )
 from turncheck.engines.embedded.policies.rule import RulePolicy
 from turncheck.messages.errors import TrainingRefusedError
-from turncheck.project.model import NOWHERE, Component
+from turncheck.messages.location import NOWHERE
+from turncheck.project.model import Component
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:

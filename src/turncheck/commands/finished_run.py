@@ -1,0 +1,61 @@
+"""How a run ends at the command line: its files, its summary, what is published, and the exit code."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.ci.hosts import NOWHERE
+from turncheck.publishing.files import (
+    draw_plots,
+    terminal_summary,
+    write_file,
+    write_results,
+    written_line,
+)
+from turncheck.publishing.publish import publish
+from turncheck.publishing.result import result_of
+from turncheck.report.codec import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.conclude import Outcome
+    from turncheck.process.screen import Screen
+    from turncheck.run.prepare import Prepared
+
+PUBLISHING: Final = ("comment", "check-run", "annotations", "artifact-name", "retention-days", "token")
+"""Settings that say how a host is told."""
+
+
+def finish_run(
+    prepared: Prepared, outcome: Outcome, given: Mapping[str, Any], screen: Screen, *, json: str | None, plots: bool
+) -> int:
+    """Write and publish what a run ended with, and return the exit code; arguments as :func:`run_from_flags` has."""
+    folder = Path(prepared.settings.out)
+    on_host = bool(prepared.host.name)
+    written = write_results(folder, outcome.files if on_host else outcome.renderings)
+    if json:
+        write_file(Path(json), encode(outcome.measured))
+        written.append(Path(json))
+    if plots:
+        written += draw_plots(outcome, folder, screen)
+    sys.stdout.write(terminal_summary(outcome, prepared.links))
+    if on_host:  # summary and comment link to the artifact, so they come with it
+        result, beside = result_of(outcome, folder), len(outcome.documents)
+        publishing = publish(result, folder, prepared.settings, prepared.host, sys.stdout.write)
+        written[beside:beside] = publishing.written
+    screen.note(written_line(folder, written))
+    if not on_host:
+        say_unpublished(given, screen)
+    if outcome.report.stopped is not None:
+        sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")
+    return outcome.exit_code
+
+
+def say_unpublished(given: Mapping[str, Any], screen: Screen) -> None:
+    """Say which flags have no effect where nothing is published."""
+    asked = [f"--{name}" for name in PUBLISHING if given.get(name.replace("-", "_")) is not None]
+    if asked:
+        screen.note(f"{NOWHERE}: nothing is published ({', '.join(asked)}).")
