@@ -195,7 +195,7 @@ def read_flags_of_rasa_0(namespace: argparse.Namespace) -> None:
 
 
 def _output(namespace: argparse.Namespace, folder: str) -> NluOutput:
-    from turncheck.commands.nlu import NluOutput  # not for --help
+    from turncheck.commands.nlu_output import NluOutput  # not for --help
 
     successes: Path | None = namespace.successes
     return NluOutput(
