@@ -25,6 +25,7 @@ from turncheck.web.exchange import (
     read_body,
     to_safe,
 )
+from turncheck.web.typed import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -348,7 +349,7 @@ class RestClient:
 
     def _as(self, kind: type[_Kind], document: Any, request: Request) -> _Kind:
         try:
-            return msgspec.convert(document, kind)
+            return typed(document, kind)
         except (msgspec.ValidationError, RecursionError) as error:
             raise RestError(f"{self.host}'s answer to {request.called} is not what it should be: {error}") from None
 

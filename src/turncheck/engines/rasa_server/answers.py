@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+from turncheck.web.typed import typed
 
 Json = Mapping[str, Any]
 Shape = TypeVar("Shape")
@@ -259,7 +260,7 @@ def _json(body: bytes) -> Any:
 
 def _shaped(found: Any, shape: type[Shape], place: str = "") -> Shape:
     try:
-        return msgspec.convert(found, shape)
+        return typed(found, shape)
     except (msgspec.ValidationError, RecursionError) as error:
         what = str(error) if "`$" in str(error) else f"{error} - at `$`"
         raise UnreadableError(what.replace("`$", f"`${place}")) from None
