@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -283,3 +284,27 @@ def test_another_run_publishes_them_together() -> None:
     assert result.summary == "1 of 3 assistants could not be measured"
     assert not result.passed
     assert msgspec.json.decode(result.outputs["metrics"]).keys() >= {"bots/bank", "bots/pizza"}
+
+
+@pytest.mark.parametrize("deleted", [True, False])
+def test_an_assistant_that_the_change_takes_away_fails_the_run(
+    deleted: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("turncheck.yml").write_text("projects: [bots/*]\n")
+    git("add", "-A")
+    git("commit", "-q", "-m", "a list")
+    if deleted:
+        shutil.rmtree("bots/bank")
+    else:
+        Path("turncheck.yml").write_text("projects: [bots/pizza]\n")
+    git("commit", "-q", "-a", "-m", "one is gone")
+    run = ["run", "--base", "HEAD~1", "--workers", "1", "--quiet", "--out", "results"]
+
+    assert run_command_line(run) == 2
+    said = "deletes it" if deleted else "no longer measures it"
+    assert f"bots/bank: the base measures it, and this change {said}, with all its tests" in capsys.readouterr().err
+    assert "bots/bank" in Path("results/comment.md").read_text()
+
+    assert run_command_line([*run, "--accept-gone", "bots/bank"]) == 0
+    assert run_command_line([*run, "--fail-on", "errors"]) == 0
+    assert run_command_line([*run[:1], *run[3:], "--baseline", "none"]) == 0

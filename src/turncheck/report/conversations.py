@@ -41,7 +41,7 @@ class StoryStep(Part, frozen=True, kw_only=True):
     location: Location | None = None
     """Where the step is."""
     text: str | None = None
-    """What the user says at this step, where it has a text."""
+    """What the user says at this step; ``None`` where only an intent is given."""
     alternatives: tuple[Alternative, ...] = ()
     """What else was considered, the best first; of wrong steps only."""
     slots: dict[str, Any] = {}

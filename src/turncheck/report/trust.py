@@ -13,7 +13,7 @@ LEAST_AGREEMENT: Final = 0.7
 """Where a stand-in agrees less with the team's model, a change of its figures says nothing about that model."""
 
 FEWEST_COMPARED: Final = 5
-"""What was compared less often than this says nothing by itself: what holds on the whole is taken for it."""
+"""With fewer comparisons than this the overall agreement is used instead."""
 
 
 class Agreement(Part, frozen=True, kw_only=True):

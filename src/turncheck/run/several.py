@@ -20,6 +20,7 @@ from turncheck.render.assistants import key_of
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import ProjectInfo
 from turncheck.run.find_baseline import SEARCHED
+from turncheck.run.gone_assistants import gone_assistants, why_gone
 from turncheck.run.prepare import baseline_finder, links_of, prepare, root_in_repository, where_it_stands
 from turncheck.run.report_of import report_of
 from turncheck.run.run import run_job
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _OF_ALL: Final = (
     *("comment", "check_run", "annotations", "artifact_name", "retention_days"),
-    *("junit_flavour", "output_format"),
+    *("junit_flavour", "output_format", "accept_gone"),
 )
 """Settings about what is said of all, which the file at the top may have beside ``projects``."""
 _OF_ONE: Final = ("model", "rasa_url", "kore_bot_id", "kore_bot_name")
@@ -53,6 +54,10 @@ class Chosen:
 
     folders: Mapping[str, Path]
     settings: Settings
+    words: tuple[str, ...]
+    """The folders and patterns that name them."""
+    top: Path | None = None
+    """The folder whose file has these words; ``None``: they are flags or inputs."""
     skipped: tuple[str, ...] = ()
 
 
@@ -69,6 +74,7 @@ def choose(given: Mapping[str, Any]) -> Chosen | None:
     if not words:
         return None
     shared: dict[str, Any] = {}
+    top: Path | None = None
     if len(words) == 1 and (Path(words[0]).exists() or not glob.has_magic(words[0])):
         top = Path(words[0])
         file = read_settings_file(top) if top.is_dir() else None
@@ -89,7 +95,7 @@ def choose(given: Mapping[str, Any]) -> Chosen | None:
             )
     folders, skipped = _folders(words)
     settings = combine({name: value for name, value in given.items() if name != "project"}, shared)
-    return Chosen(folders, settings, skipped)
+    return Chosen(folders, settings, tuple(words), top, skipped)
 
 
 def _folders(words: Sequence[str]) -> tuple[dict[str, Path], tuple[str, ...]]:
@@ -179,6 +185,8 @@ class SeveralRuns:
                 continue
             self.screen.note(f"--- {shown_path(path)} ({number} of {len(self.chosen.folders)})")
             interrupted = self._measure_one(folder, path) == EXIT_INTERRUPTED
+        if not interrupted:
+            self._find_gone()
         links = replace(
             links_of(self.host),
             artifact_url=self.host.results_url(settings.out),
@@ -217,11 +225,23 @@ class SeveralRuns:
         out = str(Path(self.chosen.settings.out) / folder)
         given = {**self.given, "project": str(path), "out": out}
         baseline = given.get("baseline")
-        if baseline is not None and baseline not in SEARCHED:
+        if baseline is not None and baseline not in {*SEARCHED, "none"}:
             given["baseline"] = self._report_among(str(baseline), folder)
         prepared = prepare(given, self.environment, in_action=self.in_action, host=self.host, among=folder)
         screen = replace(self.screen, timings={})
         return run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+
+    def _find_gone(self) -> None:
+        """Say which assistants of the base this run has not."""
+        chosen = self.chosen
+        folders, base = chosen.folders.values(), self.given.get("base")
+        found = gone_assistants(
+            folders, chosen.words, top=chosen.top, settings=chosen.settings, base=base, host=self.host
+        )
+        for gone in found:
+            why = why_gone(gone)
+            sys.stderr.write(redact(f"turncheck: error: {shown_path(gone)}: {why}\n"))
+            self._give_up(_folder_of_results(Path(gone), chosen.folders), Path(gone), why)
 
     def _report_among(self, baseline: str, folder: str) -> str:
         """The report of one assistant in the folder of results of several."""

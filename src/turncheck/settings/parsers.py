@@ -19,7 +19,7 @@ _MOST_SHOWN: Final = 80
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999
 
 Parser = Callable[[Any], Any]
-"""Makes a value of a text, or of what YAML has; raises ``ValueError`` with what it would take."""
+"""Turns a string, or a YAML value, into a setting; raises ``ValueError`` with what it accepts."""
 
 
 class WrongWordError(ValueError):

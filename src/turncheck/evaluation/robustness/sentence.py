@@ -53,5 +53,5 @@ def words_of(texts: Iterable[str]) -> set[str]:
 
 
 def folded(text: str) -> str:
-    """Return a text as its words alone, so that only its words tell it from others."""
+    """Return the words of a sentence: two sentences with the same words count as the same."""
     return " ".join(match[0].casefold() for match in re.finditer(r"\w+", text))
