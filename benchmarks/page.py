@@ -24,8 +24,9 @@ from tools.build_page import install, node  # noqa: E402
 from turncheck.comparison.baseline import Present  # noqa: E402
 from turncheck.comparison.compare import compare  # noqa: E402
 from turncheck.comparison.gates import judge  # noqa: E402
+from turncheck.render.assistants import Run  # noqa: E402
 from turncheck.render.links import Links  # noqa: E402
-from turncheck.render.page.page import Run, render_page  # noqa: E402
+from turncheck.render.page.page import render_page  # noqa: E402
 
 if TYPE_CHECKING:
     from turncheck.report.model import NluPrediction, Report
