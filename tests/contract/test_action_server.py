@@ -16,7 +16,7 @@ from action_servers import action_server, free_port, rasa_sdk_python
 from turncheck.engines.action_server.endpoint import ActionEndpoint
 from turncheck.engines.action_server.process import running_action_server
 from turncheck.engines.action_server.server import HttpActionServer, NoActionServer
-from turncheck.engines.base import CustomAction
+from turncheck.engines.conversation import CustomAction
 from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import for_child
@@ -26,7 +26,7 @@ from turncheck.project.reader import read_project
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.engines.base import Turn
+    from turncheck.engines.conversation import Turn
     from turncheck.engines.embedded.engine import EmbeddedEngine
 
 DOMAIN = """

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.base import CutShortError, EngineError
+from turncheck.engines.errors import CutShortError, EngineError
 from turncheck.engines.rasa_server import answers
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
 from turncheck.engines.rasa_server.conversation import RasaConversations

@@ -18,7 +18,7 @@ from turncheck.messages.errors import UserError
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:
-    from turncheck.engines.base import Parse, PredictedEntity
+    from turncheck.engines.parse import Parse, PredictedEntity
 
 ORACLE = Path(__file__).parent.parent / "oracle" / "nlu"
 BOTS = Path(__file__).parents[2] / ".." / "shared" / "oracle" / "nlu"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fake_rasa import FakeRasa, Fault, Json, serving
 
-from turncheck.engines.base import EngineError
+from turncheck.engines.errors import EngineError
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
 from turncheck.engines.rasa_server.conversation import RasaConversations
 from turncheck.engines.rasa_server.engine import RasaNlu, describe

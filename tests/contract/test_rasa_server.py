@@ -17,7 +17,7 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.event_reading import from_json
 from turncheck.dialogue.events import UserUttered
 from turncheck.dialogue.tracker import Tracker
-from turncheck.engines.base import CutShortError, EngineError, PassingError
+from turncheck.engines.errors import CutShortError, EngineError, PassingError
 from turncheck.engines.rasa_server.answers import read_parse, read_prediction
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError, SlowAnswerError
 from turncheck.engines.rasa_server.conversation import RasaConversation, RasaConversations
@@ -29,7 +29,7 @@ from turncheck.report.model import EngineInfo
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from turncheck.engines.base import Turn
+    from turncheck.engines.conversation import Turn
 
 ORACLE = Path(__file__).parents[1] / "oracle"
 INFO = EngineInfo(name="rasa", version="3.6.21")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
-    from turncheck.engines.base import Turn
+    from turncheck.engines.conversation import Turn
     from turncheck.engines.embedded.engine import EmbeddedEngine
 
 OWN = Path(__file__).parents[1] / "oracle" / "conversations"

@@ -13,7 +13,7 @@ from action_servers import free_port
 
 from turncheck.engines.action_server.endpoint import ActionEndpoint
 from turncheck.engines.action_server.server import HttpActionServer, Reply
-from turncheck.engines.base import CustomAction
+from turncheck.engines.conversation import CustomAction
 from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
 
 if TYPE_CHECKING:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.engines.base import Capabilities, Engines, Parse, PredictedIntent
+from turncheck.engines.base import Engines
+from turncheck.engines.capabilities import Capabilities
+from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.report.codec import decode
 from turncheck.report.model import EngineInfo
 from turncheck.settings.engines import ENGINES, RegisteredEngine

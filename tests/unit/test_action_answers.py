@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from turncheck.engines.base import Turn
+    from turncheck.engines.conversation import Turn
     from turncheck.project.e2e.model import E2ECases
     from turncheck.report.model import EndToEnd
 

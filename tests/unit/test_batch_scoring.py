@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.engines.base import UtteranceAnswer
+from turncheck.engines.suite_answers import UtteranceAnswer
 from turncheck.evaluation.batch.classes import classify, is_intent
 from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.batch.numbers import intents_of, kinds_of

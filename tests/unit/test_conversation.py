@@ -14,7 +14,7 @@ from turncheck.project.reader import read_project
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from turncheck.engines.base import Turn
+    from turncheck.engines.conversation import Turn
     from turncheck.engines.embedded.engine import EmbeddedEngine
 
 FILES = {

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.commands.e2e import Progress, results_yaml
-from turncheck.engines.base import CustomAction, CutShortError, Turn
+from turncheck.engines.conversation import CustomAction, Turn
+from turncheck.engines.errors import CutShortError
 from turncheck.evaluation.e2e import CaseRun, evaluate_cases
 from turncheck.evaluation.e2e_assertions import judge_assertions
 from turncheck.evaluation.e2e_steps import judge_steps, same

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from nlu_fakes import ScriptedEngine, WordTrainer, example_of, fallen_back, project_of
 
-from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable
 from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config

@@ -11,8 +11,8 @@ from dialogues import DIALOGUE, DOMAIN, HERE, story
 from nlu_fakes import ScriptedEngine
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.engines.decision import Decision
+from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.location import Location
 from turncheck.project.model import Action, Component, Project, Response, ResponseVariation, StoryEntity, UserStep

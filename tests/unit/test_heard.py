@@ -10,7 +10,7 @@ from small_project import DOMAIN, NLU
 
 from turncheck.comparison.understood_differently import same_understanding
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.base import Turn
+from turncheck.engines.conversation import Turn
 from turncheck.engines.embedded.messages import parse_json
 from turncheck.evaluation.heard import as_parse, heard_in, lacks
 from turncheck.project.reader import read_project

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
 from turncheck.engines.kore import answers
 from turncheck.engines.kore.answers import UnreadableError
 from turncheck.engines.kore.client import shown
 from turncheck.engines.kore.pace import WINDOWS, Clock, Pace
 from turncheck.engines.kore.run_report import ReportError, answers_to, read_report
 from turncheck.engines.kore.token import LIFETIME, Tokens
+from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.batch.suites import SuiteRun, batch_of, judged_suite
 from turncheck.process.secret import Secret
 from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase

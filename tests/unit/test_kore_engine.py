@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.engines.base import Parse, PredictedIntent
 from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.engines.embedded.kore.trainer import KoreNluTrainer
 from turncheck.engines.embedded.kore.traits import TraitFinder
 from turncheck.engines.embedded.nlu.batch import NO_INTENT
+from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
 from turncheck.evaluation.intents import before_fallback
 from turncheck.evaluation.nlu import cross_validate

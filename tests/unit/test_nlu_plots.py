@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from nlu_fakes import ScriptedEngine, project_of
 
-from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent
+from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
 from turncheck.evaluation.nlu import evaluate_held_out
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.render.nlu_comparison import CurvePoint, draw_curves

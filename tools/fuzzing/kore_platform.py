@@ -16,7 +16,7 @@ from tools.fuzzing.servers import Answer, answering, mutated
 from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 
 from turncheck.commands.kore import delete_suite, export_suite, list_suites, print_status, pull_bot, run_suite
-from turncheck.engines.base import CutShortError
+from turncheck.engines.errors import CutShortError
 from turncheck.engines.kore.client import Access, KoreClient
 from turncheck.engines.kore.engines import KoreEngines
 from turncheck.engines.kore.pace import Clock

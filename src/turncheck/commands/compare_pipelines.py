@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
 from turncheck.commands.nlu import NluTestOptions, needed_responses, read_judged
-from turncheck.engines.base import NLU_PARTS
+from turncheck.engines.capabilities import NLU_PARTS
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import SUFFIX, has_custom_components
 from turncheck.evaluation.nlu import evaluate_held_out

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.engines.base import INTERRUPTED, CutShortError
 from turncheck.engines.choice import chosen_engines
+from turncheck.engines.errors import INTERRUPTED, CutShortError
 from turncheck.evaluation.coverage import coverage, reached_by_stories
 from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
@@ -34,7 +34,8 @@ from turncheck.web.network import Network
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.base import Engines, Models, NluEngine, Part
+    from turncheck.engines.base import Engines, Models, NluEngine
+    from turncheck.engines.capabilities import Part
     from turncheck.evaluation.stories import Tokenize
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project, Story

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.git import find_checkout
 from turncheck.commands.nlu_output import NluOutput, write_under_names
-from turncheck.engines.base import INTERRUPTED
 from turncheck.engines.choice import chosen_engines
+from turncheck.engines.errors import INTERRUPTED
 from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
 from turncheck.evaluation.rasa_split import response_name, split_as_rasa
 from turncheck.messages.errors import EXIT_OK, UserError
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.engines.base import CutShortError, Engines, Models
+    from turncheck.engines.base import Engines, Models
+    from turncheck.engines.errors import CutShortError
     from turncheck.project.model import Project, Response
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.model import Report

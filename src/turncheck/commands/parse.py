@@ -8,11 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from turncheck.engines.base import NLU_PARTS, CutShortError, Parse
+from turncheck.engines.capabilities import NLU_PARTS
 from turncheck.engines.choice import chosen_engines
 from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.engines.embedded.nlu.model_parse import as_model_parse
 from turncheck.engines.embedded.nlu.trainer import ENGINE_NAME
+from turncheck.engines.errors import CutShortError
+from turncheck.engines.parse import Parse
 from turncheck.evaluation.batch.values import flatten
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.project.batch.model import Suite, SuiteCase
@@ -28,9 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TextIO
 
-    from turncheck.engines.base import Engines, Models, PredictedEntity, UtteranceAnswer
+    from turncheck.engines.base import Engines, Models
     from turncheck.engines.embedded.kore.engine import KoreNluEngine
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+    from turncheck.engines.parse import PredictedEntity
+    from turncheck.engines.suite_answers import UtteranceAnswer
     from turncheck.process.screen import Screen
     from turncheck.settings.options import Settings
 

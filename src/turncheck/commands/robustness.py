@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from turncheck.engines.base import NLU_PARTS
+from turncheck.engines.capabilities import NLU_PARTS
 from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.nlu import why_not_testable
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError

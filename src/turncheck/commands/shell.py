@@ -16,7 +16,7 @@ from turncheck.run.trainable import read_dialogue_assistant
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import Conversation, Turn
+    from turncheck.engines.conversation import Conversation, Turn
     from turncheck.process.screen import Screen
     from turncheck.run.assistant import AssistantOptions
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turncheck.engines.base import NLU_PARTS, NOTHING_TO_LEARN
+from turncheck.engines.capabilities import NLU_PARTS, NOTHING_TO_LEARN
 from turncheck.engines.embedded.fingerprint import project_fingerprint
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import DEFAULT_MODELS, model_path
@@ -26,7 +26,7 @@ from turncheck.run.trainable import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.base import Part
+    from turncheck.engines.capabilities import Part
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project
     from turncheck.report.model import Substitution

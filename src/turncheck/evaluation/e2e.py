@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from turncheck.engines.at_once import Workers
-from turncheck.engines.base import INTERRUPTED, CutShortError, EngineError, PassingError
+from turncheck.engines.errors import INTERRUPTED, CutShortError, EngineError, PassingError
 from turncheck.evaluation.answers import ASKED_HERE, ElsewhereError, units_of
 from turncheck.evaluation.e2e_assertions import judge_assertions
 from turncheck.evaluation.e2e_coverage import Exercised
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Future
 
-    from turncheck.engines.base import ConversationEngine, CustomAction, Turn
+    from turncheck.engines.conversation import ConversationEngine, CustomAction, Turn
     from turncheck.evaluation.answers import Answers
     from turncheck.project.e2e.model import CaseTurn, E2ECase
     from turncheck.report.model import StoryParse

@@ -13,7 +13,7 @@ from turncheck.yaml_tree.patterns import SEARCH_SECONDS, EndlessSearchError, is_
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.engines.base import Turn
+    from turncheck.engines.conversation import Turn
     from turncheck.project.e2e.model import Assertion, SlotAsserted
 
     Events = Sequence[Mapping[str, Any]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.evaluation.e2e_steps import response_name
 
 if TYPE_CHECKING:
-    from turncheck.engines.base import Turn
+    from turncheck.engines.conversation import Turn
 
 _NOBODY: frozenset[str] = frozenset()
 _BETWEEN_STEPS: Final = frozenset({"action_listen", "action_session_start", "action_extract_slots"})

@@ -17,7 +17,7 @@ from turncheck.report.model import CaseStep
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from turncheck.engines.base import Turn
+    from turncheck.engines.conversation import Turn
     from turncheck.project.e2e.model import Expectation
 
 SlotOrder = Literal["any", "strict"]

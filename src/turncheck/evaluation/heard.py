@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.evaluation.predictions import RANKING_LENGTH
 from turncheck.report.end_to_end import FALLBACK
 from turncheck.report.model import EntitySpan, RankedIntent, StoryParse
 
 if TYPE_CHECKING:
-    from turncheck.engines.base import Turn
+    from turncheck.engines.conversation import Turn
 
 _ENTITY_KEYS = frozenset({"start", "end", "entity", "value", "role", "group", "extractor", "confidence_entity"})
 

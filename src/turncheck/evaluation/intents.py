@@ -11,7 +11,7 @@ from turncheck.report.model import IntentScores
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.base import Parse, PredictedIntent
+    from turncheck.engines.parse import Parse, PredictedIntent
     from turncheck.report.model import NluPrediction
 
 FALLBACK_INTENT: Final = "nlu_fallback"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from turncheck.engines.base import CutShortError
+from turncheck.engines.errors import CutShortError
 from turncheck.evaluation.answers import ASKED_HERE, EngineFacts, answered, units_of
 from turncheck.evaluation.calibration import expected_calibration_error
 from turncheck.evaluation.entities import PRETRAINED_EXTRACTORS, EntityCase, score_extractors, score_spans
@@ -27,7 +27,8 @@ from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSenten
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from turncheck.engines.base import NluEngine, NluTrainer, Parse
+    from turncheck.engines.base import NluEngine, NluTrainer
+    from turncheck.engines.parse import Parse
     from turncheck.evaluation.answers import Answers
     from turncheck.project.model import Component, Config, Project
     from turncheck.project.nlu_data import Example, NluData

@@ -22,7 +22,7 @@ from turncheck.report.tags import Tokens, write_tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent
+    from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
     from turncheck.project.nlu_data import EntityAnnotation, Example
 
 RANKING_LENGTH: Final = 3

@@ -11,7 +11,7 @@ from turncheck.report.model import ResponseScores
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.base import Parse, SelectedResponse
+    from turncheck.engines.parse import Parse, SelectedResponse
     from turncheck.report.model import NluPrediction
 
 DEFAULT_SELECTOR: Final = "default"

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from turncheck.dialogue.events import UserUttered
 from turncheck.dialogue.training import trackers_of
 from turncheck.engines.at_once import ask_all
-from turncheck.engines.base import CutShortError, Parse, PredictedIntent
+from turncheck.engines.errors import CutShortError
+from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.evaluation.annotated import annotation
 from turncheck.evaluation.answers import ASKED_HERE, PoliciesToCome, answered, units_of
 from turncheck.evaluation.misunderstood import misunderstandings

@@ -21,7 +21,7 @@ from turncheck.dialogue.events import (
     UserUttered,
 )
 from turncheck.dialogue.tracker import Tracker
-from turncheck.engines.base import Parse, PredictedIntent, SelectedResponse
+from turncheck.engines.parse import Parse, PredictedIntent, SelectedResponse
 from turncheck.evaluation.annotated import annotated
 from turncheck.evaluation.policy_entities import AnnotatedText, annotated_text
 from turncheck.evaluation.written_steps import user_step, written_action, wrong_user_step

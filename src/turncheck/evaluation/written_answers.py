@@ -13,14 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from turncheck.dialogue.events import UserUttered
-from turncheck.engines.base import (
-    Parse,
-    PredictedEntity,
-    PredictedIntent,
-    SelectedResponse,
-    SuiteAnswers,
-    UtteranceAnswer,
-)
+from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.answers import EngineFacts
 from turncheck.evaluation.e2e import CaseOutcome
 from turncheck.evaluation.e2e_coverage import Exercised

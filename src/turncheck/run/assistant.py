@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from turncheck.engines.base import ActionServer, ConversationEngine, Engines, Models
+    from turncheck.engines.base import Engines, Models
+    from turncheck.engines.conversation import ActionServer, ConversationEngine
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project
     from turncheck.settings.options import Settings

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
-from turncheck.engines.base import DIALOGS_ELSEWHERE, INTERRUPTED
+from turncheck.engines.errors import INTERRUPTED
 from turncheck.evaluation.answers import ElsewhereError, NluToCome, PoliciesToCome, answered, unanswered
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
 from turncheck.process.secret import redact
 from turncheck.project.config import smallest_max_history
 from turncheck.project.e2e.cases import read_cases
+from turncheck.project.kore.model import DIALOGS_ELSEWHERE
 from turncheck.project.model import Config, UserStep
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import (
@@ -37,7 +38,8 @@ from turncheck.validation.losses import first_loss, losses, reason_of_loss
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from turncheck.engines.base import ConversationEngine, Engines, NluEngine
+    from turncheck.engines.base import Engines, NluEngine
+    from turncheck.engines.conversation import ConversationEngine
     from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.messages.finding import Finding

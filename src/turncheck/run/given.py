@@ -10,7 +10,8 @@ from turncheck.evaluation.answers import ASKED_HERE
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from turncheck.engines.base import Engines, Part
+    from turncheck.engines.base import Engines
+    from turncheck.engines.capabilities import Part
     from turncheck.evaluation.answers import Answers
     from turncheck.messages.errors import UserError
     from turncheck.project.model import Project

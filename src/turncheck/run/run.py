@@ -9,7 +9,7 @@ from msgspec import structs
 
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.conclude import Outcome, conclude
-from turncheck.engines.base import INTERRUPTED
+from turncheck.engines.errors import INTERRUPTED
 from turncheck.run.evaluated_project import evaluate_project
 from turncheck.run.given import NOTHING_GIVEN
 

@@ -10,7 +10,8 @@ from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strengt
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from turncheck.engines.base import ActionServer, Engines
+    from turncheck.engines.base import Engines
+    from turncheck.engines.conversation import ActionServer
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.project.model import Project
     from turncheck.report.model import Strength

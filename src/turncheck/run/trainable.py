@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from turncheck.engines.base import DIALOGS_ELSEWHERE, DIALOGUE_PARTS
+from turncheck.engines.capabilities import DIALOGUE_PARTS
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.project.assistants_below import assistants_in_words
+from turncheck.project.kore.model import DIALOGS_ELSEWHERE
 from turncheck.run.reading import read_given
 from turncheck.validation.losses import PARTS, first_loss, losses
 

@@ -12,7 +12,7 @@ from turncheck.web.network import Network
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from turncheck.engines.base import ActionServer
+    from turncheck.engines.conversation import ActionServer
     from turncheck.project.model import Endpoint
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import requests
 
     from turncheck.engines.action_server.endpoint import ActionEndpoint
-    from turncheck.engines.base import ActionOutcome
+    from turncheck.engines.conversation import ActionOutcome
 
 MAX_ANSWER_BYTES = 10_000_000
 _LOOK_SECONDS = 2.0

@@ -25,7 +25,7 @@ from turncheck.dialogue.events import (
 )
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.action_server.server import CallFailedError
-from turncheck.engines.base import Turn
+from turncheck.engines.conversation import Turn
 from turncheck.engines.decision import Decision
 from turncheck.engines.embedded.actions.base import ActionContext, ActionError, ActionRejectedError
 from turncheck.engines.embedded.actions.custom import CustomActions
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.engines.base import ActionServer, NluEngine
+    from turncheck.engines.base import NluEngine
+    from turncheck.engines.conversation import ActionServer
     from turncheck.report.model import Substitution
 
 ACTION_LIMIT: Final = 10
@@ -77,7 +78,7 @@ class _MessageLostError(Exception):
 
 
 class EmbeddedConversation:
-    """One user talking to the assistant. See :class:`turncheck.engines.base.Conversation`.
+    """One user talking to the assistant. See :class:`turncheck.engines.conversation.Conversation`.
 
     ``channel`` is the one that responses are chosen for; messages come from the one of the same name, unless another is
     given. ``history`` are events from before, with their time stamps: a conversation that is taken up again. ``stubs``

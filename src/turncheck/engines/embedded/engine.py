@@ -6,8 +6,8 @@ import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from turncheck.engines.base import Parse, PredictedIntent
 from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation
+from turncheck.engines.parse import Parse, PredictedIntent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

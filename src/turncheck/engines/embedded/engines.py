@@ -12,18 +12,22 @@ import msgspec
 
 from turncheck import __version__
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.base import DIALOGS_ELSEWHERE, DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engines
+from turncheck.engines.base import Engines
+from turncheck.engines.capabilities import DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities
 from turncheck.engines.embedded.models import fitting_model, load_model, named_model
 from turncheck.messages.errors import UserError
 from turncheck.process.temporary import temporary_folder
 from turncheck.project.calibration import trust_in
+from turncheck.project.kore.model import DIALOGS_ELSEWHERE
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import ActionServer, Models, Part
+    from turncheck.engines.base import Models
+    from turncheck.engines.capabilities import Part
+    from turncheck.engines.conversation import ActionServer
     from turncheck.engines.embedded.engine import EmbeddedEngine
     from turncheck.engines.embedded.kore.engine import KoreNluEngine
     from turncheck.engines.embedded.kore.trainer import KoreNluTrainer

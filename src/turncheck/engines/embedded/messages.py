@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.engines.base import NluEngine, Parse, PredictedEntity, SelectedResponse
+    from turncheck.engines.base import NluEngine
+    from turncheck.engines.parse import Parse, PredictedEntity, SelectedResponse
 
 Json = dict[str, Any]
 

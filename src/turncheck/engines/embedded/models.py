@@ -12,7 +12,7 @@ from turncheck.messages.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.engines.base import Part
+    from turncheck.engines.capabilities import Part
     from turncheck.engines.embedded.model_archive import Model
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.policies.ensemble import Ensemble

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import requests
 from urllib3.exceptions import HTTPError
 
-from turncheck.engines.base import EngineError, PassingError
+from turncheck.engines.errors import EngineError, PassingError
 from turncheck.engines.kore.answers import UnreadableError, read_json
 from turncheck.engines.kore.pace import Clock, Pace
 from turncheck.engines.kore.token import Tokens

@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from turncheck.engines.base import Capabilities, CutShortError, EngineError, Engines, SuiteAnswers, UtteranceAnswer
+from turncheck.engines.base import Engines
+from turncheck.engines.capabilities import Capabilities
+from turncheck.engines.errors import CutShortError, EngineError
 from turncheck.engines.kore.client import Access, KoreClient, KoreFaultError, KoreRefusedError, KoreRunError
 from turncheck.engines.kore.nlu import KoreNlu
 from turncheck.engines.kore.pace import Clock
 from turncheck.engines.kore.platform import Platform
 from turncheck.engines.kore.progress import Progress
 from turncheck.engines.kore.run_report import ReportError, answers_to, read_report
+from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Screen
 from turncheck.process.secret import secret_of
@@ -25,7 +28,8 @@ from turncheck.web.network import Network
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import Models, Part
+    from turncheck.engines.base import Models
+    from turncheck.engines.capabilities import Part
     from turncheck.engines.kore.answers import Figures
     from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.project.model import Project

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.at_once import ask_all
-from turncheck.engines.base import Parse, PredictedIntent
 from turncheck.engines.kore.progress import Progress
+from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.project.batch.model import comparable
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.engines.base import UtteranceAnswer
+from turncheck.engines.suite_answers import UtteranceAnswer
 from turncheck.project.batch.model import comparable
 from turncheck.project.batch.run_report import ReportedCase, RunReportError, read_run_report
 

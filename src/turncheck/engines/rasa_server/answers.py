@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.web.typed import typed
 
 Json = Mapping[str, Any]

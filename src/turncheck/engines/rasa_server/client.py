@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 import requests
 from urllib3.exceptions import HTTPError
 
-from turncheck.engines.base import EngineError, PassingError
+from turncheck.engines.errors import EngineError, PassingError
 from turncheck.engines.rasa_server import answers
 from turncheck.web.addresses import without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
@@ -28,7 +28,7 @@ from turncheck.web.timed import session, within
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.engines.base import Parse
+    from turncheck.engines.parse import Parse
     from turncheck.engines.rasa_server.answers import Prediction, Served, TrackerState
     from turncheck.messages.errors import UserError
     from turncheck.web.timed import Deadline

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from turncheck.dialogue.defaults import ACTION_VALIDATE_SLOT_MAPPINGS
-from turncheck.engines.base import CustomAction, Turn
+from turncheck.engines.conversation import CustomAction, Turn
 from turncheck.engines.rasa_server.client import CutError, SlowAnswerError
 from turncheck.web.timed import Deadline
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
     from turncheck.dialogue.tracker import Tracker
-    from turncheck.engines.base import Parse
+    from turncheck.engines.parse import Parse
     from turncheck.engines.rasa_server.client import RasaClient
 
 NAME: Final = "rasa"

@@ -13,10 +13,12 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.action_server.endpoint import ActionEndpoint, checked_address
 from turncheck.engines.action_server.process import DEFAULT_URL
 from turncheck.engines.action_server.server import HttpActionServer
-from turncheck.engines.base import NOTHING_TO_LEARN, Capabilities, CutShortError, EngineError, Engines
+from turncheck.engines.base import Engines
+from turncheck.engines.capabilities import NOTHING_TO_LEARN, Capabilities
 from turncheck.engines.embedded.models import named_model
 from turncheck.engines.embedded.nlu.catalogue import known_component
 from turncheck.engines.embedded.remote_models import fetch_model
+from turncheck.engines.errors import CutShortError, EngineError
 from turncheck.engines.rasa_server.client import CONCURRENCY, Access, CutError, RasaClient
 from turncheck.engines.rasa_server.conversation import RasaConversations
 from turncheck.engines.rasa_server.engine import NAME, RasaNlu, RasaPolicies, describe
@@ -35,7 +37,8 @@ from turncheck.web.network import Network
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from turncheck.engines.base import ActionServer, Models
+    from turncheck.engines.base import Models
+    from turncheck.engines.conversation import ActionServer
     from turncheck.engines.rasa_server.answers import Served
     from turncheck.messages.location import Location
     from turncheck.project.model import Component, Project

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import unquote
 
-from turncheck.engines.base import EngineError
+from turncheck.engines.errors import EngineError
 from turncheck.engines.rasa_server.client import CutError, RasaClient, ServerError
 
 if TYPE_CHECKING:

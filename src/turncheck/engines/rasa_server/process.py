@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
-from turncheck.engines.base import EngineError
+from turncheck.engines.errors import EngineError
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
 from turncheck.messages.errors import UserError
 from turncheck.process.child_process import running_child, split_command

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from turncheck.dialogue.event_reading import ShapeError
 from turncheck.engines.action_server.server import CallFailedError, Reply, read_reply
-from turncheck.engines.base import CustomAction
+from turncheck.engines.conversation import CustomAction
 from turncheck.engines.embedded.actions.answer import read_answer
 from turncheck.engines.embedded.actions.base import ActionRejectedError
 from turncheck.engines.embedded.actions.custom import stubbed, unsaid

@@ -12,7 +12,7 @@ from turncheck.report.batch import BATCH_KINDS, BatchCase, BatchEntity, BatchKin
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.engines.base import UtteranceAnswer
+    from turncheck.engines.suite_answers import UtteranceAnswer
     from turncheck.project.batch.known import KnownNames
     from turncheck.project.batch.model import ExpectedEntity, SuiteCase
     from turncheck.report.batch import BatchResult

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from turncheck.engines.base import CutShortError, EngineError, SuiteAnswers, UtteranceAnswer
+from turncheck.engines.errors import CutShortError, EngineError
+from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.answers import ASKED_HERE, ElsewhereError, units_of
 from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.batch.numbers import expected_names, intents_of, kinds_of
@@ -18,7 +19,9 @@ from turncheck.report.batch_numbers import numbers_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from turncheck.engines.base import Capabilities, Engines, NluEngine, Parse
+    from turncheck.engines.base import Engines, NluEngine
+    from turncheck.engines.capabilities import Capabilities
+    from turncheck.engines.parse import Parse
     from turncheck.evaluation.answers import Answers
     from turncheck.process.screen import Screen
     from turncheck.project.batch.model import Suite, SuiteCase

@@ -20,7 +20,8 @@ from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, S
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from turncheck.engines.base import NluEngine, NluTrainer, Parse
+    from turncheck.engines.base import NluEngine, NluTrainer
+    from turncheck.engines.parse import Parse
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.model import EngineInfo

@@ -15,10 +15,12 @@ from turncheck.report.model import EngineInfo
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.base import ActionServer, NluEngine, Parse
+    from turncheck.engines.base import NluEngine
+    from turncheck.engines.conversation import ActionServer
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.engines.parse import Parse
     from turncheck.evaluation.strength.mutant import Mutant
     from turncheck.project.model import Project
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from turncheck.dialogue.events import Event
-    from turncheck.engines.base import Parse
     from turncheck.engines.embedded.conversation import EmbeddedConversation
+    from turncheck.engines.parse import Parse
     from turncheck.evaluation.strength.assistant import Trained
     from turncheck.evaluation.strength.mutant import Mutant
     from turncheck.project.model import Project, Step, Story

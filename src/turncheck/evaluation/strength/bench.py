@@ -18,7 +18,8 @@ from turncheck.validation.pipeline import validate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.base import ActionServer, Parse
+    from turncheck.engines.conversation import ActionServer
+    from turncheck.engines.parse import Parse
     from turncheck.evaluation.coverage import Reached
     from turncheck.evaluation.strength.assistant import Trained
     from turncheck.messages.finding import Finding

@@ -14,7 +14,7 @@ from turncheck.project.model import ActiveLoopStep, OrStep, SlotWasSetStep, User
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import Turn
+    from turncheck.engines.conversation import Turn
     from turncheck.evaluation.strength.assistant import Trained
     from turncheck.messages.location import Location
     from turncheck.project.model import Project, Step, Story

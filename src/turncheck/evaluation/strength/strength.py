@@ -21,7 +21,7 @@ from turncheck.report.strength import KILLERS, MutantGroup, MutantResult, Streng
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import ActionServer
+    from turncheck.engines.conversation import ActionServer
     from turncheck.evaluation.strength.assistant import Workshop
     from turncheck.evaluation.strength.bench import Bench
     from turncheck.evaluation.strength.mutant import Mutant

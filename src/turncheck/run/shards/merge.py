@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from turncheck import __version__
-from turncheck.engines.base import Capabilities, Engines
+from turncheck.engines.base import Engines
+from turncheck.engines.capabilities import Capabilities
 from turncheck.evaluation.written_answers import UnreadableError, value_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.engines.base import Part
+    from turncheck.engines.capabilities import Part
     from turncheck.project.model import Project
     from turncheck.report.model import EngineInfo, Evaluation
     from turncheck.run.inputs import Inputs

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.event_reading import ShapeError
 from turncheck.engines.action_server.server import CallFailedError
-from turncheck.engines.base import CustomAction
+from turncheck.engines.conversation import CustomAction
 from turncheck.engines.embedded.actions.answer import check_message, read_answer
 from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
 from turncheck.engines.embedded.actions.messages import bot_event
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.events import BotUttered, Event
     from turncheck.dialogue.tracker import Tracker
-    from turncheck.engines.base import ActionOutcome, ActionServer
+    from turncheck.engines.conversation import ActionOutcome, ActionServer
     from turncheck.engines.embedded.actions.answer import Answer, Said
     from turncheck.engines.embedded.actions.base import ActionContext, Speech
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.engines.base import Parse, PredictedIntent
 from turncheck.engines.embedded.kore.entities import EXTRACTOR
 from turncheck.engines.embedded.nlu.batch import NO_INTENT
 from turncheck.engines.embedded.nlu.model_parse import as_model_parse
+from turncheck.engines.parse import Parse, PredictedIntent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
-from turncheck.engines.base import PredictedIntent
+from turncheck.engines.parse import PredictedIntent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

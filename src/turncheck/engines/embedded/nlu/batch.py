@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from turncheck.engines.base import PredictedIntent
+from turncheck.engines.parse import PredictedIntent
 from turncheck.report.model import Substitution
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.engines.base import PredictedEntity, SelectedResponse
     from turncheck.engines.embedded.model_archive import MemberWriter
     from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
     from turncheck.engines.embedded.nlu.linear import LabelSplit
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
+    from turncheck.engines.parse import PredictedEntity, SelectedResponse
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example
     from turncheck.report.trust import ConfidenceMap

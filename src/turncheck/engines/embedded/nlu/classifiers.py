@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from turncheck.engines.base import PredictedIntent
+from turncheck.engines.parse import PredictedIntent
 from turncheck.messages.errors import UserError
 from turncheck.project.rasa_version import OLDEST
 

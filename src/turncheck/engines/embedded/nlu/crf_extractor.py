@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from turncheck.engines.base import PredictedEntity
 from turncheck.engines.embedded.nlu.crf import SequenceTagger, encodable, raw_tags, tags_by_marginals, train_tagger
 from turncheck.engines.embedded.nlu.featurizers import check_windows
 from turncheck.engines.embedded.nlu.tagging import (
@@ -16,6 +15,7 @@ from turncheck.engines.embedded.nlu.tagging import (
     read_entities,
     tags_of,
 )
+from turncheck.engines.parse import PredictedEntity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

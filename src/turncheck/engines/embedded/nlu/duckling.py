@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlencode
 
-from turncheck.engines.base import PredictedEntity
 from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
+from turncheck.engines.parse import PredictedEntity
 from turncheck.messages.errors import UserError
 from turncheck.web.addresses import is_http, is_loopback, origin_of
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body

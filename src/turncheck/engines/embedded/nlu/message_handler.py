@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent
+from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

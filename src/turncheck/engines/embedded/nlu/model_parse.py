@@ -9,7 +9,7 @@ from turncheck.engines.embedded.nlu.duckling import EXTRACTOR as DUCKLING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from turncheck.engines.base import Parse, PredictedEntity, PredictedIntent, SelectedResponse
+    from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
     from turncheck.project.model import Response
 
 

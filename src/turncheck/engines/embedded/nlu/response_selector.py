@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from turncheck.engines.base import SelectedResponse
 from turncheck.engines.embedded.nlu.classifiers import rank
 from turncheck.engines.embedded.nlu.intent_model import IntentModel
+from turncheck.engines.parse import SelectedResponse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from turncheck.engines.base import PredictedEntity
 from turncheck.engines.embedded.nlu.patterns import NamedPattern, collect_patterns
+from turncheck.engines.parse import PredictedEntity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from turncheck.engines.base import PredictedEntity
 from turncheck.engines.embedded.nlu.batch import Tokens
 from turncheck.engines.embedded.nlu.tokenizers import split_further
+from turncheck.engines.parse import PredictedEntity
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:

@@ -1,0 +1,68 @@
+"""What an engine can do with a project, and which parts of one it is trained on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.report.model import Evaluation
+
+Part = Literal["nlu", "core"]
+"""The two parts of an assistant: language understanding, and policies."""
+
+NLU_PARTS: Final = frozenset({"nlu", "config", "pipeline"})
+"""What of a project language understanding is trained on; where stories are trained, too, their sentences are added."""
+DIALOGUE_PARTS: Final = frozenset({"domain", "nlu", "responses", "stories", "config"})
+"""What policies are trained on: NLU data and responses name intents and actions that stories use."""
+
+NOTHING_TO_LEARN: Final = "the project has neither stories nor rules to learn from"
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an engine can do with a project: reasons are those why it cannot (``None``: it can).
+
+    ``no_nlu``, ``no_dialogue`` and ``no_conversation`` are about sentences, test stories and end-to-end cases;
+    ``no_training`` about training the engines of folds. ``slow_training``: a training takes minutes, and there is one
+    at a time. ``trained_by_config``: what it refuses to train is a fault of ``config.yml``, where it says no place.
+    ``no_channel``: why conversations are held on no other channel than the engine's own. ``hears_as_given``: it holds
+    conversations whose messages are understood as they are given. ``stands_in``: it is not the assistant's own, and
+    does not reproduce how a platform ranks. ``answers_suites``: it is asked by :meth:`Engines.answer_suite`,
+    ``no_batch`` being why it cannot; any other sentence by sentence. ``unknown_intents``, ``unknown_entities``: why
+    these cannot be recognised here, by their names (of intents as they are compared): they are not evaluated, and
+    never wrong. ``knows_traits``: it says which traits a sentence has. ``uploads_suites``: the platform's limits on
+    suites hold.
+    """
+
+    no_nlu: str | None = None
+    no_dialogue: str | None = None
+    no_conversation: str | None = None
+    no_training: str | None = None
+    no_channel: str | None = None
+    slow_training: bool = False
+    trained_by_config: bool = False
+    hears_as_given: bool = False
+    stands_in: bool = False
+    answers_suites: bool = False
+    no_batch: str | None = None
+    unknown_intents: Mapping[str, str] = field(default_factory=dict)
+    unknown_entities: Mapping[str, str] = field(default_factory=dict)
+    knows_traits: bool = False
+    uploads_suites: bool = False
+    no_mutants: str | None = "mutants need an engine that trains the project here"
+    """Why it cannot try the tests on mutants of the project."""
+
+    def why_not(self, evaluation: Evaluation) -> str | None:
+        """Return why it cannot do an evaluation at all."""
+        reasons: dict[Evaluation, str | None] = {
+            "nlu": self.no_nlu,
+            "core": self.no_dialogue,
+            "e2e": self.no_conversation,
+            "batch": self.no_batch if self.answers_suites else self.no_nlu,
+            "strength": self.no_mutants,
+            "robustness": self.no_nlu,
+        }
+        return reasons.get(evaluation)

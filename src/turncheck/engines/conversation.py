@@ -1,0 +1,131 @@
+"""What a conversation with an assistant is, whichever engine holds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.engines.parse import Parse
+    from turncheck.report.model import EngineInfo
+
+ActionOutcome = Literal[
+    "ran", "stubbed", "assumed", "rejected", "failed", "timed out", "no server", "unreachable", "lost"
+]
+"""What became of a custom action.
+
+``assumed``: a validation that has no stub where the others have, so that all values count as valid; ``no server``:
+none is configured (or a stub is missing); ``unreachable``: the one configured was never there; ``lost``: it was there,
+and is no more.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CustomAction:
+    """A custom action that a turn needed, what became of it and, where it did not run, why."""
+
+    name: str
+    outcome: ActionOutcome
+    reason: str = ""
+
+    @property
+    def missing(self) -> bool:
+        """Whether the conversation lacks what the action would have done because nobody was there to run it."""
+        return self.outcome in {"no server", "unreachable", "lost"}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one user message led to.
+
+    ``responses`` are the messages as Rasa's REST channel gives them; ``events`` are that turn's alone, shaped as
+    Rasa's (without time stamps and ids); ``slots`` and ``active_loop`` are the state after the turn. ``user`` is
+    ``None`` for the opening of a conversation. ``stopped`` says why the turn ended without the assistant listening
+    again, where it did; ``timed_out`` whether that was for want of time. ``remarks`` are about what went wrong beside
+    custom actions and was skipped, as Rasa does: a response that could not be filled, an unknown follow-up action.
+    ``unseen_actions`` are custom actions that must have run by what the events say, where nothing tells of themselves.
+    """
+
+    user: str | None
+    responses: tuple[Mapping[str, Any], ...]
+    slots: Mapping[str, Any]
+    active_loop: str | None
+    events: tuple[Mapping[str, Any], ...]
+    custom_actions: tuple[CustomAction, ...] = ()
+    stopped: str | None = None
+    timed_out: bool = False
+    remarks: tuple[str, ...] = ()
+    unseen_actions: tuple[str, ...] = ()
+
+
+class Conversation(Protocol):
+    """One user talking to the assistant. Conversations share nothing that changes."""
+
+    def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
+        """Start the session and fill the fixtures' slots; what the assistant says by itself is in the turn."""
+
+    def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
+        """Send a message and return the turn. The first one opens the conversation where :meth:`open` did not."""
+
+
+class ConversationEngine(Protocol):
+    """An engine, as far as it holds conversations."""
+
+    @property
+    def info(self) -> EngineInfo:
+        """Name, version, substitutions."""
+
+    @property
+    def has_flows(self) -> bool:
+        """Whether the assistant runs flows, and their events are in its turns."""
+
+    def conversation(
+        self,
+        *,
+        channel: str = "cmdline",
+        fixtures: Mapping[str, Any] | None = None,
+        stubs: Mapping[str, Mapping[str, Any]] | None = None,
+        turn_timeout: float | None = None,
+        attempt: int = 0,
+    ) -> Conversation:
+        """Begin a conversation on this channel, with these slots filled before the first message.
+
+        ``stubs`` stand for custom actions (by name: ``{"events": […], "responses": […]}``); then no action server is
+        called. ``turn_timeout`` in seconds. ``attempt`` counts the repetitions of a test, which may fall out otherwise
+        where chance plays a part.
+        """
+
+
+class HearingEngine(ConversationEngine, Protocol):
+    """An engine that can be given how messages are understood."""
+
+    @property
+    def domain(self) -> DialogueDomain:
+        """The domain that conversations are held in."""
+
+    def hearing(self, understood: Mapping[str, Parse]) -> ConversationEngine:
+        """Return the same engine, but that these texts are understood so, whatever its NLU would say."""
+
+
+class ActionServer(Protocol):
+    """Whatever runs custom actions."""
+
+    @property
+    def selective_domain(self) -> bool:
+        """Whether only the actions that ask for the domain get it."""
+
+    def look(self) -> None:
+        """See whether the server is there, before it is called for the first time."""
+
+    def run(self, call: Mapping[str, Any], timeout: float | None) -> Any:
+        """Run the action of this call and return the answer's JSON, not yet checked.
+
+        ``timeout`` in seconds, where it is to be less than the server's own.
+
+        Raises:
+            ActionRejectedError: the action refused.
+            CallFailedError: it failed, or the server did.
+        """

@@ -1,0 +1,58 @@
+"""A sentence as an engine understood it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedIntent:
+    """An intent and how sure the engine is of it (0 to 1)."""
+
+    name: str | None
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedEntity:
+    """An entity that ``extractor`` found; offsets are code points."""
+
+    start: int
+    end: int
+    entity: str
+    value: Any
+    extractor: str
+    role: str | None = None
+    group: str | None = None
+    confidence: float | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further keys of Rasa's entity dictionary (``processors``, Duckling's ``additional_info`` …)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedResponse:
+    """What one response selector chose: the full intent response key, and its ranking of such keys."""
+
+    selector: str
+    intent_response_key: str | None
+    confidence: float
+    ranking: tuple[PredictedIntent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """One sentence as it was understood. ``intent`` is after the fallback, ``ranking`` as Rasa's ``intent_ranking``."""
+
+    text: str
+    intent: PredictedIntent
+    ranking: tuple[PredictedIntent, ...] = ()
+    entities: tuple[PredictedEntity, ...] = ()
+    responses: Mapping[str, SelectedResponse] = field(default_factory=dict)
+    tokens: tuple[tuple[int, int], ...] | None = None
+    """``(start, end)`` of each token, where the engine says so: entities are then scored by these."""
+    traits: tuple[PredictedIntent, ...] = ()
+    """What the sentence has beside its intent, where an assistant knows such traits."""

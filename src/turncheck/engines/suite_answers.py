@@ -1,0 +1,48 @@
+"""What an engine answered to a batch suite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.report.batch import BatchResult
+
+
+@dataclass(frozen=True, slots=True)
+class UtteranceAnswer:
+    """How one utterance of a batch suite was understood.
+
+    ``matched``: the winning intents, several where the engine found them ambiguous; ``traits``: those found beside
+    them. ``entities``: values by name, as the engine gives them (several of one name: a list). ``order``: in which the
+    entities were extracted, ``None`` where the engine does not say. ``scores``: of intents, by their names. ``tags``:
+    what the platform calls a failure. ``error``: why there is no answer. ``unknown_entities``: why these cannot be
+    found here, by name: they are not evaluated. ``result`` and ``fits``: where the engine has judged the case itself,
+    its class, and of each expected entity whether its value is as expected; ``remark``: what it says of it.
+    """
+
+    matched: tuple[str, ...] = ()
+    traits: tuple[str, ...] = ()
+    entities: Mapping[str, Any] = field(default_factory=dict)
+    order: tuple[str, ...] | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    error: str | None = None
+    unknown_entities: Mapping[str, str] = field(default_factory=dict)
+    result: BatchResult | None = None
+    fits: Mapping[str, bool] = field(default_factory=dict)
+    remark: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteAnswers:
+    """The answers to a suite, one per case in its order. ``cancelled``: the engine's run was, from outside.
+
+    ``version``: the version of the assistant that answered: ``in-development`` or ``published``.
+    """
+
+    answers: tuple[UtteranceAnswer, ...]
+    version: str | None = None
+    cancelled: bool = False
