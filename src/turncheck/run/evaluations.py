@@ -2,51 +2,55 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
 from turncheck.engines.errors import INTERRUPTED
-from turncheck.evaluation.answers import ElsewhereError, NluToCome, PoliciesToCome, answered, unanswered
+from turncheck.evaluation.answers import ElsewhereError, answered
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
 from turncheck.process.secret import redact
-from turncheck.project.config import smallest_max_history
 from turncheck.project.e2e.cases import read_cases
-from turncheck.project.kore.model import DIALOGS_ELSEWHERE
-from turncheck.project.model import Config, UserStep
-from turncheck.project.story_sentences import with_story_sentences
+from turncheck.project.model import Config
 from turncheck.report.model import (
     ON_REQUEST,
-    FindingCounts,
     Skipped,
     Validation,
 )
 from turncheck.run.cases_again import EngineJudgesAgain
 from turncheck.run.cut_short import as_far_as_it_goes, with_one_model
 from turncheck.run.given import NOTHING_GIVEN
-from turncheck.run.kept_answers import KeptAnswers
-from turncheck.run.not_run import faulty, refused_training, unreadable, with_tests
+from turncheck.run.not_run import (
+    elsewhere,
+    faulty,
+    is_asked,
+    not_asked,
+    not_possible,
+    not_understood,
+    refused_training,
+    unreadable,
+    with_tests,
+)
 from turncheck.run.robustness import measure_robustness
 from turncheck.run.suites import SuitesOfRun
+from turncheck.run.understood import has_text, is_said, nlu_to_come
 from turncheck.validation.findings import found
-from turncheck.validation.learnable import learnable
-from turncheck.validation.losses import first_loss, losses, reason_of_loss
+from turncheck.validation.losses import losses
+from turncheck.validation.project_tests import ProjectTests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from turncheck.engines.base import Engines, NluEngine
-    from turncheck.engines.conversation import ConversationEngine
-    from turncheck.evaluation.answers import Answers
+    from turncheck.engines.base import Engines
     from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.process.screen import Screen
     from turncheck.project.e2e.model import E2ECases
-    from turncheck.project.model import Project, Story
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import NluData
     from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, Robustness, Strength
     from turncheck.run.cases_again import JudgesAgain
     from turncheck.run.given import Given
@@ -125,12 +129,16 @@ class Evaluations:
             "robustness": self.robustness_section,
         }
         for name, section in sections.items():
-            if section is None and name not in self.skipped and (name not in ON_REQUEST or self._is_asked(name)):
+            if (
+                section is None
+                and name not in self.skipped
+                and (name not in ON_REQUEST or is_asked(self.settings, name))
+            ):
                 self._skip(Skipped(evaluation=name, reason=f"not run: {INTERRUPTED}"))
 
     def nlu(self) -> NluMeasurement | None:
         """Language understanding: held-out where there are test sentences, else by cross-validation."""
-        from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable
+        from turncheck.evaluation.nlu import why_not_testable
 
         project, tests, folds = self.project, self.tests.nlu, self.settings.folds
         why_not = self._why_not("nlu", in_folds=tests is None)
@@ -140,64 +148,25 @@ class Evaluations:
         reason = untrainable or why_not_testable(project, tests, folds=folds)
         if why_not is None and reason:
             why_not = Skipped(evaluation="nlu", reason=reason)
-        why_not = why_not or self._not_understood("nlu", tests is not None)
+        why_not = why_not or not_understood("nlu", self.project, self.engines, has_sentences=tests is not None)
         if why_not is not None:
             self._skip(why_not)
             return None
         self._note_part("nlu", self.tests.nlu_findings)
 
-        unknown = self.engines.capabilities.unknown_entities
-        team = self.engines.team_confidences
-
-        def held_out_or_folds() -> NluMeasurement:
-            if tests is not None and (engine := self._nlu()) is not None:
-                return evaluate_held_out(
-                    project,
-                    engine,
-                    tests,
-                    unknown_entities=unknown,
-                    team_confidences=team,
-                    answers=self.given.answers,
-                )
-            whole = any(self._why_not(name) is None for name, there in self._others() if there)
-            if note := self.engines.before_folds(folds, whole=whole):
-                self.screen.note(note)
-            trainer, seed, workers = self.engines.nlu_trainer, self.settings.seed, self.settings.workers
-            if self.engines.capabilities.slow_training:
-                workers = 1
-            return cross_validate(
-                project,
-                trainer,
-                folds=folds,
-                seed=seed,
-                workers=workers,
-                unknown_entities=unknown,
-                team_confidences=team,
-                answers=self._answers_of_folds(),
-            )
-
         how = "Testing language understanding" if tests else f"Cross-validating in {count(folds, 'fold')}"
         with self.screen.step("nlu", how):
-            return self._evaluated("nlu", held_out_or_folds)
+            return self._evaluated("nlu", lambda: self._measure_nlu(tests))
 
-    def _answers_of_folds(self) -> Answers:
-        """The answers that are given, and those of earlier runs on the same sentences."""
-        cache = self.inputs.cache
-        key = None if cache is None else self.engines.key_of_folds(self.settings.folds)
-        return self.given.answers if cache is None or key is None else KeptAnswers(self.given.answers, cache, key)
+    def _measure_nlu(self, tests: NluData | None) -> NluMeasurement:
+        from turncheck.run.nlu import measure_by_folds, measure_held_out
 
-    def _nlu(self) -> NluEngine | None:
-        """Language understanding, trained when it is first asked."""
-        engines = self.engines
-        if not engines.understands:
-            return None
-
-        def train() -> NluEngine:
-            if (nlu := engines.nlu) is None:
-                raise ValueError("the engine understands, and has nothing to understand with")
-            return nlu
-
-        return NluToCome(train)
+        if tests is not None and (engine := nlu_to_come(self.engines)) is not None:
+            return measure_held_out(self.engines, engine, self.project, tests, self.given.answers)
+        whole = any(self._why_not(name) is None for name, there in self._others() if there)
+        if note := self.engines.before_folds(self.settings.folds, whole=whole):
+            self.screen.note(note)
+        return measure_by_folds(self.engines, self.project, self.settings, self.given.answers, self.inputs.cache)
 
     def _others(self) -> tuple[tuple[Evaluation, object], ...]:
         """The evaluations that need the model of the whole project, and what they have to do."""
@@ -205,50 +174,41 @@ class Evaluations:
 
     def core(self) -> Core | None:
         """Dialogue: the test stories, step by step."""
-        from turncheck.evaluation.stories import evaluate_stories
+        from turncheck.run.core import measure_stories
 
-        stories, engines = self.tests.stories, self.engines
+        stories = self.tests.stories
         listed = [story for story in stories if story.kind == "story"]
-        why_not = self._not_now("core") or self._elsewhere("core")
+        why_not = self._not_now("core") or elsewhere("core", self.project, self.engines)
         if why_not is None and not listed:
             nothing = "the test files hold rules alone, no stories" if stories else "the project has no test stories"
             none = Skipped(evaluation="core", reason=nothing, no_tests=True)
             why_not = unreadable("core", self.tests.story_findings) or none
-        why_not = why_not or self._not_possible("core") or self._not_understood("core", any(map(_has_text, listed)))
+        why_not = (
+            why_not
+            or self._not_possible("core")
+            or not_understood("core", self.project, self.engines, has_sentences=any(map(has_text, listed)))
+        )
         if why_not is not None:
             whole = not any(finding.severity == "error" for finding in self.tests.story_findings)
             self._skip(with_tests(why_not, [story.name for story in listed] if whole else None))
             return None
         self._note_part("core", self.tests.story_findings)
 
-        def all_stories() -> Core:
-            nlu = self._nlu() if any(map(_has_text, stories)) else None
-            training = with_story_sentences(self.project).nlu.examples
-            domain, generated = engines.domain, "nlg" in self.project.endpoints
-            return evaluate_stories(
-                PoliciesToCome(domain, lambda: engines.ensemble),
-                stories,
-                nlu=nlu,
-                end_to_end=True,
-                training=training,
-                at_once=engines.at_once,
-                shows=lambda action: domain.shows_something(action, generated=generated),
-                known=learnable(self.project),
-                timed=self.screen.timer("core"),
-                answers=self.given.answers,
-            )
-
         with self.screen.step("core", f"Testing {count(len(listed), 'story', 'stories')}"):
-            return self._evaluated("core", all_stories)
+            return self._evaluated(
+                "core",
+                lambda: measure_stories(
+                    self.engines, self.project, stories, self.screen.timer("core"), self.given.answers
+                ),
+            )
 
     def e2e(self) -> EndToEnd | None:
         """The end-to-end test cases, custom actions by the action server that the settings or the project name."""
         from turncheck.dialogue.domain import DialogueDomain
-        from turncheck.evaluation.e2e import CaseRun, case_units, evaluate_cases
-        from turncheck.run.assistant import running_server
+        from turncheck.run.e2e import measure_cases
         from turncheck.validation.e2e_case_names import check_cases
 
-        why_not = self._not_now("e2e") or self._elsewhere("e2e")
+        why_not = self._not_now("e2e") or elsewhere("e2e", self.project, self.engines)
         if why_not is None and not self.tests.e2e:
             why_not = Skipped(evaluation="e2e", reason="the project has no end-to-end cases", no_tests=True)
         why_not = why_not or self._not_possible("e2e")
@@ -266,35 +226,21 @@ class Evaluations:
             nothing = "the files of end-to-end cases hold none"
             self._skip(Skipped(evaluation="e2e", reason=nothing, no_tests=True))
             return None
-        if why_not := self._not_understood(
-            "e2e", any(_is_said(turn.user) for case in read.cases for turn in case.turns)
+        if why_not := not_understood(
+            "e2e",
+            self.project,
+            self.engines,
+            has_sentences=any(is_said(turn.user) for case in read.cases for turn in case.turns),
         ):
             self._skip(with_tests(why_not, [case.name for case in read.cases]))
             return None
-        workers = max(self.engines.at_once, self.settings.workers)
-
-        def all_cases() -> EndToEnd:
-            inputs, answers = self.inputs, self.given.answers
-            engine: ConversationEngine | None = None
-            with ExitStack() as stack:
-                if unanswered(answers, case_units(read.cases)):
-                    server = stack.enter_context(
-                        running_server(self.settings, self.project, inputs.environment, self.screen, inputs.hosts)
-                    )
-                    engine = self.engines.assistant(server)
-                return evaluate_cases(
-                    engine, read.cases, CaseRun(workers=workers), timed=self.screen.timer("e2e"), answers=answers
-                )
-
         with self.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
-            return self._evaluated("e2e", all_cases)
-
-    def _elsewhere(self, evaluation: Evaluation) -> Skipped | None:
-        """Dialogs of a Kore.ai assistant are not in its export: there is nothing that could be tested."""
-        if self.project.kore is None:
-            return None
-        reason = self.engines.capabilities.why_not(evaluation) or DIALOGS_ELSEWHERE
-        return Skipped(evaluation=evaluation, reason=reason, no_tests=True)
+            return self._evaluated(
+                "e2e",
+                lambda: measure_cases(
+                    self.inputs, self.project, read.cases, self.engines, screen=self.screen, answers=self.given.answers
+                ),
+            )
 
     def batch(self) -> Batch | None:
         """The batch suites, an utterance at a time or each as a whole, as the engine knows them."""
@@ -306,7 +252,9 @@ class Evaluations:
         suites = self.suites
         by_sentence = not self.engines.capabilities.answers_suites
         why_not = suites.refused() or self._not_possible("batch")
-        why_not = why_not or (self._not_understood("batch", True) if by_sentence else None)
+        why_not = why_not or (
+            not_understood("batch", self.project, self.engines, has_sentences=True) if by_sentence else None
+        )
         if why_not is not None:
             self._skip(with_tests(why_not, None if suites.read.errors else suites.texts))
             return None
@@ -317,7 +265,7 @@ class Evaluations:
         """Language understanding under the noise of real users; only where somebody asks."""
         from turncheck.evaluation.nlu import why_not_testable
 
-        if not self._is_asked("robustness"):
+        if not is_asked(self.settings, "robustness"):
             return None
         tests = self.tests.nlu
         untrainable = self.engines.capabilities.no_training if tests is None else None
@@ -337,12 +285,11 @@ class Evaluations:
         """The tests, tried on the project with one small fault at a time; only where somebody asks."""
         from turncheck.run.assistant import running_server
         from turncheck.run.strength import measure_strength, why_no_mutants
-        from turncheck.validation.project_tests import ProjectTests
 
-        if not self._is_asked("strength"):
+        if not is_asked(self.settings, "strength"):
             return None
         none = Skipped(evaluation="strength", reason="the project has no tests", no_tests=True)
-        tests = ProjectTests(self.tests.stories, self.tests.nlu.examples if self.tests.nlu else (), self.cases.cases)
+        tests = self._project_tests
         why_not = None if self.stopped is None else self._not_now("strength")
         why_not = why_not or self._not_possible("strength")
         if why_not is None and not (tests.stories or tests.examples or tests.cases):
@@ -371,13 +318,6 @@ class Evaluations:
             evaluation, lambda: answered(self.given.answers, [f"section:{evaluation}"], lambda _: [measure()])[0]
         )
 
-    def _not_understood(self, evaluation: Evaluation, has_sentences: bool) -> Skipped | None:
-        """Return why tests cannot be run whose sentences nothing understands: each would fail by itself."""
-        if not has_sentences or self.project.nlu.examples or self.engines.understands:
-            return None
-        reason = "the project has no NLU examples to understand the test sentences with"
-        return Skipped(evaluation=evaluation, reason=reason, fault=True)
-
     def cases_again(self) -> JudgesAgain | None:
         """Return who holds the end-to-end cases once more, where the engine is given what to understand."""
         if self.e2e_section is None or not self.engines.capabilities.hears_as_given:
@@ -396,36 +336,25 @@ class Evaluations:
 
     def validation(self) -> Validation | None:
         """The data: what Rasa checks, and what it passes silently."""
-        from turncheck.validation.pipeline import validate
-        from turncheck.validation.project_tests import ProjectTests
-        from turncheck.validation.suppressions import suppress
+        from turncheck.run.validation import checked_data
 
-        if not self._is_asked("validate"):
-            self._skip(self._not_asked("validate"))
+        if not is_asked(self.settings, "validate"):
+            self._skip(not_asked(self.settings, "validate"))
             return None
+        suites = self.suites.findings() if self.tests.batch and is_asked(self.settings, "batch") else ()
         with self.screen.step("validate", "Checking the data"):
-            strict = self.settings.strict
-            examples = self.tests.nlu.examples if self.tests.nlu else ()
-            tests = ProjectTests(self.tests.stories, examples, self.cases.cases)
-            history = smallest_max_history(self.project.config)
-            checked = validate(self.project, max_history=history, strict=strict, tests=tests)
-            suites = self.suites.findings() if self.tests.batch and self._is_asked("batch") else ()
-            of_tests = (*self.tests.findings, *(self.case_findings or ()), *suites)
-            checked = checked.with_tests(of_tests, eased=False)
-            known = {finding.location for finding in checked.findings if finding.severity == "error"}
-            checked = checked.without((), (one for place, one in self.refusals.items() if place not in known))
-            were_read = self.case_findings is not None
-            kept = suppress(
-                checked, self.project, self.inputs.ignored, tests=tests, strict=strict, cases_read=were_read
+            return checked_data(
+                self.inputs,
+                self.project,
+                self._project_tests,
+                (*self.tests.findings, *(self.case_findings or ()), *suites),
+                self.refusals,
+                cases_read=self.case_findings is not None,
             )
-        findings = tuple(sorted({*kept.findings}, key=lambda finding: finding.order))
-        severities = [finding.severity for finding in findings]
-        return Validation(
-            findings=findings,
-            counts=FindingCounts(
-                error=severities.count("error"), warning=severities.count("warning"), info=severities.count("info")
-            ),
-        )
+
+    @property
+    def _project_tests(self) -> ProjectTests:
+        return ProjectTests(self.tests.stories, self.tests.nlu.examples if self.tests.nlu else (), self.cases.cases)
 
     def _evaluated(self, evaluation: Evaluation, evaluate: Callable[[], Section]) -> Section | None:
         """Return the section; where the engine gave up, what it had done until then: nothing runs after it."""
@@ -462,11 +391,7 @@ class Evaluations:
 
     def _not_possible(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
         """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
-        if lost := first_loss(self._lost, self.engines.needs(evaluation, in_folds=in_folds)):
-            reason, place = reason_of_loss(*lost), lost[1].location
-            return Skipped(evaluation=evaluation, reason=reason, fault=True, location=place)
-        reason_of_engine = self.engines.capabilities.why_not(evaluation)
-        return None if reason_of_engine is None else Skipped(evaluation=evaluation, reason=reason_of_engine)
+        return not_possible(evaluation, self.engines, self._lost, in_folds=in_folds)
 
     @cached_property
     def _lost(self) -> Mapping[str, Finding]:
@@ -474,21 +399,11 @@ class Evaluations:
 
     def _not_now(self, evaluation: Evaluation) -> Skipped | None:
         """It was not asked for, or the engine has given up."""
-        if not self._is_asked(evaluation):
-            return self._not_asked(evaluation)
+        if not is_asked(self.settings, evaluation):
+            return not_asked(self.settings, evaluation)
         if self.stopped is not None:
             return Skipped(evaluation=evaluation, reason=f"not run: {self.stopped.partition(chr(10))[0]}")
         return None
-
-    def _is_asked(self, evaluation: str) -> bool:
-        if evaluation in ON_REQUEST:
-            switched_on = {"strength": self.settings.strength != "off", "robustness": self.settings.robustness}
-            return evaluation in self.settings.evaluations or switched_on[evaluation]
-        return not self.settings.evaluations or evaluation in self.settings.evaluations
-
-    def _not_asked(self, evaluation: Evaluation) -> Skipped:
-        asked = ", ".join(self.settings.evaluations)
-        return Skipped(evaluation=evaluation, reason=f"not asked for (evaluations: {asked})")
 
     def _note_part(self, evaluation: Evaluation, findings: Iterable[Finding]) -> None:
         """Mark that an evaluation runs without the tests that cannot be read."""
@@ -501,12 +416,3 @@ class Evaluations:
 
     def _skip(self, skipped: Skipped) -> None:
         self.skipped[skipped.evaluation] = structs.replace(skipped, reason=redact(skipped.reason))
-
-
-def _has_text(story: Story) -> bool:
-    return any(isinstance(step, UserStep) and _is_said(step.text) for step in story.steps)
-
-
-def _is_said(text: str | None) -> bool:
-    """Whether a message has to be understood; one that begins with a slash names its intent."""
-    return text is not None and not text.startswith("/")

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from turncheck.messages.location import NOWHERE
-from turncheck.report.model import Skipped
+from turncheck.project.kore.model import DIALOGS_ELSEWHERE
+from turncheck.report.model import ON_REQUEST, Skipped
+from turncheck.validation.losses import first_loss, reason_of_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from turncheck.engines.base import Engines
     from turncheck.messages.errors import UserError
     from turncheck.messages.finding import Finding
-    from turncheck.project.model import Config
+    from turncheck.project.model import Config, Project
     from turncheck.report.model import Evaluation
+    from turncheck.settings.options import Settings
 
 _TESTS_OF: Final[Mapping[Evaluation, str]] = {"nlu": "the test sentences", "core": "the test stories"}
 _REFUSED: Final[Mapping[Evaluation, str]] = {
@@ -24,6 +28,48 @@ _REFUSED: Final[Mapping[Evaluation, str]] = {
     "e2e": "the end-to-end cases cannot be run",
     "batch": "the batch suites cannot be run",
 }
+
+
+def is_asked(settings: Settings, evaluation: Evaluation) -> bool:
+    """Whether the settings ask for an evaluation."""
+    if evaluation in ON_REQUEST:
+        switched_on = {"strength": settings.strength != "off", "robustness": settings.robustness}
+        return evaluation in settings.evaluations or switched_on[evaluation]
+    return not settings.evaluations or evaluation in settings.evaluations
+
+
+def not_asked(settings: Settings, evaluation: Evaluation) -> Skipped:
+    """Other evaluations are asked for."""
+    return Skipped(evaluation=evaluation, reason=f"not asked for (evaluations: {', '.join(settings.evaluations)})")
+
+
+def elsewhere(evaluation: Evaluation, project: Project, engines: Engines) -> Skipped | None:
+    """Dialogs of a Kore.ai assistant are not in its export: there is nothing that could be tested."""
+    if project.kore is None:
+        return None
+    reason = engines.capabilities.why_not(evaluation) or DIALOGS_ELSEWHERE
+    return Skipped(evaluation=evaluation, reason=reason, no_tests=True)
+
+
+def not_possible(
+    evaluation: Evaluation, engines: Engines, lost: Mapping[str, Finding], *, in_folds: bool
+) -> Skipped | None:
+    """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
+    if loss := first_loss(lost, engines.needs(evaluation, in_folds=in_folds)):
+        reason, place = reason_of_loss(*loss), loss[1].location
+        return Skipped(evaluation=evaluation, reason=reason, fault=True, location=place)
+    reason_of_engine = engines.capabilities.why_not(evaluation)
+    return None if reason_of_engine is None else Skipped(evaluation=evaluation, reason=reason_of_engine)
+
+
+def not_understood(
+    evaluation: Evaluation, project: Project, engines: Engines, *, has_sentences: bool
+) -> Skipped | None:
+    """Tests cannot be run whose sentences nothing understands: each would fail by itself."""
+    if not has_sentences or project.nlu.examples or engines.understands:
+        return None
+    reason = "the project has no NLU examples to understand the test sentences with"
+    return Skipped(evaluation=evaluation, reason=reason, fault=True)
 
 
 def unreadable(evaluation: Evaluation, findings: Iterable[Finding]) -> Skipped | None:

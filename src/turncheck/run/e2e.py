@@ -1,0 +1,36 @@
+"""The end-to-end cases of a run."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from turncheck.evaluation.answers import unanswered
+from turncheck.evaluation.e2e import CaseRun, case_units, evaluate_cases
+from turncheck.run.assistant import running_server
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.engines.base import Engines
+    from turncheck.engines.conversation import ConversationEngine
+    from turncheck.evaluation.answers import Answers
+    from turncheck.process.screen import Screen
+    from turncheck.project.e2e.model import E2ECase
+    from turncheck.project.model import Project
+    from turncheck.report.model import EndToEnd
+    from turncheck.run.inputs import Inputs
+
+
+def measure_cases(
+    inputs: Inputs, project: Project, cases: Sequence[E2ECase], engines: Engines, *, screen: Screen, answers: Answers
+) -> EndToEnd:
+    """Hold the conversations of the cases; the action server runs where any of them is still to be held."""
+    settings = inputs.settings
+    run = CaseRun(workers=max(engines.at_once, settings.workers))
+    engine: ConversationEngine | None = None
+    with ExitStack() as stack:
+        if unanswered(answers, case_units(cases)):
+            server = running_server(settings, project, inputs.environment, screen, inputs.hosts)
+            engine = engines.assistant(stack.enter_context(server))
+        return evaluate_cases(engine, cases, run, timed=screen.timer("e2e"), answers=answers)
