@@ -27,7 +27,7 @@ from turncheck.run.shards.document import write_shard
 from turncheck.run.shards.identity import refuse_shards_of_several
 from turncheck.run.shards.merge import prepare_merge, said_what_is_missing
 from turncheck.settings.gates import GATES
-from turncheck.settings.options import combine, from_inputs
+from turncheck.settings.sources import combine, from_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping

@@ -20,7 +20,8 @@ from turncheck.ci.rest import Patience, RestError
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
 from turncheck.process.secret import Secret, read_secret, redact, redact_all, secret_of
-from turncheck.settings.options import from_flags, from_inputs, options
+from turncheck.settings.options import options
+from turncheck.settings.sources import from_flags, from_inputs
 
 PRIVATE = [name for name, option in options().items() if option.is_private and option.action_input]
 """Every setting whose text is never shown: a new one is covered as soon as it is there."""

@@ -10,7 +10,8 @@ import pytest
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.process.secret import Secret
-from turncheck.settings.options import Settings, combine, from_file, from_flags, from_inputs, options
+from turncheck.settings.options import Settings, options
+from turncheck.settings.sources import combine, from_file, from_flags, from_inputs
 
 
 def here(name: str) -> Location:

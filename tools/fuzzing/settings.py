@@ -16,7 +16,8 @@ from turncheck.messages.errors import UserError, trouble_of_system
 from turncheck.process.secret import redact
 from turncheck.run.prepare import prepare
 from turncheck.settings.gates import gate_settings
-from turncheck.settings.options import from_flags, from_inputs, options
+from turncheck.settings.options import options
+from turncheck.settings.sources import from_flags, from_inputs
 
 if TYPE_CHECKING:
     import random

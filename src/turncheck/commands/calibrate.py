@@ -25,7 +25,8 @@ from turncheck.report.trust import LEAST_AGREEMENT, Calibration, Trust
 from turncheck.run.evaluated_project import evaluate_project
 from turncheck.run.prepare import prepare
 from turncheck.run.reading import read_given
-from turncheck.settings.options import default_of, from_flags, options
+from turncheck.settings.options import default_of, options
+from turncheck.settings.sources import from_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -23,7 +23,7 @@ from turncheck.report.codec import MAX_BYTES, encode
 from turncheck.report.model import EngineInfo, ProjectInfo, Report, Skipped, Source
 from turncheck.run.reading import ensure_there, file_of_all
 from turncheck.run.report_of import report_of
-from turncheck.settings.options import FILE_NAME
+from turncheck.settings.sources import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

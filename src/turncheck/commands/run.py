@@ -24,7 +24,7 @@ from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_job
 from turncheck.run.several import SeveralRuns, choose
 from turncheck.run.shards.identity import refuse_shards_of_several
-from turncheck.settings.options import from_flags
+from turncheck.settings.sources import from_flags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

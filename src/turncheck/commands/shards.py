@@ -15,7 +15,7 @@ from turncheck.run.run import run_job
 from turncheck.run.shards.document import write_shard
 from turncheck.run.shards.measure import exit_code_of_shard, measure_shard, shard_line
 from turncheck.run.shards.merge import prepare_merge, said_what_is_missing
-from turncheck.settings.options import from_flags
+from turncheck.settings.sources import from_flags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

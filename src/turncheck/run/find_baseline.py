@@ -32,7 +32,7 @@ from turncheck.run.named_baseline import read_baseline
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.gates import GATES, gate_settings
-from turncheck.settings.options import FILE_NAME, combine
+from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:

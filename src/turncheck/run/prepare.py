@@ -22,10 +22,11 @@ from turncheck.run.find_baseline import SEARCHED, BaselineSearch
 from turncheck.run.inputs import Inputs
 from turncheck.run.named_baseline import read_baseline
 from turncheck.settings.file import SettingsFile, read_settings_file
-from turncheck.settings.options import FILE_NAME, Settings, combine
+from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
+    from turncheck.settings.options import Settings
     from collections.abc import Callable, Mapping
 
     from turncheck.ci.host import Host

@@ -25,9 +25,10 @@ from turncheck.run.prepare import baseline_finder, links_of, prepare, root_in_re
 from turncheck.run.report_of import report_of
 from turncheck.run.run import run_job
 from turncheck.settings.file import read_settings_file
-from turncheck.settings.options import FILE_NAME, Settings, combine
+from turncheck.settings.sources import FILE_NAME, combine
 
 if TYPE_CHECKING:
+    from turncheck.settings.options import Settings
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.ci.host import Host

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.settings.options import FILE_NAME, from_file
+from turncheck.settings.sources import FILE_NAME, from_file
 from turncheck.yaml_tree.offsets import ScalarLines
 from turncheck.yaml_tree.source import EscapeError, YamlSource
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, parse_yaml

@@ -7,19 +7,15 @@ models or output folders (``file_key=False``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from pathlib import PurePosixPath
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.messages.errors import UserError
-from turncheck.messages.suggestions import suggestion
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.settings.bounds import MOST_FOLDS, MOST_SEED, MOST_WORKERS
 from turncheck.settings.engines import ENGINES
+from turncheck.settings.option import setting
 from turncheck.settings.parsers import (
     FAIL_ON,
-    Parser,
-    WrongWordError,
     one_of,
     read_addresses,
     read_artifact_name,
@@ -35,19 +31,14 @@ from turncheck.settings.parsers import (
     read_switch,
     read_switch_or_folder,
     read_text,
-    shown,
     whole_number,
     words_of,
 )
 from turncheck.settings.shard import Shard, parse_shard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from turncheck.messages.location import Location
     from turncheck.process.secret import Secret
-
-FILE_NAME: Final = "turncheck.yml"
+    from turncheck.settings.option import Option
 
 _MOST_DAYS: Final = 3650
 """More than GitHub keeps anything; what the repository allows is asked for in the end."""
@@ -61,80 +52,54 @@ OutputFormat = Literal["sarif", "codequality", "metrics", "annotations"]
 OUTPUT_FORMATS: Final[tuple[OutputFormat, ...]] = ("sarif", "codequality", "metrics", "annotations")
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """What a setting is called and how its text becomes a value. ``engine``: the one it is for, where not for all."""
-
-    help: str
-    parse: Parser
-    action_input: bool = True
-    file_key: bool = True
-    many: bool = False
-    choices: tuple[str, ...] = ()
-    metavar: str | None = None
-    switch: bool = False
-    flag: bool = True
-    engine: str | None = None
-
-    @property
-    def is_private(self) -> bool:
-        """Whether its text is never shown, not even where it is refused."""
-        return self.parse in {read_hidden, read_pairs}
-
-
-def _setting(default: Any, parse: Parser, text: str, **more: Any) -> Any:
-    shown = parse not in {read_hidden, read_pairs}
-    return field(default=default, repr=shown, metadata={"option": Option(help=text, parse=parse, **more)})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All settings of ``turncheck run`` and of the action. Paths are as given; empty means "the default place"."""
 
-    project: str = _setting(
+    project: str = setting(
         ".",
         read_text,
         "the assistant's folder; several, or a pattern such as 'bots/*', are measured in one run",
         metavar="DIR",
     )
-    projects: tuple[str, ...] = _setting(
+    projects: tuple[str, ...] = setting(
         (), read_paths, "folders of several assistants, or patterns", many=True, flag=False, action_input=False
     )
-    config: str | None = _setting(None, read_text, "pipeline and policies (default: config.yml)", metavar="FILE")
-    domain: str | None = _setting(
+    config: str | None = setting(None, read_text, "pipeline and policies (default: config.yml)", metavar="FILE")
+    domain: str | None = setting(
         None, read_text, "domain file or folder (default: domain.yml, else domain/)", metavar="PATH"
     )
-    data: tuple[str, ...] = _setting(
+    data: tuple[str, ...] = setting(
         (), read_paths, "training data, files or folders (default: data)", many=True, metavar="PATH"
     )
-    nlu: str | None = _setting(
+    nlu: str | None = setting(
         None,
         read_text,
         "test sentences, a file or folder (default: found below tests/, else cross-validation)",
         metavar="PATH",
     )
-    stories: tuple[str, ...] = _setting(
+    stories: tuple[str, ...] = setting(
         (), read_paths, "test stories, files or folders (default: test_*.yml below tests/)", many=True, metavar="PATH"
     )
-    e2e: tuple[str, ...] = _setting(
+    e2e: tuple[str, ...] = setting(
         (), read_paths, "end-to-end test cases (default: tests/e2e_test_cases.yml)", many=True, metavar="PATH"
     )
-    batch: tuple[str, ...] = _setting(
+    batch: tuple[str, ...] = setting(
         (), read_paths, "batch suites, JSON or CSV (default: found in tests/ and batch/)", many=True, metavar="PATH"
     )
-    language: str | None = _setting(
+    language: str | None = setting(
         None, read_text, "of a Kore.ai assistant, whose sentences are read (default: its own default)", metavar="CODE"
     )
-    evaluations: tuple[str, ...] = _setting(
+    evaluations: tuple[str, ...] = setting(
         (), words_of(*EVALUATIONS), "what to run (default: what there are files for)", many=True, choices=EVALUATIONS
     )
-    engine: str = _setting(
+    engine: str = setting(
         "embedded",
         read_engine,
         "what understands and answers",
         choices=tuple(ENGINES),
     )
-    model: str | None = _setting(
+    model: str | None = setting(
         None,
         read_text,
         "a trained model for the engine 'rasa', a file or folder",
@@ -142,33 +107,33 @@ class Settings:
         metavar="PATH",
         engine="rasa",
     )
-    folds: int = _setting(5, whole_number(2, MOST_FOLDS), "folds of the cross-validation", metavar="N")
-    seed: int = _setting(42, whole_number(0, MOST_SEED), "seed of everything random", metavar="N")
-    workers: int = _setting(
+    folds: int = setting(5, whole_number(2, MOST_FOLDS), "folds of the cross-validation", metavar="N")
+    seed: int = setting(42, whole_number(0, MOST_SEED), "seed of everything random", metavar="N")
+    workers: int = setting(
         0, whole_number(0, MOST_WORKERS), "parallel workers, 64 at most (0: one per processor)", metavar="N"
     )
-    cache: bool = _setting(
+    cache: bool = setting(
         True,
         read_switch,
         "take what is unchanged from earlier runs: trained models and folds",
         file_key=False,
         switch=True,
     )
-    cache_folder: str | None = _setting(
+    cache_folder: str | None = setting(
         None,
         read_text,
         "where that is kept (default: ~/.cache/turncheck); never for a pull request of a fork",
         file_key=False,
         metavar="DIR",
     )
-    shard: Shard | None = _setting(
+    shard: Shard | None = setting(
         None,
         parse_shard,
         "measure one part of the run, such as 2/8, and judge nothing (`turncheck report merge` does)",
         file_key=False,
         metavar="N/OF",
     )
-    shards: tuple[str, ...] = _setting(
+    shards: tuple[str, ...] = setting(
         (),
         read_paths,
         "folders that shards left, to be merged, judged and published; nothing else is measured",
@@ -177,63 +142,63 @@ class Settings:
         flag=False,
         metavar="DIR",
     )
-    strict: bool = _setting(False, read_switch, "show all of our own findings at their true severity", switch=True)
-    fail_on: tuple[str, ...] = _setting(
+    strict: bool = setting(False, read_switch, "show all of our own findings at their true severity", switch=True)
+    fail_on: tuple[str, ...] = setting(
         ("errors", "test-failures"), read_fail_on, "what fails the run", many=True, choices=FAIL_ON
     )
-    fail_on_warnings: bool = _setting(False, read_switch, "warnings in the data fail the run", switch=True)
-    thresholds: tuple[str, ...] = _setting(
+    fail_on_warnings: bool = setting(False, read_switch, "warnings in the data fail the run", switch=True)
+    thresholds: tuple[str, ...] = setting(
         (), read_lines, "floors, one per line: nlu.intents.f1 >= 0.85", many=True, metavar="RULE"
     )
-    max_regression: tuple[str, ...] = _setting(
+    max_regression: tuple[str, ...] = setting(
         (),
         read_lines,
         "largest drops against the baseline, one per line: nlu.intents.f1: 0.01",
         many=True,
         metavar="RULE",
     )
-    strength: str = _setting(
+    strength: str = setting(
         "off",
         one_of("off", "changed", "all"),
         "try the tests on mutants, the project with one small fault each: of the lines that a change touches, or all",
         choices=("off", "changed", "all"),
     )
-    strength_budget: int = _setting(
+    strength_budget: int = setting(
         60,
         whole_number(0, _MOST_SECONDS),
         "seconds for the mutants, the others are not tried (0: no limit)",
         metavar="N",
     )
-    robustness: bool = _setting(
+    robustness: bool = setting(
         False,
         read_switch,
         "vary the test sentences as real users write: typos, casing, abbreviations and the like",
         switch=True,
     )
-    require: tuple[str, ...] = _setting(
+    require: tuple[str, ...] = setting(
         (), words_of(*EVALUATIONS), "evaluations that must not be skipped", many=True, choices=EVALUATIONS
     )
-    accept_gone: tuple[str, ...] = _setting(
+    accept_gone: tuple[str, ...] = setting(
         (),
         read_lines,
         "tests that may go away: names, files, folders or evaluations, one per line",
         many=True,
         metavar="TEST",
     )
-    not_judged: str = _setting(
+    not_judged: str = setting(
         "auto",
         one_of("auto", "pass", "fail"),
         "what a gate counts as that could not be judged (auto: fail if there is a baseline that could not be had)",
         choices=("auto", "pass", "fail"),
     )
-    misunderstood: str = _setting(
+    misunderstood: str = setting(
         "warn",
         one_of("warn", "fail"),
         "what a test counts as that fails only because a sentence is understood differently: a story, than written; an "
         "end-to-end case, than on the base",
         choices=("warn", "fail"),
     )
-    allow_custom_code: bool = _setting(
+    allow_custom_code: bool = setting(
         False,
         read_switch,
         "load components of the project's own modules: runs its code",
@@ -241,7 +206,7 @@ class Settings:
         action_input=False,
         switch=True,
     )
-    vectors: bool | str = _setting(
+    vectors: bool | str = setting(
         False,
         read_switch_or_folder,
         "sentence vectors beside n-grams: of the installed package (English), or of this sentence-transformers folder;"
@@ -250,47 +215,47 @@ class Settings:
         switch=True,
         engine="embedded",
     )
-    today: str = _setting(
+    today: str = setting(
         "2025-01-01",
         read_day,
         "the day from which relative dates count, the same in every run (embedded engine)",
         metavar="DATE",
     )
-    ignore: tuple[str, ...] = _setting(
+    ignore: tuple[str, ...] = setting(
         (), words_of(), "codes of findings to leave out", many=True, flag=False, action_input=False
     )
-    baseline: str = _setting(
+    baseline: str = setting(
         "auto",
         read_text,
         "what to compare with: auto, artifact, git, none, or a report.json (path or https URL)",
         metavar="WHAT",
     )
-    base: str | None = _setting(
+    base: str | None = setting(
         None,
         read_state,
         "the state to compare with: where this change left a branch, tag or commit (default: what the CI host names, "
         "else the default branch)",
         metavar="REF",
     )
-    comment: str = _setting(
+    comment: str = setting(
         "always",
         one_of("always", "on-change", "on-failure", "never"),
         "when to comment on the pull request",
         choices=("always", "on-change", "on-failure", "never"),
     )
-    check_run: bool = _setting(False, read_switch, "annotate by a check run instead of workflow commands", switch=True)
-    annotations: bool = _setting(True, read_switch, "annotate files and lines", switch=True)
-    artifact_name: str = _setting("turncheck", read_artifact_name, "name of the uploaded artifact", metavar="NAME")
-    retention_days: int = _setting(
+    check_run: bool = setting(False, read_switch, "annotate by a check run instead of workflow commands", switch=True)
+    annotations: bool = setting(True, read_switch, "annotate files and lines", switch=True)
+    artifact_name: str = setting("turncheck", read_artifact_name, "name of the uploaded artifact", metavar="NAME")
+    retention_days: int = setting(
         0, whole_number(0, _MOST_DAYS), "days the artifact is kept (0: the repository's default)", metavar="N"
     )
-    junit_flavour: JunitFlavour = _setting(
+    junit_flavour: JunitFlavour = setting(
         "common",
         one_of("common", "xunit"),
         "layout of junit.xml: common (each test has its file and line) or xunit (what Jenkins' xunit plugin accepts)",
         choices=("common", "xunit"),
     )
-    output_format: tuple[OutputFormat, ...] = _setting(
+    output_format: tuple[OutputFormat, ...] = setting(
         (),
         words_of(*OUTPUT_FORMATS),
         "files to write besides: sarif (findings.sarif), codequality, metrics (OpenMetrics), annotations (GitLab's "
@@ -298,15 +263,15 @@ class Settings:
         many=True,
         choices=OUTPUT_FORMATS,
     )
-    out: str = _setting("results", read_text, "folder for everything that is written", file_key=False, metavar="DIR")
-    token: Secret | None = _setting(
+    out: str = setting("results", read_text, "folder for everything that is written", file_key=False, metavar="DIR")
+    token: Secret | None = setting(
         None,
         read_hidden,
         "the CI host's token, for the comment, the check run and the baseline",
         file_key=False,
         metavar="TOKEN",
     )
-    rasa_url: str | None = _setting(
+    rasa_url: str | None = setting(
         None,
         read_addresses,
         "a running Rasa server, or several with one model (engine 'rasa')",
@@ -315,10 +280,10 @@ class Settings:
         metavar="URL",
         engine="rasa",
     )
-    rasa_token: Secret | None = _setting(
+    rasa_token: Secret | None = setting(
         None, read_hidden, "that server's token", file_key=False, metavar="TOKEN", engine="rasa"
     )
-    rasa_jwt: Secret | None = _setting(
+    rasa_jwt: Secret | None = setting(
         None,
         read_hidden,
         "a JWT with the role admin, where that server asks for one",
@@ -326,7 +291,7 @@ class Settings:
         metavar="JWT",
         engine="rasa",
     )
-    rasa_command: str | None = _setting(
+    rasa_command: str | None = setting(
         None,
         read_text,
         "how to start Rasa from the project (engine 'rasa')",
@@ -334,7 +299,7 @@ class Settings:
         metavar="COMMAND",
         engine="rasa",
     )
-    kore_host: str = _setting(
+    kore_host: str = setting(
         "https://platform.kore.ai",
         read_text,
         "address of Kore.ai's platform (engine 'kore')",
@@ -342,16 +307,16 @@ class Settings:
         metavar="URL",
         engine="kore",
     )
-    kore_bot_id: str | None = _setting(
+    kore_bot_id: str | None = setting(
         None, read_text, "the assistant on that platform (st-…)", file_key=False, metavar="ID", engine="kore"
     )
-    kore_bot_name: str | None = _setting(
+    kore_bot_name: str | None = setting(
         None, read_text, "its name there (default: that of the export)", file_key=False, metavar="NAME", engine="kore"
     )
-    kore_client_id: str | None = _setting(
+    kore_client_id: str | None = setting(
         None, read_text, "the client id of the app that may ask it (cs-…)", file_key=False, metavar="ID", engine="kore"
     )
-    kore_client_secret: Secret | None = _setting(
+    kore_client_secret: Secret | None = setting(
         None,
         read_hidden,
         "that app's secret (or the variable TURNCHECK_KORE_CLIENT_SECRET)",
@@ -359,13 +324,13 @@ class Settings:
         metavar="SECRET",
         engine="kore",
     )
-    kore_version: str = _setting(
+    kore_version: str = setting(
         "in-development",
         one_of(*KORE_VERSIONS),
         "which version of a Kore.ai assistant is asked",
         choices=KORE_VERSIONS,
     )
-    kore_way: str = _setting(
+    kore_way: str = setting(
         "find-intent",
         one_of(*KORE_WAYS),
         "how batch suites are run: find-intent (an utterance per call) or batch (uploaded, and run by the platform)",
@@ -373,20 +338,20 @@ class Settings:
         choices=KORE_WAYS,
         engine="kore",
     )
-    kore_timeout: int = _setting(
+    kore_timeout: int = setting(
         3600, whole_number(1, _MOST_SECONDS), "seconds that a run on Kore.ai's platform may take", metavar="N"
     )
-    notes: str = _setting("", read_notes, "notes on this run of batch suites, up to 1,024 characters", metavar="TEXT")
-    action_endpoint: str | None = _setting(
+    notes: str = setting("", read_notes, "notes on this run of batch suites, up to 1,024 characters", metavar="TEXT")
+    action_endpoint: str | None = setting(
         None, read_text, "the action server, instead of the one in endpoints.yml", file_key=False, metavar="URL"
     )
-    action_server: str | None = _setting(
+    action_server: str | None = setting(
         None, read_text, "a command that starts the action server for this run", file_key=False, metavar="COMMAND"
     )
-    allow_hosts: tuple[str, ...] = _setting(
+    allow_hosts: tuple[str, ...] = setting(
         (), words_of(), "hosts the project's files may name, beside loopback", file_key=False, many=True, metavar="HOST"
     )
-    env: tuple[tuple[str, str], ...] = _setting(
+    env: tuple[tuple[str, str], ...] = setting(
         (),
         read_pairs,
         "variables for child processes, one per line: NAME=VALUE",
@@ -394,7 +359,7 @@ class Settings:
         many=True,
         metavar="NAME=VALUE",
     )
-    run_id: str | None = _setting(
+    run_id: str | None = setting(
         None, read_text, "publish what this workflow run uploaded, and evaluate nothing", file_key=False, metavar="ID"
     )
 
@@ -407,83 +372,3 @@ def options() -> dict[str, Option]:
 def default_of(name: str) -> Any:
     """The default of a setting, by its name with dashes."""
     return next(f.default for f in fields(Settings) if f.name == name.replace("-", "_"))
-
-
-def from_flags(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Read flags (by name with dashes; ``None`` is unset)."""
-    return _parse({k: v for k, v in values.items() if v is not None}, lambda name: f"--{name}")
-
-
-def from_inputs(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Read the action's inputs (``INPUT_FAIL-ON``); an empty one is unset, as GitHub passes it."""
-    values = {}
-    for name, option in options().items():
-        text = environment.get(f"INPUT_{name.upper()}", "")
-        if option.action_input and text.strip():
-            values[name] = text
-    return _parse(values, lambda name: f"input '{name}'")
-
-
-def from_file(values: Mapping[str, Any], locate: Callable[[str], Location]) -> dict[str, Any]:
-    """Read the keys of ``turncheck.yml``.
-
-    Raises:
-        UserError: an unknown key, one that only a flag or an input may set, or a bad value, with its place.
-    """
-    known = options()
-    for name in values:
-        if name not in known:
-            hint = suggestion(name, known) or f"Known keys: {', '.join(_file_keys())}."
-            raise UserError(f"unknown key '{name}'", location=locate(name), remedy=hint)
-        if not known[name].file_key:
-            raise UserError(
-                f"'{name}' cannot be set in {FILE_NAME}: a pull request could change it",
-                location=locate(name),
-                remedy=f"Give it as the flag --{name} or as the action's input '{name}'.",
-            )
-    parsed = _parse(values, lambda name: f"key '{name}'", locate)
-    for name in ("project", "projects", "config", "domain", "data", "nlu", "stories", "e2e", "batch", "baseline"):
-        _stays_inside(name, parsed.get(name), locate)
-    return parsed
-
-
-def _stays_inside(name: str, value: Any, locate: Callable[[str], Location]) -> None:
-    """A project file may only name paths below its own folder, since a pull request writes it."""
-    for path in (value,) if isinstance(value, str) else value or ():
-        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "://" in path:
-            raise UserError(
-                f"'{name}' in {FILE_NAME} leads out of the project: {path!r}",
-                location=locate(name),
-                remedy=f"Name a path below the project's folder, or give it as the flag --{name}.",
-            )
-
-
-def _file_keys() -> list[str]:
-    return [name for name, option in options().items() if option.file_key]
-
-
-def _parse(
-    values: Mapping[str, Any],
-    called: Callable[[str], str],
-    locate: Callable[[str], Location] | None = None,
-) -> dict[str, Any]:
-    known = options()
-    parsed = {}
-    for name, value in values.items():
-        try:
-            parsed[name.replace("-", "_")] = known[name].parse(value)
-        except ValueError as error:
-            complete = isinstance(error, WrongWordError) or known[name].is_private
-            raise UserError(
-                f"{called(name)}: {error}" + ("" if complete else f", not {shown(value)}"),
-                location=locate(name) if locate else None,
-            ) from None
-    return parsed
-
-
-def combine(*sources: Mapping[str, Any]) -> Settings:
-    """Put the sources together, the first that has a setting wins."""
-    merged: dict[str, Any] = {}
-    for source in reversed(sources):
-        merged.update(source)
-    return Settings(**merged)

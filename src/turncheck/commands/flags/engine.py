@@ -46,7 +46,8 @@ def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
     """
     from turncheck.engines.choice import refuse_settings_of_others  # not for --help
     from turncheck.settings.engines import ENGINES
-    from turncheck.settings.options import combine, from_flags, options
+    from turncheck.settings.options import options
+    from turncheck.settings.sources import combine, from_flags
 
     given = from_flags({name: getattr(namespace, name.replace("-", "_"), None) for name in FLAGS})
     engine = combine(given).engine

@@ -82,7 +82,7 @@ def _add(kinds: Any, name: str, words: str, task: Callable[[argparse.Namespace],
 
 def _handle(task: Callable[[argparse.Namespace], Task], namespace: argparse.Namespace) -> int:
     from turncheck.commands.kore import run_kore  # not for --help
-    from turncheck.settings.options import combine, from_flags
+    from turncheck.settings.sources import combine, from_flags
 
     given = from_flags({flag: getattr(namespace, flag.replace("-", "_")) for flag in _FLAGS})
     settings = combine(given, {"engine": "kore", "language": namespace.language})

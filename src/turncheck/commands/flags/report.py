@@ -154,7 +154,7 @@ def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
 
 def _compare(namespace: argparse.Namespace) -> int:
     from turncheck.commands.report import compare_reports  # not for --help
-    from turncheck.settings.options import from_flags
+    from turncheck.settings.sources import from_flags
 
     gates = from_flags({name: getattr(namespace, name.replace("-", "_")) for name in GATES})
     return compare_reports(
@@ -238,7 +238,7 @@ def _import(namespace: argparse.Namespace) -> int:
 def _render(namespace: argparse.Namespace) -> int:
     from turncheck.commands.report import render_pages, render_report  # not for --help
     from turncheck.messages.errors import UserError
-    from turncheck.settings.options import combine, from_flags
+    from turncheck.settings.sources import combine, from_flags
 
     screen = screen_of(namespace)
     if namespace.html:
@@ -252,7 +252,7 @@ def _render(namespace: argparse.Namespace) -> int:
 
 def _publish(namespace: argparse.Namespace) -> int:
     from turncheck.commands.report import PublishRequest, publish_report  # not for --help
-    from turncheck.settings.options import combine, from_flags
+    from turncheck.settings.sources import combine, from_flags
 
     settings = combine(from_flags({name: getattr(namespace, name.replace("-", "_")) for name in PUBLISHED}))
     request = PublishRequest(

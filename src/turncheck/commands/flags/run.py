@@ -10,7 +10,7 @@ from turncheck.commands.flags.word_order import PROJECT, looks_like_project
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
-    from turncheck.settings.options import Option
+    from turncheck.settings.option import Option
 
 SHORT_FORMS = {"config": "-c", "domain": "-d", "nlu": "-u", "stories": "-s", "model": "-m"}
 """As Rasa has them."""

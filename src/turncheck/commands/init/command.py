@@ -12,7 +12,7 @@ from turncheck.commands.init.workflows import place_of, token_of, workflow
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.project.reader import read_project
 from turncheck.render.sinks.terminal import aligned
-from turncheck.settings.options import FILE_NAME
+from turncheck.settings.sources import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

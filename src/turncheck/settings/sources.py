@@ -1,0 +1,98 @@
+"""Where settings come from: flags, the action's inputs, the project's own file; and how they are put together."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.messages.errors import UserError
+from turncheck.messages.suggestions import suggestion
+from turncheck.settings.options import Settings, options
+from turncheck.settings.parsers import WrongWordError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from turncheck.messages.location import Location
+
+FILE_NAME: Final = "turncheck.yml"
+
+
+def from_flags(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Read flags (by name with dashes; ``None`` is unset)."""
+    return _parse({k: v for k, v in values.items() if v is not None}, lambda name: f"--{name}")
+
+
+def from_inputs(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Read the action's inputs (``INPUT_FAIL-ON``); an empty one is unset, as GitHub passes it."""
+    values = {}
+    for name, option in options().items():
+        text = environment.get(f"INPUT_{name.upper()}", "")
+        if option.action_input and text.strip():
+            values[name] = text
+    return _parse(values, lambda name: f"input '{name}'")
+
+
+def from_file(values: Mapping[str, Any], locate: Callable[[str], Location]) -> dict[str, Any]:
+    """Read the keys of ``turncheck.yml``.
+
+    Raises:
+        UserError: an unknown key, one that only a flag or an input may set, or a bad value, with its place.
+    """
+    known = options()
+    for name in values:
+        if name not in known:
+            hint = suggestion(name, known) or f"Known keys: {', '.join(_file_keys())}."
+            raise UserError(f"unknown key '{name}'", location=locate(name), remedy=hint)
+        if not known[name].file_key:
+            raise UserError(
+                f"'{name}' cannot be set in {FILE_NAME}: a pull request could change it",
+                location=locate(name),
+                remedy=f"Give it as the flag --{name} or as the action's input '{name}'.",
+            )
+    parsed = _parse(values, lambda name: f"key '{name}'", locate)
+    for name in ("project", "projects", "config", "domain", "data", "nlu", "stories", "e2e", "batch", "baseline"):
+        _stays_inside(name, parsed.get(name), locate)
+    return parsed
+
+
+def _stays_inside(name: str, value: Any, locate: Callable[[str], Location]) -> None:
+    """A project file may only name paths below its own folder, since a pull request writes it."""
+    for path in (value,) if isinstance(value, str) else value or ():
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "://" in path:
+            raise UserError(
+                f"'{name}' in {FILE_NAME} leads out of the project: {path!r}",
+                location=locate(name),
+                remedy=f"Name a path below the project's folder, or give it as the flag --{name}.",
+            )
+
+
+def _file_keys() -> list[str]:
+    return [name for name, option in options().items() if option.file_key]
+
+
+def _parse(
+    values: Mapping[str, Any],
+    called: Callable[[str], str],
+    locate: Callable[[str], Location] | None = None,
+) -> dict[str, Any]:
+    known = options()
+    parsed = {}
+    for name, value in values.items():
+        try:
+            parsed[name.replace("-", "_")] = known[name].parse(value)
+        except ValueError as error:
+            complete = isinstance(error, WrongWordError) or known[name].is_private
+            raise UserError(
+                f"{called(name)}: {error}" + ("" if complete else f", not {shown(value)}"),
+                location=locate(name) if locate else None,
+            ) from None
+    return parsed
+
+
+def combine(*sources: Mapping[str, Any]) -> Settings:
+    """Put the sources together, the first that has a setting wins."""
+    merged: dict[str, Any] = {}
+    for source in reversed(sources):
+        merged.update(source)
+    return Settings(**merged)
