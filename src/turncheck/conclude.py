@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.baseline import Baseline
     from turncheck.comparison.gate_rules import Places
-    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.verdict import Verdict
     from turncheck.render.links import Links
     from turncheck.report.model import Report
     from turncheck.settings.options import JunitFlavour, OutputFormat

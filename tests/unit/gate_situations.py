@@ -18,7 +18,7 @@ from turncheck.report.model import CaseResult, GateSettings, Report, Skipped
 
 if TYPE_CHECKING:
     from turncheck.comparison.baseline import Baseline
-    from turncheck.comparison.model import GateResult, Verdict
+    from turncheck.comparison.verdict import GateResult, Verdict
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "gates.md"
 START, END = "<!-- situations -->\n", "<!-- /situations -->"

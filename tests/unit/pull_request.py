@@ -24,7 +24,8 @@ from turncheck.render.links import Links
 from turncheck.report.model import GateSettings, ProjectInfo, Skipped, Substitution
 
 if TYPE_CHECKING:
-    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.verdict import Verdict
     from turncheck.report.model import NluPrediction, Report
 
 LINKS = Links(

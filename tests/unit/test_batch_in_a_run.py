@@ -15,7 +15,7 @@ from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import family_of, metrics_of
-from turncheck.comparison.model import Verdict
+from turncheck.comparison.verdict import Verdict
 from turncheck.messages.errors import UserError
 from turncheck.render.annotations import find_annotations
 from turncheck.render.junit import render_junit

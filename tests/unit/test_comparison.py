@@ -16,7 +16,7 @@ from turncheck.comparison.model import Comparison, encode
 from turncheck.report.model import GateSettings, ResponseScores, Skipped
 
 if TYPE_CHECKING:
-    from turncheck.comparison.model import CaseChange
+    from turncheck.comparison.changes import CaseChange
     from turncheck.report.model import Report
 
 

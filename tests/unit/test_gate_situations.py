@@ -28,7 +28,7 @@ from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreada
 from turncheck.comparison.compare import compare
 from turncheck.comparison.faults import cause_first
 from turncheck.comparison.gates import judge
-from turncheck.comparison.model import GateResult, Verdict
+from turncheck.comparison.verdict import GateResult, Verdict
 from turncheck.messages.location import Location
 from turncheck.render.console import render_console
 from turncheck.render.links import Links

@@ -18,7 +18,8 @@ from turncheck.comparison.compare import compare
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import find_metric, metrics_of
-from turncheck.comparison.model import GateResult, Verdict, encode
+from turncheck.comparison.model import encode
+from turncheck.comparison.verdict import GateResult, Verdict
 from turncheck.messages.errors import UserError
 from turncheck.report.model import EVALUATIONS, GateSettings, Nlu, Report, Skipped, Understood, UnjudgedIntent
 

@@ -33,7 +33,8 @@ from turncheck.report.model import (
 )
 
 if TYPE_CHECKING:
-    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.verdict import Verdict
 
 COLLIDES = ("hello are you open", "ask")
 """A training sentence of the change."""

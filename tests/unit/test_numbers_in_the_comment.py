@@ -17,7 +17,8 @@ from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import metrics_of
-from turncheck.comparison.model import Comparison, Verdict, encode
+from turncheck.comparison.model import Comparison, encode
+from turncheck.comparison.verdict import Verdict
 from turncheck.comparison.wording import change, figure
 from turncheck.messages.location import Location
 from turncheck.render.markdown import render_comment

@@ -31,7 +31,8 @@ from turncheck.render.spans import Change, Code, Entry, Place, Prose, Said, Stro
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.verdict import Verdict
     from turncheck.render.document import Document
     from turncheck.render.spans import Line
     from turncheck.report.model import Report

@@ -13,7 +13,8 @@ import msgspec
 from turncheck.ci.host import Stamp
 from turncheck.ci.hosts import OF_CODE, REPOSITORIES, find_host, name_of
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
-from turncheck.comparison.model import Comparison, Verdict
+from turncheck.comparison.model import Comparison
+from turncheck.comparison.verdict import Verdict
 from turncheck.conclude import as_reported, conclude, page_of
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.publishing.files import terminal_summary, write_all, write_file, written_line

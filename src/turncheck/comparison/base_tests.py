@@ -10,7 +10,7 @@ from turncheck.report.model import BatchCase
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.comparison.model import CaseChange, ChangedCases
+    from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.messages.location import Location
     from turncheck.report.model import CaseResult, Report, StoryResult
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.cases import batch_expectation
-from turncheck.comparison.model import Significance
+from turncheck.comparison.judgement import Significance
 from turncheck.comparison.significance import LEVEL, mcnemar_exact
 from turncheck.report.batch_numbers import numbers_of
 

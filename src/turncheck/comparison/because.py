@@ -9,7 +9,8 @@ from turncheck.comparison.leftovers import names_of_break
 from turncheck.comparison.tally import NAMES
 
 if TYPE_CHECKING:
-    from turncheck.comparison.model import CaseChange, Comparison
+    from turncheck.comparison.changes import CaseChange
+    from turncheck.comparison.model import Comparison
     from turncheck.messages.location import Location
 
 

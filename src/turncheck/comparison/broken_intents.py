@@ -9,7 +9,8 @@ from turncheck.comparison.wording import count
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-    from turncheck.comparison.model import Comparison, MetricDelta
+    from turncheck.comparison.judgement import MetricDelta
+    from turncheck.comparison.model import Comparison
 
 _PREFIX: Final = "nlu.intents["
 _SUFFIX: Final = "].f1"

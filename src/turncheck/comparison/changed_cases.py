@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from turncheck.comparison.cases import Case, findings_worst_first, is_read_in_part
-from turncheck.comparison.model import CaseChange, ChangedCases, ChangedNames, FindingChange, Named
+from turncheck.comparison.changes import CaseChange, ChangedCases, ChangedNames, FindingChange, Named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-    from turncheck.comparison.model import Edit
+    from turncheck.comparison.changes import Edit
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.report.model import Report

@@ -29,19 +29,13 @@ from turncheck.comparison.changed_cases import (
     match_sentences,
     match_tests,
 )
+from turncheck.comparison.changes import CaseChange, ChangedCases, SettingChange
 from turncheck.comparison.explanations import Explainer, changed_items, collisions, training_difference
+from turncheck.comparison.judgement import MetricDelta
 from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
-from turncheck.comparison.model import (
-    BaselineUsed,
-    CaseChange,
-    ChangedCases,
-    Comparison,
-    MetricDelta,
-    Overlap,
-    SettingChange,
-)
+from turncheck.comparison.model import BaselineUsed, Comparison, Overlap
 from turncheck.comparison.one_sided import base_lacks, lost, still_there
 from turncheck.comparison.relabelled import relabelled
 from turncheck.comparison.renames import renamed_names, with_new_names

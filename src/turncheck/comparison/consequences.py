@@ -11,7 +11,7 @@ from turncheck.comparison.faults import COULD_BE_RUN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.comparison.model import FailedBy, GateResult
+    from turncheck.comparison.verdict import FailedBy, GateResult
     from turncheck.messages.location import Location
 
 

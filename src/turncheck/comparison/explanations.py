@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.model import Alike, CaseChange, ChangedItem, Collision, TrainingChange
+from turncheck.comparison.changes import Alike, CaseChange, Collision, TrainingChange
+from turncheck.comparison.model import ChangedItem
 from turncheck.report.model import COVERAGE_KINDS
 
 if TYPE_CHECKING:

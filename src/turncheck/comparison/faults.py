@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.model import FailedBy, GateResult
+from turncheck.comparison.verdict import FailedBy, GateResult
 from turncheck.messages.plurals import count
 from turncheck.report.model import EVALUATIONS
 

@@ -23,9 +23,9 @@ from turncheck.comparison.gates_on_tests import (
 )
 from turncheck.comparison.gone_tests import GONE_TESTS, judge_gone_tests
 from turncheck.comparison.metric_gates import judge_regression, judge_threshold
-from turncheck.comparison.model import FailedBy, GateResult, Verdict
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.summary import reservation, summarize
+from turncheck.comparison.verdict import FailedBy, GateResult, Verdict
 from turncheck.comparison.wording import count
 from turncheck.messages.finding import LEGACY_PROJECT
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.changes import and_copies, number_of
 from turncheck.comparison.faults import failed_by_fault, faults_in_words, faults_of, unlike, without_place
-from turncheck.comparison.model import FailedBy, GateResult, and_copies, number_of
 from turncheck.comparison.one_sided import has_results
 from turncheck.comparison.tally import NAMES, how_to_run, misunderstood_test, tallies
+from turncheck.comparison.verdict import FailedBy, GateResult
 from turncheck.comparison.wording import count, few, why_no_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.comparison.model import CaseChange, ChangedCases, Comparison, OneSided
+    from turncheck.comparison.changes import CaseChange, ChangedCases
+    from turncheck.comparison.model import Comparison, OneSided
     from turncheck.comparison.tally import Tally
     from turncheck.report.model import Evaluation, Report
 

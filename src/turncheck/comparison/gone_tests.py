@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.changes import and_copies, number_of
 from turncheck.comparison.faults import failed_by_fault, faults_of
 from turncheck.comparison.gates_on_tests import tests_of
-from turncheck.comparison.model import FailedBy, GateResult, and_copies, number_of
 from turncheck.comparison.tally import NAMES
+from turncheck.comparison.verdict import FailedBy, GateResult
 from turncheck.comparison.wording import count, why_no_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.comparison.model import CaseChange, Comparison, FindingChange, OneSided
+    from turncheck.comparison.changes import CaseChange, FindingChange
+    from turncheck.comparison.model import Comparison, OneSided
     from turncheck.report.model import Evaluation, Report
 
 GONE_TESTS: Final = "gone-tests"

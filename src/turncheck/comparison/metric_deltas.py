@@ -10,8 +10,8 @@ import msgspec
 
 from turncheck.comparison.batch_figures import tested_batch
 from turncheck.comparison.cases import is_read_in_part
+from turncheck.comparison.judgement import Judgement, MetricDelta, SharedDelta, Significance
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
-from turncheck.comparison.model import Judgement, MetricDelta, SharedDelta, Significance
 from turncheck.comparison.significance import (
     LEVEL,
     Judged,

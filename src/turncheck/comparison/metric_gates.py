@@ -7,11 +7,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.cases import is_read_in_part
+from turncheck.comparison.changes import and_copies
 from turncheck.comparison.faults import failed_by_fault
 from turncheck.comparison.gone_tests import gone_from
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, family_of, find_metric, metrics_of
-from turncheck.comparison.model import FailedBy, GateResult, and_copies
+from turncheck.comparison.verdict import FailedBy, GateResult
 from turncheck.comparison.wording import change, figure, no_verdict, why_no_baseline
 from turncheck.messages.errors import UserError
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from turncheck.comparison.gate_rules import Operator, Regression, Threshold
-    from turncheck.comparison.model import Comparison, MetricDelta, SharedDelta
+    from turncheck.comparison.judgement import MetricDelta, SharedDelta
+    from turncheck.comparison.model import Comparison
     from turncheck.messages.location import Location
     from turncheck.report.model import Report
 

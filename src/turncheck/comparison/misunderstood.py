@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.model import CaseChange, MisunderstoodSentence, Named, TrainingChange
+from turncheck.comparison.changes import CaseChange, MisunderstoodSentence, Named, TrainingChange
 from turncheck.messages.location import Location
 from turncheck.report.end_to_end import FALLBACK
 

@@ -15,8 +15,9 @@ from turncheck.comparison.explanations import words_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from turncheck.comparison.changes import TrainingChange
     from turncheck.comparison.explanations import TrainingDifference
-    from turncheck.comparison.model import Renamed, TrainingChange
+    from turncheck.comparison.model import Renamed
     from turncheck.report.model import TrainingSentence
 
 _NEARLY: Final = 0.75

@@ -14,7 +14,7 @@ from turncheck.messages.suggestions import nearest
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-    from turncheck.comparison.model import FindingChange
+    from turncheck.comparison.changes import FindingChange
     from turncheck.messages.finding import Finding
     from turncheck.report.model import CoverageItem, Report
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from turncheck.comparison.model import FEWEST_CHANGES
+from turncheck.comparison.judgement import FEWEST_CHANGES
 from turncheck.report.calibration import calibration_bin
 
 if TYPE_CHECKING:

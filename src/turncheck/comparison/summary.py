@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.because import newly_failing_tests, tests_because_of
 from turncheck.comparison.broken_intents import broken_intents_in_words, dropped_intents
+from turncheck.comparison.changes import number_of
 from turncheck.comparison.faults import cause_first, faults_of
 from turncheck.comparison.gates_on_tests import failing_of, newly_misunderstood, tests_of
 from turncheck.comparison.gone_tests import GONE_TESTS, LOST, out_of_sight
-from turncheck.comparison.model import number_of
 from turncheck.comparison.tally import NAMES, tallies
 from turncheck.comparison.wording import count
 from turncheck.messages.location import Location
@@ -17,8 +17,10 @@ from turncheck.messages.location import Location
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.comparison.model import ChangedCases, Comparison, GateResult, Reservation
+    from turncheck.comparison.changes import ChangedCases
+    from turncheck.comparison.model import Comparison
     from turncheck.comparison.tally import Tally
+    from turncheck.comparison.verdict import GateResult, Reservation
     from turncheck.report.model import GateSettings, Report
 
 _MOST: Final = 3

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.misunderstood import words_of_difference
-from turncheck.comparison.model import FailedBy
+from turncheck.comparison.verdict import FailedBy
 from turncheck.comparison.wording import count
 from turncheck.report.model import DEFAULT_EVALUATIONS
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from turncheck.comparison.changes import and_copies
 from turncheck.comparison.misunderstood import misunderstood_sentences
-from turncheck.comparison.model import and_copies
 from turncheck.render.links import repository_path
 from turncheck.render.phrases import expected_got, expected_intent, nearest, understood_as
 from turncheck.render.sinks.plain import one_line
@@ -18,7 +18,8 @@ from turncheck.render.wrong_cases import misunderstood_cases, misunderstood_stor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from turncheck.comparison.model import CaseChange, Comparison, MisunderstoodSentence, TrainingChange
+    from turncheck.comparison.changes import CaseChange, MisunderstoodSentence, TrainingChange
+    from turncheck.comparison.model import Comparison
     from turncheck.messages.location import Location
     from turncheck.render.spans import Line
     from turncheck.report.model import Report

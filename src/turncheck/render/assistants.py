@@ -10,7 +10,8 @@ from turncheck.messages.plurals import count
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.verdict import Verdict
     from turncheck.render.links import Links
     from turncheck.render.spans import Sign
     from turncheck.report.model import Report

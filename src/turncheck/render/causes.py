@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from turncheck.comparison.model import number_of
+from turncheck.comparison.changes import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-    from turncheck.comparison.model import CaseChange, FindingChange, MisunderstoodSentence
+    from turncheck.comparison.changes import CaseChange, FindingChange, MisunderstoodSentence
     from turncheck.messages.finding import Finding
 
 Test = tuple[str, "CaseChange"]

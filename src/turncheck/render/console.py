@@ -21,7 +21,8 @@ from turncheck.render.version_text import version_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.verdict import Verdict
     from turncheck.render.links import Links
     from turncheck.render.sections import NeutralSection
     from turncheck.render.spans import Line

@@ -12,10 +12,10 @@ import msgspec
 
 from turncheck.comparison.because import newly_failing_tests, tests_because_of
 from turncheck.comparison.cases import findings_worst_first
+from turncheck.comparison.changes import and_copies
 from turncheck.comparison.consequences import consequences_of
 from turncheck.comparison.gone_tests import gone_from, out_of_sight
 from turncheck.comparison.misunderstood import misunderstood_sentences
-from turncheck.comparison.model import and_copies
 from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
 from turncheck.render import entries
@@ -40,15 +40,9 @@ from turncheck.render.wrong_cases import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from turncheck.comparison.model import (
-        CaseChange,
-        ChangedCases,
-        Comparison,
-        FindingChange,
-        GateResult,
-        MisunderstoodSentence,
-        Verdict,
-    )
+    from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange, MisunderstoodSentence
+    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.verdict import GateResult, Verdict
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.render.causes import Test

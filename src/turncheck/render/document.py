@@ -13,7 +13,8 @@ from turncheck.render.spans import Code, Entry, Link, Prose, Strong, Term, line,
 from turncheck.render.trust_text import fallback_entry, trust_entry
 
 if TYPE_CHECKING:
-    from turncheck.comparison.model import BaselineUsed, Comparison, Verdict
+    from turncheck.comparison.model import BaselineUsed, Comparison
+    from turncheck.comparison.verdict import Verdict
     from turncheck.render.links import Links
     from turncheck.render.sections import NeutralSection
     from turncheck.render.spans import Line

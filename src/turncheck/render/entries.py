@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.changes import and_copies
 from turncheck.comparison.consequences import cause_of
-from turncheck.comparison.model import and_copies
 from turncheck.comparison.wording import count
 from turncheck.messages.finding import Finding
 from turncheck.render.case_keys import key_of_sentence, key_of_test
@@ -26,18 +26,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.comparison.model import (
+    from turncheck.comparison.changes import (
         CaseChange,
-        ChangedItem,
         Collision,
-        FailedBy,
         FindingChange,
-        GateResult,
         MisunderstoodSentence,
         Named,
         SettingChange,
         TrainingChange,
     )
+    from turncheck.comparison.model import ChangedItem
+    from turncheck.comparison.verdict import FailedBy, GateResult
     from turncheck.messages.location import Location
     from turncheck.render.causes import Test
     from turncheck.render.spans import Line

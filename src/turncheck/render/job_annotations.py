@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.render.rendered import Rendered
 
 if TYPE_CHECKING:
-    from turncheck.comparison.model import Verdict
+    from turncheck.comparison.verdict import Verdict
     from turncheck.render.assistants import Assistants
     from turncheck.render.links import Links
 

@@ -49,7 +49,8 @@ from turncheck.report.model import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.comparison.model import Comparison, GateResult, Verdict
+    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.verdict import GateResult, Verdict
     from turncheck.messages.finding import Finding
     from turncheck.render.assistants import Assistants, Broken
     from turncheck.render.links import Links

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.broken_intents import dropped_intents, intent_of
+from turncheck.comparison.changes import number_of
 from turncheck.comparison.faults import faults_of
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
-from turncheck.comparison.model import number_of
 from turncheck.comparison.wording import change, figure, no_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from turncheck.comparison.changes import ChangedCases
+    from turncheck.comparison.judgement import MetricDelta
     from turncheck.comparison.metrics import Kind
-    from turncheck.comparison.model import ChangedCases, Comparison, MetricDelta
+    from turncheck.comparison.model import Comparison
     from turncheck.render.spans import Mark
     from turncheck.report.model import Report
 

@@ -22,7 +22,8 @@ from turncheck.render.sinks.markdown_writer import MarkdownWriter, table_head
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.verdict import Verdict
     from turncheck.render.document import Document
     from turncheck.render.links import Links
     from turncheck.render.sections import Section

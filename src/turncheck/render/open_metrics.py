@@ -15,7 +15,8 @@ from turncheck.render.sinks.plain import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.comparison.model import Comparison, MetricDelta
+    from turncheck.comparison.judgement import MetricDelta
+    from turncheck.comparison.model import Comparison
     from turncheck.render.assistants import Assistants
     from turncheck.report.model import Report
 

@@ -21,7 +21,8 @@ from turncheck.report.codec import encode as encode_report
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from turncheck.comparison.model import Comparison, Verdict
+    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.verdict import Verdict
     from turncheck.render.assistants import Assistants
     from turncheck.render.links import Links
     from turncheck.render.sarif import RuleText

@@ -9,7 +9,7 @@ from turncheck.render.spans import Code, Place, Prose, Said, line
 from turncheck.report.end_to_end import FALLBACK
 
 if TYPE_CHECKING:
-    from turncheck.comparison.model import CaseChange
+    from turncheck.comparison.changes import CaseChange
     from turncheck.messages.location import Location
     from turncheck.render.spans import Line
     from turncheck.report.model import Misunderstanding

@@ -15,7 +15,8 @@ from turncheck.render.spans import Change, Code, Column, Row, line
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from turncheck.comparison.model import Comparison, MetricDelta
+    from turncheck.comparison.judgement import MetricDelta
+    from turncheck.comparison.model import Comparison
     from turncheck.render.main_metrics import MainMetric
     from turncheck.render.sections import NeutralSection
     from turncheck.render.spans import Line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
-from turncheck.comparison.model import CaseChange
+from turncheck.comparison.changes import CaseChange
 
 if TYPE_CHECKING:
     from turncheck.comparison.cases import Case

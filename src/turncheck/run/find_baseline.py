@@ -18,8 +18,8 @@ import msgspec
 from turncheck.ci.git import GitError
 from turncheck.ci.host import Base, HostError, LeftReport
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
+from turncheck.comparison.changes import SettingChange
 from turncheck.comparison.gate_rules import read_rules
-from turncheck.comparison.model import SettingChange
 from turncheck.engines.errors import INTERRUPTED
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path

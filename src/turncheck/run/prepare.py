@@ -26,12 +26,12 @@ from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
-    from turncheck.settings.options import Settings
     from collections.abc import Callable, Mapping
 
     from turncheck.ci.host import Host
     from turncheck.comparison.baseline import Baseline
     from turncheck.report.model import Report
+    from turncheck.settings.options import Settings
 
 
 @dataclass(frozen=True, slots=True)

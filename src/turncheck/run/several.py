@@ -28,12 +28,12 @@ from turncheck.settings.file import read_settings_file
 from turncheck.settings.sources import FILE_NAME, combine
 
 if TYPE_CHECKING:
-    from turncheck.settings.options import Settings
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.ci.host import Host
     from turncheck.conclude import Outcome
     from turncheck.process.screen import Screen
+    from turncheck.settings.options import Settings
 
 _OF_ALL: Final = (
     *("comment", "check_run", "annotations", "artifact_name", "retention_days"),

@@ -21,7 +21,8 @@ from turncheck.render.spans import plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from turncheck.comparison.model import CaseChange, ChangedCases, Comparison
+    from turncheck.comparison.changes import CaseChange, ChangedCases
+    from turncheck.comparison.model import Comparison
     from turncheck.messages.location import Location
     from turncheck.render.page.index import Files
     from turncheck.render.page.model import Side

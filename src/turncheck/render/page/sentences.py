@@ -14,7 +14,9 @@ from turncheck.render.page.model import Entities, Entity, Intent, Selection, Sen
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from turncheck.comparison.model import CaseChange, ChangedCases, Comparison, MetricDelta
+    from turncheck.comparison.changes import CaseChange, ChangedCases
+    from turncheck.comparison.judgement import MetricDelta
+    from turncheck.comparison.model import Comparison
     from turncheck.messages.location import Location
     from turncheck.render.page.index import Files, Labels
     from turncheck.report.model import EntitySpan, Nlu, NluPrediction

@@ -1,0 +1,125 @@
+"""The document ``verdict.json``: every gate, its outcome, and what follows for the run."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from turncheck.messages.location import Location
+from turncheck.report.part import Part
+
+VERDICT_SCHEMA: Final = "turncheck/verdict/v1"
+
+GateOutcome = Literal["passed", "failed", "not judged"]
+
+
+class FailedBy(Part, frozen=True, kw_only=True):
+    """One thing that made a gate fail."""
+
+    what: str
+    """What it is, in a few words."""
+    location: Location | None = None
+    """Where it is."""
+
+
+class GateResult(Part, frozen=True, kw_only=True):
+    """A gate, its outcome and why. ``metric`` names the figure it is about, if it is about one.
+
+    ``fails``: whether it fails the run, as a failed one does, and one that could not be judged where the setting
+    ``not-judged`` says so. ``needs_base``: it judges a change, so that nothing can be said without a baseline.
+    """
+
+    name: str
+    """The gate as it is set."""
+    outcome: GateOutcome
+    """What came of it."""
+    reason: str
+    """Why."""
+    metric: str | None = None
+    """The metric it is about, if it is about one."""
+    fails: bool = False
+    """Whether it fails the run."""
+    needs_base: bool = False
+    """Whether it judges a change, so that it needs a baseline."""
+    location: Location | None = None
+    """Where it is set in the project's settings; ``None`` where it is not set there."""
+    failed_by: tuple[FailedBy, ...] = ()
+    """What made it fail."""
+    follows: str = ""
+    """The gate before it that names all that made this one fail; empty where it has a reason of its own."""
+
+    @property
+    def first_cause(self) -> FailedBy | None:
+        """The first thing that made it fail, which its line names.
+
+        ``None`` where the reason names it already, and behind a figure, where the cases are only examples.
+        """
+        named = self.metric is not None or self.name.startswith("require") or not self.fails
+        return None if named else next(iter(self.unnamed), None)
+
+    @property
+    def unnamed(self) -> tuple[FailedBy, ...]:
+        """What made it fail and the reason does not name already."""
+        return tuple(cause for cause in self.failed_by if cause.what not in self.reason)
+
+    @property
+    def in_words(self) -> str:
+        """The reason with the first cause: ``2 stories failed: story 'a' (tests/a.yml:3) and 1 more``."""
+        first = self.first_cause
+        if first is None:
+            return self.reason
+        place = f" ({first.location})" if first.location is not None else ""
+        return f"{self.reason}: {first.what}{place}{self.and_more}"
+
+    @property
+    def and_more(self) -> str:
+        """How many causes there are beside the first that the reason does not name; empty where there are none."""
+        return f" and {len(self.unnamed) - 1:,} more" if len(self.unnamed) > 1 else ""
+
+
+Reservation = Literal[
+    "",
+    "old failures only",
+    "although tests fail",
+    "although tests are gone",
+    "intents collide",
+    "an intent is worse",
+    "a story is misunderstood",
+    "stories are misunderstood",
+    "an end-to-end case is misunderstood",
+    "end-to-end cases are misunderstood",
+    "not all tests were run",
+    "not all gates were judged",
+]
+"""What a reader of "passed" has to know; the summary says more of it. Empty: nothing."""
+
+
+class Verdict(Part, frozen=True, kw_only=True):
+    """The outcome of all gates. ``summary`` says it in one line, without the outcome itself.
+
+    ``reservation``: why "passed" is not all there is to say.
+    """
+
+    schema: Literal["turncheck/verdict/v1"] = VERDICT_SCHEMA
+    """Which document this is, and in which version."""
+    outcome: Literal["passed", "failed"]
+    """Whether the run passed."""
+    summary: str
+    """Why, in one line."""
+    gates: tuple[GateResult, ...] = ()
+    """Every gate and its outcome."""
+    not_judged: Literal["auto", "pass", "fail"] = "auto"
+    """What a gate counted as that could not be judged."""
+    reservation: Reservation = ""
+    """What a reader of ``passed`` has to know; empty: nothing."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the run may go on."""
+        return self.outcome == "passed"
+
+    @property
+    def in_words(self) -> str:
+        """The outcome in words: ``passed``, or ``passed, but not all tests were run``."""
+        spaced = {"": "", "old failures only": " with "}
+        link = spaced.get(self.reservation, " " if self.reservation.startswith("although") else ", but ")
+        return f"{self.outcome}{link}{self.reservation}"
