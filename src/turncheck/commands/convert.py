@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.process.temporary import temporary_folder
-from turncheck.project.conversion.check import (
-    data_files,
-    nlu_differences,
-    project_differences,
-    story_differences,
-)
+from turncheck.project.conversion.check import data_files, nlu_differences, project_differences, story_differences
 from turncheck.project.conversion.config import RULES_OF_FALLBACK, convert_config
 from turncheck.project.conversion.core import convert_core
 from turncheck.project.conversion.domain import RULES_OF_INTENTS, convert_domain

@@ -7,13 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.ci.hosts import NOWHERE
-from turncheck.publishing.files import (
-    draw_plots,
-    terminal_summary,
-    write_file,
-    write_results,
-    written_line,
-)
+from turncheck.publishing.files import draw_plots, terminal_summary, write_file, write_results, written_line
 from turncheck.publishing.publish import publish
 from turncheck.publishing.result import result_of
 from turncheck.report.codec import encode

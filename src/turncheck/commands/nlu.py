@@ -24,11 +24,7 @@ from turncheck.project.story_sentences import with_story_sentences
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.nlu_text import nlu_text
 from turncheck.render.not_run import not_run_text
-from turncheck.render.rasa_files import (
-    NAMED_AS_TODAY,
-    major_of_files,
-    nlu_files,
-)
+from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.version_text import noted_version_line
 from turncheck.report.codec import encode

@@ -6,11 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turncheck.publishing.files import write_all, write_file
-from turncheck.render.rasa_files import (
-    as_json,
-    intent_errors,
-    intent_successes,
-)
+from turncheck.render.rasa_files import as_json, intent_errors, intent_successes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,13 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
-from turncheck.dialogue.events import (
-    ActionExecuted,
-    ActionReverted,
-    Event,
-    Restarted,
-    UserUtteranceReverted,
-)
+from turncheck.dialogue.events import ActionExecuted, ActionReverted, Event, Restarted, UserUtteranceReverted
 from turncheck.dialogue.story_graph import StoryGraph
 from turncheck.dialogue.story_steps import STORY_START, Checkpoint, StoryStep, story_steps
 from turncheck.dialogue.tracker import Tracker

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.evaluation.intents import before_fallback
 from turncheck.evaluation.responses import judged_selector
 from turncheck.evaluation.understood import Judgement
-from turncheck.report.model import (
-    EntitySpan,
-    ExpectedParse,
-    Neighbour,
-    NluPrediction,
-    PredictedParse,
-    RankedIntent,
-)
+from turncheck.report.model import EntitySpan, ExpectedParse, Neighbour, NluPrediction, PredictedParse, RankedIntent
 from turncheck.report.tags import Tokens, write_tokens
 
 if TYPE_CHECKING:

@@ -13,13 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_SESSION_START, ACTION_UNLIKELY_INTENT
-from turncheck.dialogue.events import (
-    ActionExecuted,
-    ActionExecutionRejected,
-    ActiveLoop,
-    SlotSet,
-    UserUttered,
-)
+from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.parse import Parse, PredictedIntent, SelectedResponse
 from turncheck.evaluation.annotated import annotated

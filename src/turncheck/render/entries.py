@@ -11,14 +11,7 @@ from turncheck.comparison.consequences import cause_of
 from turncheck.comparison.wording import count
 from turncheck.messages.finding import Finding
 from turncheck.render.case_keys import key_of_sentence, key_of_test
-from turncheck.render.phrases import (
-    also_misunderstood,
-    expected_got,
-    expected_intent,
-    expected_understood,
-    heard,
-    sure,
-)
+from turncheck.render.phrases import also_misunderstood, expected_got, expected_intent, expected_understood, heard, sure
 from turncheck.render.robustness_text import variant_told
 from turncheck.render.spans import Code, Entry, Place, Prose, Said, line, listed
 

@@ -15,60 +15,25 @@ where a file is meant as a whole.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from junit_xml import TestCase, TestSuite
-from msgspec.structs import replace
+from junit_xml import TestCase
 
-from turncheck.comparison.cases import batch_actual, batch_expected, heard_otherwise, judged_again, telling_step
-from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, understanding_in_words
-from turncheck.messages.location import Location
-from turncheck.render.case_keys import key_of_test
-from turncheck.render.circumstances import circumstances
-from turncheck.render.junit_names import Named, distinct, path_of_class
-from turncheck.render.links import repository_path
-from turncheck.render.phrases import (
-    expected_got,
-    expected_intent,
-    nearest,
-    sure,
-    understood_as,
-    understood_now_and_then,
-)
+from turncheck.render.junit_lines import LONGEST_LINE
+from turncheck.render.junit_suites import LONGEST_CLASS, Suite, SuiteWriter
 from turncheck.render.rendered import Rendered
-from turncheck.render.rooted import Rooted, places
 from turncheck.render.sinks.xml import attribute, element
-from turncheck.render.spans import Place, line, plain
-from turncheck.render.unjudged_text import why_unjudged
-from turncheck.report.model import (
-    CaseResult,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import GateResult, Verdict
-    from turncheck.messages.finding import Finding
+    from turncheck.comparison.verdict import Verdict
     from turncheck.render.assistants import Assistants, Broken
     from turncheck.render.links import Links
-    from turncheck.report.model import (
-        BatchCase,
-        Evaluation,
-        Misunderstanding,
-        NluPrediction,
-        Report,
-        StoryResult,
-        StoryStep,
-    )
+    from turncheck.report.model import Report
     from turncheck.settings.options import JunitFlavour
-
-_MOST_LISTED: Final = 200
-_LONGEST_LINE: Final = 2_000
-_LONGEST_CLASS: Final = 8_000
-_DEEPEST: Final = 4
 
 
 def render_junit(
@@ -98,8 +63,8 @@ def render_junit_of_all(assistants: Assistants, flavour: JunitFlavour = "common"
     return Rendered("junit.xml", "application/xml", _document(suites))
 
 
-def _suites(report: Report, verdict: Verdict, links: Links, flavour: JunitFlavour) -> list[_Suite]:
-    writer = _Writer(report, flavour, links)
+def _suites(report: Report, verdict: Verdict, links: Links, flavour: JunitFlavour) -> list[Suite]:
+    writer = SuiteWriter(report, flavour, links)
     return [
         *writer.validation(),
         *writer.intents(verdict),
@@ -111,13 +76,13 @@ def _suites(report: Report, verdict: Verdict, links: Links, flavour: JunitFlavou
     ]
 
 
-def _not_measured(one: Broken) -> _Suite:
-    case = TestCase("measured", attribute(f"{one.name}.run", _LONGEST_CLASS))
-    case.add_error_info(message=attribute(one.why, _LONGEST_LINE), output=element(one.why))
-    return _Suite(attribute(f"{one.name} run", _LONGEST_CLASS), [case], {}, 0.0)
+def _not_measured(one: Broken) -> Suite:
+    case = TestCase("measured", attribute(f"{one.name}.run", LONGEST_CLASS))
+    case.add_error_info(message=attribute(one.why, LONGEST_LINE), output=element(one.why))
+    return Suite(attribute(f"{one.name} run", LONGEST_CLASS), [case], {}, 0.0)
 
 
-def _document(suites: Sequence[_Suite]) -> str:
+def _document(suites: Sequence[Suite]) -> str:
     """Put the suites below a root with their sums; ``skipped`` and ``disabled`` are not the root's in any schema."""
     root = ET.Element("testsuites")
     root.extend(suite.build_xml_doc() for suite in suites)
@@ -127,329 +92,3 @@ def _document(suites: Sequence[_Suite]) -> str:
     ET.indent(root, "\t")
     text = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
-
-
-class _Suite(TestSuite):  # type: ignore[misc]  # junit_xml has no types
-    """A suite with the seconds of its whole evaluation, and without ``disabled``, which newer schemas refuse."""
-
-    def __init__(self, name: str, cases: Sequence[TestCase], properties: dict[str, str], seconds: float) -> None:
-        super().__init__(name, cases, properties=properties)
-        self.seconds = seconds
-
-    def build_xml_doc(self, encoding: str | None = None) -> ET.Element:
-        """Return the suite's element."""
-        built: ET.Element = super().build_xml_doc(encoding)
-        del built.attrib["disabled"]
-        built.set("time", f"{self.seconds:.3f}")
-        return built
-
-
-class _Writer:
-    """Makes the suites of a report."""
-
-    def __init__(self, report: Report, flavour: JunitFlavour, links: Links) -> None:
-        self._report = report
-        self._links = links
-        self._flavour = flavour
-        self._rooted = Rooted(report)
-        self._project = report.project.root or report.project.name
-        self._whole = next(places(report), None)
-        """The place of what is of no single file; an older report names none for it."""
-
-    def _suite(self, evaluation: str, cases: Sequence[TestCase], step: Evaluation | None = None) -> _Suite:
-        report = self._report
-        facts = {"project": report.project.name, "seed": str(report.seed), "turncheck": report.tool.version}
-        if report.engine:
-            facts["engine"] = f"{report.engine.name} {report.engine.version}"
-        properties = {key: attribute(value) for key, value in facts.items()}
-        seconds = report.timings.get(step, 0.0) if step else 0.0
-        return _Suite(attribute(f"{self._project} {evaluation}".strip(), _LONGEST_CLASS), cases, properties, seconds)
-
-    def _class(self, what: str, *, location: Location | None = None) -> str:
-        parts = [self._project, what, *([path_of_class(location.path)] if location else [])]
-        return attribute(".".join(parts), _LONGEST_CLASS)
-
-    def _of_file(self, what: str, name: str, location: Location, content: str) -> Named:
-        """A test that belongs to one file, which its class names."""
-        return Named(self._class(what, location=location), name, location, content)
-
-    def _case(self, case: Named, *, at: Location | None = None, seconds: float | None = None) -> TestCase:
-        """A case at its place, or at that of its fault."""
-        path, line = self._place(at or case.location) if self._flavour == "common" else (None, None)
-        return TestCase(case.name, case.classname, elapsed_sec=seconds, file=path, line=line)
-
-    def _place(self, location: Location | None) -> tuple[str | None, int | None]:
-        path = repository_path(self._report.project.root, location) if location else None
-        if location is None or path is None:
-            return None, None
-        return attribute(path, _LONGEST_CLASS), None if location.line is None else max(location.line, 1)
-
-    def _text(self, lines: Iterable[str], at: Location | None) -> str:
-        """The text of a failure. Where cases have no attributes for their place, it begins with it as a stack would."""
-        path, line = self._place(at)
-        if self._flavour == "common" or at is None or path is None:
-            return _listed(lines)
-        return _listed([f"at ({path}:{line or 1}:{at.column or 1})", *lines])
-
-    def _on_page(self, kind: str, name: str) -> list[str]:
-        """Where the page shows a test, if its address is known."""
-        return [f"details: {address}"] if (address := self._links.case(key_of_test(kind, name))) else []
-
-    def validation(self) -> Iterable[_Suite]:
-        if self._report.validation is None:
-            return
-        groups = defaultdict(list)
-        for finding in self._report.validation.findings:
-            groups[finding.location.path, finding.code].append(finding)
-        listed = [
-            Named(self._class("validation", location=findings[0].location), code)
-            for (_, code), findings in sorted(groups.items())
-        ]
-        cases = [
-            self._findings(case, findings)
-            for case, (_, findings) in zip(distinct(listed), sorted(groups.items()), strict=True)
-        ]
-        nothing = Named(self._class("validation"), "no findings", self._whole)
-        yield self._suite("validation", cases or [self._case(nothing)], "validate")
-
-    def _findings(self, case: Named, findings: Sequence[Finding]) -> TestCase:
-        """The findings of one code in one file."""
-        rooted = self._rooted
-        worst = next((one for one in findings if one.severity == "error"), findings[0])
-        lines = [
-            f"{rooted.location(one.location)}: {one.severity}: {rooted.text(f'{one.message} {one.hint}')}"
-            for one in findings
-        ]
-        written = self._case(case, at=worst.location)
-        if worst.severity == "error":
-            message = f"{len(findings)} found: {rooted.text(worst.message)}"
-            written.add_failure_info(attribute(message), self._text(lines, worst.location), "finding")
-        else:
-            written.stdout = _listed(lines)
-        return written
-
-    def intents(self, verdict: Verdict) -> Iterable[_Suite]:
-        nlu = self._report.nlu
-        if nlu is None:
-            return
-        examples = defaultdict(list)
-        for example in nlu.predictions:
-            examples[example.expected.intent or "without an intent"].append(example)
-        judged = sorted(examples.items())
-        names = [*(intent for intent, _ in judged), *(entry.intent for entry in nlu.unjudged)]
-        cases = distinct([Named(self._class("nlu.intents"), intent) for intent in names])
-        failed = [gate for gate in verdict.gates if gate.fails and gate.metric]
-        written = []
-        for case, (intent, of_intent) in zip(cases[: len(judged)], judged, strict=True):
-            gates = [gate for gate in failed if gate.metric and gate.metric.startswith(f"nlu.intents[{intent}].")]
-            written.append(self._intent(case, of_intent, gates))
-        places = {example.intent.partition("/")[0]: example.location for example in reversed(nlu.training)}
-        for case, entry in zip(cases[len(judged) :], nlu.unjudged, strict=True):
-            left_out = self._case(case, at=places.get(entry.intent))
-            left_out.add_skipped_info(attribute(why_unjudged(entry, nlu.folds)))
-            written.append(left_out)
-        yield self._suite("nlu", written, "nlu")
-
-    def _intent(self, case: Named, judged: Sequence[NluPrediction], gates: Sequence[GateResult]) -> TestCase:
-        """The sentences of one intent, and the gates about it that failed."""
-        wrong = [example for example in judged if not example.correct]
-        place = (wrong or judged)[0].location
-        lines = [f"{len(judged) - len(wrong)} of {len(judged)} right", *map(self._misclassified, wrong)]
-        written = self._case(case, at=place)
-        if gates:
-            message = attribute("; ".join(gate.reason for gate in gates))
-            written.add_failure_info(message, self._text(lines, place), "gate")
-        else:
-            written.stdout = _listed(lines)
-        return written
-
-    def stories(self) -> Iterable[_Suite]:
-        if self._report.core:
-            stories = self._report.core.stories
-            cases = distinct([self._of_file("core", one.name, one.location, _content(one)) for one in stories])
-            written = [self._story(case, stories[number], number) for number, case in enumerate(cases)]
-            yield self._suite("core", written, "core")
-
-    def _story(self, case: Named, story: StoryResult, number: int) -> TestCase:
-        wrong = telling_step(story)
-        place = wrong.location if wrong and wrong.location else story.location
-        written = self._case(case, at=place, seconds=self._report.timings.get(f"core[{number}]"))
-        if story.outcome == "misunderstood":
-            self._misunderstood(written, story, place)
-        elif not story.passed:
-            message = plain(expected_got(wrong.wanted, wrong.got)) if wrong else "the story failed"
-            lines = [line for step in story.steps for line in self._step(step)]
-            also = [f"also misunderstood: {line}" for line in self._misheard(story)]
-            shown = [*lines, *also, *self._on_page("story", story.name)]
-            written.add_failure_info(attribute(message), self._text(shown, place), "story")
-        return written
-
-    def _misunderstood(self, written: TestCase, story: StoryResult, place: Location) -> None:
-        lines = self._misheard(story)
-        message = f"misunderstood: {lines[0] if lines else 'the imported files do not say which sentence'}"
-        self._add_misunderstood(
-            written, message, [*lines, "With the intents and entities as written the story passes."], place
-        )
-
-    def _misunderstood_case(self, written: TestCase, result: CaseResult, place: Location) -> None:
-        lines = self._misheard(result)
-        message = f"misunderstood: {lines[0] if lines else 'the report does not say which sentence'}"
-        passes = "Understood as on the base, the case passes."
-        self._add_misunderstood(written, message, [*lines, passes, *result.difference], place)
-
-    def _add_misunderstood(self, written: TestCase, text: str, lines: Sequence[str], place: Location) -> None:
-        """Where it is not to fail the run: as skipped, which is how pytest reports an expected failure."""
-        message = attribute(text)
-        if self._report.settings.misunderstood == "fail":
-            written.add_failure_info(message, self._text(lines, place), "misunderstood")
-        else:
-            written.add_skipped_info(message, self._text(lines, place))
-
-    def end_to_end(self) -> Iterable[_Suite]:
-        if self._report.e2e:
-            results = self._report.e2e.cases
-            cases = distinct([self._of_file("e2e", one.name, one.location, _content(one)) for one in results])
-            written = [self._end_to_end(case, results[number], number) for number, case in enumerate(cases)]
-            yield self._suite("e2e", written, "e2e")
-
-    def _end_to_end(self, case: Named, result: CaseResult, number: int) -> TestCase:
-        wrong = next((step for step in result.steps if step.outcome in {"failed", "error"}), None)
-        place = wrong.location if wrong and wrong.location else result.location
-        written = self._case(case, at=place, seconds=self._report.timings.get(f"e2e[{number}]"))
-        reason = self._rooted.text(result.reason or result.outcome)
-        words = plain(expected_got(wrong.expected, wrong.actual or "nothing")) if wrong else reason
-        match result.outcome:
-            case "failed":
-                lines = [*result.difference, *self._heard(result), *self._on_page("end-to-end case", result.name)]
-                written.add_failure_info(attribute(words), self._text(lines, place), "assertion")
-            case "misunderstood":
-                self._misunderstood_case(written, result, place)
-            case "error":
-                message = reason if result.reason else words
-                written.add_error_info(attribute(message), self._text(result.difference, place), "error")
-            case "skipped":
-                written.add_skipped_info(attribute(reason))
-            case "passed" if result.warning is not None:
-                written.stdout = element(f"passed, although: {reason}")
-            case "passed":
-                pass
-        return written
-
-    def batch(self) -> Iterable[_Suite]:
-        suites = self._report.batch.suites if self._report.batch else ()
-        judged = [(suite, result) for suite in suites for result in suite.cases]
-        named = [
-            self._of_file(f"batch.{suite.name}", one.text, one.location, batch_expected(one)) for suite, one in judged
-        ]
-        of_suite: dict[int, list[TestCase]] = {id(suite): [] for suite in suites}
-        for case, (suite, result) in zip(distinct(named), judged, strict=True):
-            written = self._case(case)
-            if result.result == "not-evaluated":
-                written.add_error_info(attribute(batch_actual(result)), self._text([], result.location), "error")
-            elif not result.passed:
-                message = attribute(plain(expected_got(batch_expected(result), batch_actual(result))))
-                shown = [*_batch_lines(result), *self._on_page("batch case", result.text)]
-                written.add_failure_info(message, self._text(shown, result.location), "batch")
-            of_suite[id(suite)].append(written)
-        yield from (self._suite(f"batch {suite.name}", of_suite[id(suite)]) for suite in suites)
-
-    def skipped(self) -> Iterable[_Suite]:
-        for entry in self._report.skipped_to_report:
-            case = Named(
-                self._class(entry.evaluation),
-                f"{'a part of ' if entry.part else ''}{entry.evaluation} was not run",
-                self._whole,
-            )
-            written = self._case(case)
-            written.add_skipped_info(attribute(self._rooted.text(entry.reason)))
-            yield self._suite(entry.evaluation, [written])
-
-    def gates(self, verdict: Verdict) -> _Suite:
-        # Of a gate that the file does not set there is no line to show.
-        whole = Location(self._whole.path) if self._whole is not None else None
-        cases = distinct([Named(self._class("gates"), gate.name, gate.location or whole) for gate in verdict.gates])
-        return self._suite("gates", [self._gate(case, gate) for case, gate in zip(cases, verdict.gates, strict=True)])
-
-    def _gate(self, case: Named, gate: GateResult) -> TestCase:
-        written = self._case(case)
-        reason = self._rooted.text(gate.reason)
-        if gate.fails:
-            lines = [
-                f"{self._rooted.location(cause.location)}: {self._rooted.text(cause.what)}"
-                if cause.location
-                else cause.what
-                for cause in gate.failed_by
-            ]
-            written.add_failure_info(attribute(reason), self._text(lines, case.location), "gate")
-        elif gate.outcome == "not judged":
-            written.add_skipped_info(attribute(reason))
-        else:
-            written.stdout = element(reason)
-        return written
-
-    def _misclassified(self, example: NluPrediction) -> str:
-        expected, got = example.expected.intent or "", example.predicted.intent or ""
-        words = plain(expected_intent(example.text, expected, got, example.predicted.confidence))
-        return f"{self._rooted.location(example.location)}: {words}"
-
-    def _heard(self, result: CaseResult) -> Iterator[str]:
-        """What the user said before the failure and what it was understood as; what else is understood differently."""
-        message = result.failing_message
-        if message is not None and message.understood is not None:
-            now, before = (understanding_in_words(message.text, one) for one in (message.understood, message.before))
-            yield plain(understood_now_and_then(message.text, now, before))
-        for sentence in self._misheard_lines(heard_otherwise(result), case=True):
-            yield f"also misunderstood: {sentence}"
-        if again := judged_again(result):
-            yield again
-
-    def _misheard(self, test: StoryResult | CaseResult) -> list[str]:
-        return self._misheard_lines(test.misunderstood, case=isinstance(test, CaseResult))
-
-    def _misheard_lines(self, sentences: Iterable[Misunderstanding], *, case: bool) -> list[str]:
-        """A line for each sentence that was understood differently than it should be, with what drew it away."""
-        lines = []
-        for one in sentences:
-            near = [nearest(near.text, near.intent, near.location) for near in one.neighbours[:1]]
-            wrong = understood_as(one.text, *expected_and_predicted(one), case=case)
-            spans = line(Place(one.location), ": ", wrong, sure(confidence_of(one)), *near)
-            lines.append(plain(spans, self._rooted.location))
-        return lines
-
-    def _step(self, step: StoryStep) -> Iterator[str]:
-        if step.passed:
-            yield f"  {step.expected}"
-            return
-        policy = f" by {step.policy}" if step.policy else ""
-        yield f"! {plain(expected_got(step.wanted, step.got))}{policy}{sure(step.confidence)}"
-        placed = replace(step, location=self._rooted.location(step.location)) if step.location else step
-        yield from (f"    {line}" for line in circumstances(placed, attribute))
-
-
-def _content(case: StoryResult | CaseResult) -> str:
-    """What tells cases of one name at one place apart, such as those that an ``or`` makes of a story."""
-    return "\n".join([*(f"{step.kind} {step.expected}" for step in case.steps), str(case.passed)])
-
-
-def _batch_lines(case: BatchCase) -> Iterator[str]:
-    """What a failed batch case expects and what came, field by field."""
-    yield f"class: {case.result.upper()}{f' ({case.reason})' if case.reason else ''}"
-    if case.parent:
-        yield f"parent: {' >> '.join(case.parent)}"
-    for entity in case.entities:
-        sign = " " if entity.passed else "!"
-        yield f"{sign} {entity.name}: expected {' or '.join(entity.expected)}, got {entity.matched or 'nothing'}"
-    if case.scores:
-        yield f"scores: {', '.join(f'{name} {score:.2f}' for name, score in case.scores.items())}"
-
-
-def _listed(lines: Iterable[str]) -> str:
-    """Lines as the text of an element, indented ones as they are."""
-    shown = list(lines)
-    kept = [
-        f"{line[: len(line) - len(line.lstrip(' '))][:_DEEPEST]}{attribute(line, _LONGEST_LINE)}"
-        for line in shown[:_MOST_LISTED]
-    ]
-    if len(shown) > _MOST_LISTED:
-        kept.append(f"… and {len(shown) - _MOST_LISTED:,} more in report.json")
-    return element("\n".join(kept))

@@ -15,13 +15,7 @@ from turncheck.render.figures import figure_class
 from turncheck.render.matrices import RIGHT, WRONG, Matrix, draw_matrix, report_state
 from turncheck.render.rasa_files import active_extractors, file_part
 from turncheck.render.rendered import Rendered
-from turncheck.report.tags import (
-    EXTRACTORS_WITH_CONFIDENCE,
-    NO_ENTITY,
-    read_tokens,
-    token_confidences,
-    token_labels,
-)
+from turncheck.report.tags import EXTRACTORS_WITH_CONFIDENCE, NO_ENTITY, read_tokens, token_confidences, token_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

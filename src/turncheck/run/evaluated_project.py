@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.engines.choice import chosen_engines
-from turncheck.report.model import (
-    EVALUATIONS,
-    TrainingSentence,
-)
+from turncheck.report.model import EVALUATIONS, TrainingSentence
 from turncheck.run.cases_again import held_against_base
 from turncheck.run.covered import coverage_by_tests
 from turncheck.run.evaluations import Evaluations

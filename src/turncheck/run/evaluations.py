@@ -14,11 +14,7 @@ from turncheck.messages.plurals import count
 from turncheck.process.secret import redact
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config
-from turncheck.report.model import (
-    ON_REQUEST,
-    Skipped,
-    Validation,
-)
+from turncheck.report.model import ON_REQUEST, Skipped, Validation
 from turncheck.run.cases_again import EngineJudgesAgain
 from turncheck.run.cut_short import as_far_as_it_goes, with_one_model
 from turncheck.run.given import NOTHING_GIVEN

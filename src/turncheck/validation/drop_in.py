@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.validation import references
 from turncheck.validation.facts import gather
-from turncheck.validation.load_order import (
-    LoadOrder,
-    seen_by_rasa,
-    with_emptied_domain,
-)
+from turncheck.validation.load_order import LoadOrder, seen_by_rasa, with_emptied_domain
 from turncheck.validation.loaded import loading_findings, read_findings
 from turncheck.validation.merging import forgotten_duplicates
 from turncheck.validation.registry import CHECKS

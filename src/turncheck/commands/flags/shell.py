@@ -7,11 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.flags.assistant import add_assistant, assistant_of
-from turncheck.commands.flags.shared import (
-    add_channel,
-    add_verbosity,
-    screen_of,
-)
+from turncheck.commands.flags.shared import add_channel, add_verbosity, screen_of
 
 if TYPE_CHECKING:
     import argparse
@@ -40,12 +36,7 @@ def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def _shell(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.shell import (
-        ShellOptions,
-        Terminal,
-        run_shell,
-        typed_lines,
-    )
+    from turncheck.commands.shell import ShellOptions, Terminal, run_shell, typed_lines
 
     interactive = sys.stdin.isatty() and namespace.format == "text"
     ends = Terminal(typed_lines() if interactive else sys.stdin, sys.stdout, interactive)

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from turncheck.project.model import ActionStep, UserStep
-from turncheck.project.testfiles import (
-    E2E_CASES_FILE,
-    TESTS_FOLDER,
-    find_e2e_cases,
-    find_test_nlu,
-    find_test_stories,
-)
+from turncheck.project.testfiles import E2E_CASES_FILE, TESTS_FOLDER, find_e2e_cases, find_test_nlu, find_test_stories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

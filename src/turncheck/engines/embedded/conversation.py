@@ -15,14 +15,7 @@ from turncheck.dialogue.defaults import (
     INTENT_RESTART,
     SLOT_SESSION_METADATA,
 )
-from turncheck.dialogue.events import (
-    ActionExecuted,
-    ActionExecutionRejected,
-    BotUttered,
-    Event,
-    SlotSet,
-    UserUttered,
-)
+from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, BotUttered, Event, SlotSet, UserUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.action_server.server import CallFailedError
 from turncheck.engines.conversation import Turn

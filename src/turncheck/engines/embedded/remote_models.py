@@ -61,14 +61,7 @@ def _fetch_http(address: str, target: Path, network: Network) -> None:
     import requests  # only where something is fetched
     from urllib3.exceptions import HTTPError
 
-    from turncheck.web.exchange import (
-        AnswerTooLargeError,
-        Call,
-        RedirectRefusedError,
-        anywhere,
-        copy_body,
-        exchange,
-    )
+    from turncheck.web.exchange import AnswerTooLargeError, Call, RedirectRefusedError, anywhere, copy_body, exchange
     from turncheck.web.timed import session
 
     shown = without_login(address)

@@ -18,14 +18,7 @@ from turncheck.project.batch.fields import (
     read_intent,
     read_parent,
 )
-from turncheck.project.batch.model import (
-    MAX_ALTERNATIVES,
-    MAX_CASES,
-    MAX_INPUT,
-    ExpectedEntity,
-    SuiteCase,
-    comparable,
-)
+from turncheck.project.batch.model import MAX_ALTERNATIVES, MAX_CASES, MAX_INPUT, ExpectedEntity, SuiteCase, comparable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,11 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.dialogue.defaults import (
-    ACTION_DEFAULT_ASK_AFFIRMATION,
-    ACTION_DEFAULT_ASK_REPHRASE,
-    ACTION_LISTEN,
-)
+from turncheck.dialogue.defaults import ACTION_DEFAULT_ASK_AFFIRMATION, ACTION_DEFAULT_ASK_REPHRASE, ACTION_LISTEN
 from turncheck.dialogue.events import ActionExecuted, Event, UserUtteranceReverted, UserUttered
 
 if TYPE_CHECKING:

@@ -188,12 +188,7 @@ def _stand_in(
     name: str, parameters: Mapping[str, Any], trackers: Trackers, *, called: str = ""
 ) -> tuple[Policy, Substitution]:
     # Only who configures one of these pays for NumPy.
-    from turncheck.engines.embedded.policies.stand_ins import (
-        TED,
-        StandInSettings,
-        TedStandIn,
-        UnexpectedIntentStandIn,
-    )
+    from turncheck.engines.embedded.policies.stand_ins import TED, StandInSettings, TedStandIn, UnexpectedIntentStandIn
 
     settings = StandInSettings.of(name, parameters)
     kind = TedStandIn if name == TED else UnexpectedIntentStandIn

@@ -1,0 +1,108 @@
+"""What the text of a JUnit case says, line by line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from turncheck.comparison.cases import heard_otherwise, judged_again
+from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, understanding_in_words
+from turncheck.render.circumstances import circumstances
+from turncheck.render.phrases import (
+    expected_got,
+    expected_intent,
+    nearest,
+    sure,
+    understood_as,
+    understood_now_and_then,
+)
+from turncheck.render.sinks.xml import attribute, element
+from turncheck.render.spans import Place, line, plain
+from turncheck.report.model import CaseResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from turncheck.render.rooted import Rooted
+    from turncheck.report.model import BatchCase, Misunderstanding, NluPrediction, StoryResult, StoryStep
+
+_MOST_LISTED: Final = 200
+LONGEST_LINE: Final = 2_000
+_DEEPEST: Final = 4
+
+
+def misclassified(rooted: Rooted, example: NluPrediction) -> str:
+    """A sentence whose intent is wrong, at its place."""
+    expected, got = example.expected.intent or "", example.predicted.intent or ""
+    words = plain(expected_intent(example.text, expected, got, example.predicted.confidence))
+    return f"{rooted.location(example.location)}: {words}"
+
+
+def heard(rooted: Rooted, result: CaseResult) -> Iterator[str]:
+    """What the user said before the failure and what it was understood as; what else is understood differently."""
+    message = result.failing_message
+    if message is not None and message.understood is not None:
+        now, before = (understanding_in_words(message.text, one) for one in (message.understood, message.before))
+        yield plain(understood_now_and_then(message.text, now, before))
+    for sentence in misheard_lines(rooted, heard_otherwise(result), case=True):
+        yield f"also misunderstood: {sentence}"
+    if again := judged_again(result):
+        yield again
+
+
+def misheard(rooted: Rooted, test: StoryResult | CaseResult) -> list[str]:
+    """A line for each sentence for which alone a story or a case fails."""
+    return misheard_lines(rooted, test.misunderstood, case=isinstance(test, CaseResult))
+
+
+def misheard_lines(rooted: Rooted, sentences: Iterable[Misunderstanding], *, case: bool) -> list[str]:
+    """A line for each sentence that was understood differently than it should be, with what drew it away."""
+    lines = []
+    for one in sentences:
+        near = [nearest(near.text, near.intent, near.location) for near in one.neighbours[:1]]
+        wrong = understood_as(one.text, *expected_and_predicted(one), case=case)
+        spans = line(Place(one.location), ": ", wrong, sure(confidence_of(one)), *near)
+        lines.append(plain(spans, rooted.location))
+    return lines
+
+
+def step_lines(rooted: Rooted, step: StoryStep) -> Iterator[str]:
+    """A step of a story that failed: what the others were, and of the wrong one what was expected and what came."""
+    if step.passed:
+        yield f"  {step.expected}"
+        return
+    policy = f" by {step.policy}" if step.policy else ""
+    yield f"! {plain(expected_got(step.wanted, step.got))}{policy}{sure(step.confidence)}"
+    placed = replace(step, location=rooted.location(step.location)) if step.location else step
+    yield from (f"    {line}" for line in circumstances(placed, attribute))
+
+
+def content(case: StoryResult | CaseResult) -> str:
+    """What tells cases of one name at one place apart, such as those that an ``or`` makes of a story."""
+    return "\n".join([*(f"{step.kind} {step.expected}" for step in case.steps), str(case.passed)])
+
+
+def batch_lines(case: BatchCase) -> Iterator[str]:
+    """What a failed batch case expects and what came, field by field."""
+    yield f"class: {case.result.upper()}{f' ({case.reason})' if case.reason else ''}"
+    if case.parent:
+        yield f"parent: {' >> '.join(case.parent)}"
+    for entity in case.entities:
+        sign = " " if entity.passed else "!"
+        words = plain(expected_got(" or ".join(entity.expected), entity.matched or "nothing"))
+        yield f"{sign} {entity.name}: {words}"
+    if case.scores:
+        yield f"scores: {', '.join(f'{name} {score:.2f}' for name, score in case.scores.items())}"
+
+
+def listed(lines: Iterable[str]) -> str:
+    """Lines as the text of an element, indented ones as they are."""
+    shown = list(lines)
+    kept = [
+        f"{line[: len(line) - len(line.lstrip(' '))][:_DEEPEST]}{attribute(line, LONGEST_LINE)}"
+        for line in shown[:_MOST_LISTED]
+    ]
+    if len(shown) > _MOST_LISTED:
+        kept.append(f"… and {len(shown) - _MOST_LISTED:,} more in report.json")
+    return element("\n".join(kept))
