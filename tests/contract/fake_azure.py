@@ -6,6 +6,7 @@ description): a body with a field that the description does not have is refused,
 
 from __future__ import annotations
 
+import base64
 import re
 from typing import Any
 
@@ -13,8 +14,9 @@ from azure.devops.v7_1.git import models
 from fake_host import Answer, FakeHost, Seen, serve
 from msrest import Deserializer
 
-TOKEN = "job-access-token"
-READ_ONLY = "fork-access-token"
+TOKEN = "eyJ0.job-access.token"
+READ_ONLY = "eyJ0.fork-access.token"
+PERSONAL = "a-persons-own-access-token"
 US = "11111111-aaaa-4bbb-8ccc-222222222222"
 PATH = "/acme/p1/_apis/git/repositories/r1"
 LONGEST = 150_000
@@ -72,9 +74,11 @@ class FakeAzure(FakeHost):
         return [(one["comments"][0]["content"], one["status"]) for one in self.threads.values() if not one["isDeleted"]]
 
     def _work(self, seen: Seen) -> Answer:
-        token = seen.headers.get("authorization", "").removeprefix("Bearer ")
-        if token not in {TOKEN, READ_ONLY}:
-            return Answer(401, content=b"<html>Sign In</html>")
+        kind, _, token = seen.headers.get("authorization", "").partition(" ")
+        if kind == "Basic":  # a person's token is a password without a name
+            token = base64.b64decode(token).decode().removeprefix(":")
+        if (kind, token) not in {("Bearer", TOKEN), ("Bearer", READ_ONLY), ("Basic", PERSONAL)}:
+            return Answer(203, content=b"<html>Sign In</html>")
         if not re.fullmatch(r"7\.1(-preview)?", seen.query.get("api-version", "")):
             return problem(400, "No api-version was supplied")
         if seen.path == "/acme/_apis/connectionData":

@@ -159,7 +159,7 @@ class FakeBitbucket(FakeHost):
         found = self.comments.get(number)
         if found is None or found["deleted"]:
             return problem(404, "Comment not found")
-        if found["user"]["uuid"] != author:
+        if found["user"] is None or found["user"]["uuid"] != author:
             return problem(403, "You may not change this comment")
         if seen.method == "DELETE":
             found["deleted"] = True

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fake_azure import READ_ONLY, TOKEN, US, FakeAzure
+from fake_azure import PERSONAL, READ_ONLY, TOKEN, US, FakeAzure
 from fake_host import Answer, Seen, Trouble
 from hostile import HOSTILE
 
@@ -85,6 +85,22 @@ def test_runs_that_race_leave_one_thread_with_the_newest_content(fake: FakeAzure
     assert [text for text, _ in fake.contents()] == [with_stamp("theirs", 9)]
 
 
+def test_an_older_run_that_lays_the_words_of_a_newer_one_together_keeps_their_status(fake: FakeAzure) -> None:
+    fake.add_thread(with_stamp("older", 7), US)
+    fake.add_thread(with_stamp("newer", 9), US, "fixed")
+
+    posted = sticky(fake, passed=False).write(body("ours"), Stamp(8))
+
+    assert fake.contents() == [(with_stamp("newer", 9), "fixed")]
+    assert "newer run" in posted.note
+
+
+def test_the_token_of_a_person_is_sent_as_a_password(fake: FakeAzure) -> None:
+    sticky(fake, PERSONAL).write(body("one"), Stamp(1))
+
+    assert [text for text, _ in fake.contents()] == [with_stamp("one", 1)]
+
+
 def test_an_answer_that_is_lost_leaves_one_thread(fake: FakeAzure) -> None:
     fake.troubles.append(Trouble("POST", THREADS, Answer(close=True), after=True))
 
@@ -100,7 +116,8 @@ def test_an_answer_that_is_lost_leaves_one_thread(fake: FakeAzure) -> None:
         (Answer(404, {"message": "TF401180"}), NotFoundError, "Limit job authorization scope"),
         (Answer(500, {}), RestError, "tried 5 times"),
         (Answer(429, {"message": "TF400733"}, {"Retry-After": "900"}), RestError, "too long"),
-        (Answer(203, content=b"<html>Sign In</html>"), RestError, "is not JSON"),
+        (Answer(203, content=b"<html>Sign In</html>"), RestError, "wrong or has expired"),
+        (Answer(302, headers={"Location": "http://127.0.0.1:9/_signin?x=1"}), RestError, "which is another server"),
     ],
 )
 def test_what_is_refused_is_told_and_the_token_never(

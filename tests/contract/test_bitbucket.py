@@ -68,6 +68,29 @@ def test_the_first_run_posts_and_the_next_one_updates(fake: FakeBitbucket, token
     assert fake.raws() == ["hello", raw("two", 6)]
 
 
+@pytest.mark.parametrize("token", [TOKEN, BOT_TOKEN])
+def test_an_update_finds_the_comment_that_is_ours_and_writes_none_where_there_is_none(
+    fake: FakeBitbucket, token: str
+) -> None:
+    fake.add_comment(raw("forged", 999))
+    nothing = sticky(fake, token).update(body("green"), Stamp(1))
+    assert (nothing.url, fake.raws()) == (None, [raw("forged", 999)])
+
+    sticky(fake, token).write(body("red"), Stamp(2))
+    sticky(fake, token).update(body("green"), Stamp(3))
+
+    assert fake.raws() == [raw("forged", 999), raw("green", 3)]
+
+
+@pytest.mark.parametrize("token", [TOKEN, BOT_TOKEN])
+def test_the_comment_of_an_account_that_is_gone_is_nobodys(fake: FakeBitbucket, token: str) -> None:
+    fake.add_comment(raw("forged", 999))["user"] = None
+
+    sticky(fake, token).write(body("mine"), Stamp(3))
+
+    assert fake.raws() == [raw("forged", 999), raw("mine", 3)]
+
+
 def test_it_is_found_on_any_page(fake: FakeBitbucket) -> None:
     fake.most_per_page = 10
     for number in range(25):
@@ -109,6 +132,7 @@ def test_runs_that_race_leave_one_comment_with_the_newest_content(fake: FakeBitb
         (Answer(503, {}), RestError, "tried 5 times"),
         (Answer(429, {"error": {"message": "Rate limit"}}, {"Retry-After": "900"}), RestError, "too long"),
         (Answer(200, {"values": [], "next": "http://evil.example/"}), RestError, "continues on another host"),
+        (Answer(302, headers={"Location": "http://127.0.0.1:9/x"}), RestError, "which is another server"),
     ],
 )
 def test_what_is_refused_is_told_and_the_token_never(
@@ -121,6 +145,14 @@ def test_what_is_refused_is_told_and_the_token_never(
 
     assert told in str(caught.value)
     assert TOKEN not in str(caught.value)
+
+
+def test_a_list_that_leads_round_in_circles_ends(fake: FakeBitbucket) -> None:
+    onward = {"values": [], "next": f"{fake.url}/repositories/acme/bots{COMMENTS}?page=2"}
+    fake.troubles.append(Trouble("GET", COMMENTS, Answer(200, onward), times=50))
+
+    with pytest.raises(RestError, match="has no end"):
+        sticky(fake).write(body("one"), Stamp(1))
 
 
 def test_a_token_of_too_narrow_a_scope_is_told_so(fake: FakeBitbucket) -> None:

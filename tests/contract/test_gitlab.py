@@ -341,6 +341,7 @@ def test_a_branch_with_an_open_merge_request_speaks_there_and_is_held_against_it
 
     assert base is not None
     assert (base.branch, base.head) == ("release", "HEAD")
+    assert host.run.of_a_change
     assert host.target() == Target(9, "b" * 40, "")
     warned: list[HostError] = []
     fake.troubles.append(Trouble("GET", "/merge_requests/9", Answer(403, {"message": "403 Forbidden"})))

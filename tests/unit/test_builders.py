@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from turncheck.ci.builders import Builder
-from turncheck.ci.host import Base, Target
+from turncheck.ci.host import Base, HostError, Target
 from turncheck.ci.hosts import find_host, name_of
 
 if TYPE_CHECKING:
@@ -174,3 +174,64 @@ def test_gitea_and_forgejo_are_asked_at_their_own_address(mark: str, tmp_path: P
     assert host.run.of_a_change
     assert host.pages is not None
     assert host.pages.run("12").startswith("https://code.example/acme/bots/actions/runs/")
+
+
+GHPRB = {
+    "JENKINS_HOME": "/var/jenkins_home",
+    "BUILD_NUMBER": "12",
+    "ghprbPullId": "7",
+    "ghprbTargetBranch": "develop",
+    "ghprbSourceBranch": "feature",
+    "ghprbActualCommit": HEAD,
+    "ghprbPullLink": "https://github.com/acme/bots/pull/7",
+    "GIT_COMMIT": "c" * 40,
+}
+GITLAB_PLUGIN = {
+    "JENKINS_URL": "https://ci.example/",
+    "gitlabMergeRequestIid": "7",
+    "gitlabTargetBranch": "develop",
+    "gitlabSourceBranch": "feature",
+    "gitlabTargetRepoHttpUrl": "https://gitlab.com/acme/bots.git",
+    "GIT_COMMIT": HEAD,
+}
+
+
+@pytest.mark.parametrize(
+    ("variables", "where"), [(GHPRB, "github"), (GITLAB_PLUGIN, "gitlab")], ids=["ghprb", "gitlab"]
+)
+def test_the_plugins_of_jenkins_name_their_changes(variables: dict[str, str], where: str) -> None:
+    host = host_of(variables, GITHUB_TOKEN="ghp-x", GITLAB_TOKEN="glpat-x")
+
+    assert host.name == "Jenkins"
+    assert host.base(refuse) == Base("develop", head="HEAD")
+    assert (host.run.commit, host.run.ref, host.run.of_a_change) == (HEAD, "feature", True)
+    assert isinstance(host, Builder)
+    assert host.code is not None
+    assert name_of(host.code[0]) == where
+    target = host.target()
+    assert isinstance(target, Target)
+    assert target.number == 7
+
+
+def test_a_push_that_the_plugin_of_gitlab_builds_has_no_target() -> None:
+    host = host_of({"JENKINS_URL": "https://ci.example/", "gitlabTargetBranch": "main", "gitlabBranch": "main"})
+
+    assert host.base(refuse) is None
+    assert not host.run.of_a_change
+
+
+def test_circleci_has_the_target_of_its_change_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = host_of(CIRCLECI, GITHUB_TOKEN="ghp-x")
+    assert isinstance(host, Builder)
+    assert host.code is not None
+    code, _ = host.code
+    monkeypatch.setattr(code, "target_of_number", lambda number: Target(number, HEAD, "develop"), raising=False)
+    assert host.base(refuse) == Base("develop", head="HEAD")
+
+    def fail(_: int) -> Target:
+        raise HostError("GitHub answers 403")
+
+    monkeypatch.setattr(code, "target_of_number", fail, raising=False)
+    warned: list[str] = []
+    assert host.base(lambda what, error: warned.append(f"{what}: {error.what}")) is None
+    assert warned == ["the target of this pull request, so git's default branch is taken to be it: GitHub answers 403"]

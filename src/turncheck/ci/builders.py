@@ -18,8 +18,10 @@ from turncheck.ci.job import JobHost
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
+    from typing import Self
 
     from turncheck.ci.host import Comment, Host
+    from turncheck.process.secret import Secret
     from turncheck.render.links import Pages
 
 _REMOTE: Final = re.compile(
@@ -86,7 +88,10 @@ def _page_of_change(remote: str, number: str) -> str:
 
 
 class Jenkins(Builder):
-    """Jenkins: a multibranch pipeline names the change (``CHANGE_…``), other jobs only their branch."""
+    """Jenkins: a multibranch pipeline names the change (``CHANGE_…``), and so do plugins for GitHub and GitLab.
+
+    The plugins are "GitHub Pull Request Builder" (``ghprb…``) and "GitLab" (``gitlab…``), by their lists of variables.
+    """
 
     name = "Jenkins"
     mark = "JENKINS_URL"
@@ -94,25 +99,38 @@ class Jenkins(Builder):
     keeps_files_by = "`archiveArtifacts`"
     formats = ("sarif",)
 
+    @classmethod
+    def detect(cls, environment: Mapping[str, str], token: Secret | None) -> Self | None:
+        """Return the host, which knows its address only where somebody has configured that."""
+        inside = environment.get(cls.mark) or (environment.get("JENKINS_HOME") and environment.get("BUILD_NUMBER"))
+        return cls.of(environment, token) if inside else None
+
     @property
     def run(self) -> Run:
         given = self.variables
         return Run(
-            commit=given.commit("GIT_COMMIT"),
-            ref=given.branch("CHANGE_BRANCH", "BRANCH_NAME", "GIT_BRANCH") or None,
+            commit=given.commit("ghprbActualCommit", "GIT_COMMIT"),
+            ref=given.branch("CHANGE_BRANCH", "ghprbSourceBranch", "gitlabSourceBranch", "BRANCH_NAME", "GIT_BRANCH")
+            or None,
             run_id=given.text("BUILD_NUMBER") or None,
             url=given.address("BUILD_URL"),
             workspace=given.folder("WORKSPACE"),
             stamp=given.stamp("BUILD_NUMBER"),
-            of_a_change=bool(given.text("CHANGE_ID")),
+            of_a_change=bool(given.text("CHANGE_ID", "ghprbPullId", "gitlabMergeRequestIid")),
         )
 
     @property
     def change_url(self) -> str:
-        return self.variables.text("CHANGE_URL")
+        given = self.variables
+        number, project = given.text("gitlabMergeRequestIid"), given.address("gitlabTargetRepoHttpUrl")
+        in_gitlab = f"{project.removesuffix('.git')}/-/merge_requests/{number}" if number and project else ""
+        return given.text("CHANGE_URL", "ghprbPullLink") or in_gitlab
 
     def base(self, warn: Callable[[str, HostError], None]) -> Base | None:  # noqa: ARG002
-        target = self.variables.branch("CHANGE_TARGET")
+        given = self.variables
+        target = given.branch("CHANGE_TARGET", "ghprbTargetBranch")
+        if not target and given.text("gitlabMergeRequestIid"):  # of a push it is the branch that was pushed to
+            target = given.branch("gitlabTargetBranch")
         return Base(target, head="HEAD") if target else None
 
 
@@ -148,7 +166,7 @@ class Buildkite(Builder):
 
 
 class CircleCI(Builder):
-    """CircleCI names no target branch: git's default branch is the base, or the one that ``base`` names."""
+    """CircleCI names no target branch: where the change lies is asked for it, else the base is git's default branch."""
 
     name = "CircleCI"
     mark = "CIRCLECI"
@@ -172,6 +190,16 @@ class CircleCI(Builder):
     @property
     def change_url(self) -> str:
         return self.variables.text("CIRCLE_PULL_REQUEST")
+
+    def base(self, warn: Callable[[str, HostError], None]) -> Base | None:
+        if self.code is None or self.code[0].needs_token:
+            return None
+        host, number = self.code
+        try:
+            return Base(host.target_of_number(number).base_ref, head="HEAD")
+        except HostError as error:
+            warn("the target of this pull request, so git's default branch is taken to be it", error)
+            return None
 
     def _repository(self) -> str:
         return self.variables.text("CIRCLE_PROJECT_REPONAME")

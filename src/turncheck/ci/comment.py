@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
 _STAMP: Final = re.compile(r"<!-- turncheck:run (\d{1,20})\.(\d{1,20}) -->")
 _MOST_ROUNDS: Final = 3
+_NOTHING_TO_UPDATE: Final = "there was no comment to update"
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
     """A comment that is there, whoever wrote it.
 
-    ``id`` is greater for what was written later; where it is a thread's, ``first`` is the comment that opens it.
+    ``id`` is greater for what was written later; where it is a thread's, ``first`` is the comment that opens it, and
+    ``status`` the thread's.
     """
 
     id: int
@@ -34,6 +36,7 @@ class Written:
     body: str
     url: str = ""
     first: int | None = None
+    status: str = ""
 
     @property
     def stamp(self) -> Stamp:
@@ -51,14 +54,14 @@ class Comments(Protocol):
     def post(self, body: str) -> Written:
         """Write a new one."""
 
-    def change(self, one: Written, body: str) -> None:
-        """Write another text into one of our own."""
+    def change(self, one: Written, body: str, newer: Written | None = None) -> None:
+        """Write another text into one of our own; ``newer`` is that of another run where the text is its."""
 
     def delete(self, one: Written) -> None:
         """Remove one of our own."""
 
     def author(self) -> str:
-        """Who the token speaks for."""
+        """Who the token speaks for; "" where that is only found out by posting."""
 
 
 class StickyComment:
@@ -98,10 +101,18 @@ class StickyComment:
             RestError: it could not be written.
         """
         author = self._comments.author()
-        mine = self._mine(author)
-        if not mine:
-            return Posted(None, "there was no comment to update")
-        return self._settle(mine, stamped(body, self._marker, stamp), stamp, author)
+        body = stamped(body, self._marker, stamp)
+        if author:
+            mine = self._mine(author)
+            return self._settle(mine, body, stamp, author) if mine else Posted(None, _NOTHING_TO_UPDATE)
+        if not self._all():
+            return Posted(None, _NOTHING_TO_UPDATE)
+        made = self._comments.post(body)  # tells who we are, and so whether one of those is ours
+        mine = self._mine(made.author)
+        if all(comment.id == made.id for comment in mine):
+            self._delete(made)
+            return Posted(None, _NOTHING_TO_UPDATE)
+        return self._settle(mine, body, stamp, made.author)
 
     def confirm(self) -> None:
         """Look once more, some time after writing: an older run that had read before may have written meanwhile.
@@ -139,7 +150,7 @@ class StickyComment:
             wanted = newest.body if late else body
             with suppress(NotFoundError):  # deleted meanwhile: what is left is seen next
                 if oldest.body != wanted:
-                    self._comments.change(oldest, wanted)
+                    self._comments.change(oldest, wanted, newest if late else None)
                 for comment in newer:
                     self._delete(comment)
             mine = self._mine(author)
@@ -155,8 +166,8 @@ class StickyComment:
             self._comments.delete(comment)
 
     def _mine(self, author: str) -> list[Written]:
-        """Our own comments that begin with the marker, oldest first."""
-        return [comment for comment in self._all() if comment.author == author]
+        """Our own comments that begin with the marker, oldest first; those of a deleted account are nobody's."""
+        return [comment for comment in self._all() if author and comment.author == author]
 
     def _all(self) -> list[Written]:
         found = map(_with_line_feeds, self._comments.all())

@@ -46,6 +46,7 @@ _DOWNLOAD_SECONDS: Final = 300.0
 _ATTEMPTS: Final = 5
 _JSON_LIMIT: Final = 64 * 1024 * 1024
 _REASON_LIMIT: Final = 1024 * 1024
+_MOST_PAGES: Final = 10_000
 _BUSY: Final = frozenset({500, 502, 503, 504})
 
 
@@ -91,6 +92,10 @@ class Patience:
         self.sleep(seconds)
         return True
 
+    def spend(self, seconds: float) -> None:
+        """Count time that was spent waiting in vain for an answer."""
+        self.left = max(0.0, self.left - seconds)
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -102,6 +107,8 @@ class Request:
     accept: str = "application/json"
     needs: str | None = None
     seconds: float = _SECONDS
+    elsewhere: bool = False
+    """Whether another server may have it: downloads are kept by others."""
 
     @property
     def called(self) -> str:
@@ -112,6 +119,16 @@ class Request:
     def creates(self) -> bool:
         """Whether sending it twice would do it twice."""
         return self.method == "POST"
+
+    def follows(self, hop: Hop) -> str | None:
+        """Why a redirect is not followed: what changes something goes only to where it is sent whole again."""
+        if hop.method == "GET" and self.elsewhere:
+            return to_safe(hop)
+        if origin_of(hop.source) != origin_of(hop.target):
+            return f"{hop.target.partition('?')[0]}, which is another server"
+        if hop.method == "GET" or hop.status in {307, 308}:
+            return None
+        return f"{hop.target.partition('?')[0]}, which is not followed with {hop.method}"
 
 
 class RestClient:
@@ -126,6 +143,8 @@ class RestClient:
 
     host: ClassVar[str]
     accepts: ClassVar[str] = "application/json"
+    refuses_with: ClassVar[frozenset[int]] = frozenset()
+    """Statuses below 400 that refuse a request all the same."""
 
     def __init__(
         self,
@@ -195,6 +214,7 @@ class RestClient:
             RestError: as :meth:`get`; also for a list that is none.
         """
         request = self._request("GET", path, parameters, needs=needs)
+        seen = {request.url}
         while True:
             page, url = self._json(request)
             items = page.get(key) if key is not None and isinstance(page, dict) else page
@@ -204,6 +224,9 @@ class RestClient:
                 yield self._as(kind, item, request)
             if url is None:
                 return
+            if url in seen or len(seen) >= _MOST_PAGES:
+                raise RestError(f"{self.host}'s answer to {request.called} has no end")
+            seen.add(url)
             request = Request("GET", url, accept=self.accepts, needs=needs)
 
     def post(self, path: str, body: Any, kind: type[_Kind], *, needs: str | None = None) -> _Kind:
@@ -250,7 +273,7 @@ class RestClient:
             RestError: as :meth:`get`.
         """
         url = self._url(path, parameters)
-        request = Request("GET", url, accept="*/*", needs=needs, seconds=_DOWNLOAD_SECONDS)
+        request = Request("GET", url, accept="*/*", needs=needs, seconds=_DOWNLOAD_SECONDS, elsewhere=True)
 
         def read(answer: requests.Response) -> None:
             file.seek(0)  # an attempt before may have left a part
@@ -303,9 +326,10 @@ class RestClient:
         trouble = ""
         for attempt in range(_ATTEMPTS):
             wait = float(FIRST_WAIT * 2**attempt)
+            begun = time.monotonic()
             try:
-                with exchange(self._session, self._call(request), request.seconds, follow=_next_address) as answer:
-                    if answer.ok:
+                with exchange(self._session, self._call(request), request.seconds, follow=request.follows) as answer:
+                    if answer.ok and answer.status_code not in self.refuses_with:
                         return read(answer)
                     message = self._words_of(answer)
             except AnswerTooLargeError as error:
@@ -314,8 +338,10 @@ class RestClient:
                 raise RestError(f"{self.host} redirects {request.called} to {error}") from None
             except requests.exceptions.ConnectTimeout as error:
                 trouble = self._unreachable(request, error)  # nothing was sent
+                self.patience.spend(time.monotonic() - begun)
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
                 trouble = self._unreachable(request, error)
+                self.patience.spend(time.monotonic() - begun)
                 if request.creates:
                     raise AnswerLostError(trouble) from None
             except (requests.RequestException, HTTPError, OSError, ValueError) as error:
@@ -363,11 +389,3 @@ class RestClient:
         except (AnswerTooLargeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             words = ""
         return words[:500] or answer.reason or "no reason given"
-
-
-def _next_address(hop: Hop) -> str | None:
-    """What changes something is followed only to where it is sent whole again: on the same server."""
-    if hop.method == "GET":
-        return to_safe(hop)
-    same = hop.status in {307, 308} and origin_of(hop.source) == origin_of(hop.target)
-    return None if same else f"{hop.target.partition('?')[0]}, which is not followed with {hop.method}"

@@ -38,8 +38,11 @@ def single_files(listed: Iterable[str], fetch: Callable[[str, BinaryIO, int], No
             if not parts or ".." in parts or "\0" in path:
                 raise RestError("the base holds a name that leads out of it")
             target = folder.joinpath(*parts)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("w+b") as file:
-                fetch(path, file, left)
-                left -= file.tell()
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("w+b") as file:
+                    fetch(path, file, left)
+                    left -= file.tell()
+            except (OSError, ValueError) as error:  # a name that is a folder's too, or too long
+                raise RestError(f"a file of the base cannot be written ({type(error).__name__})") from None
         yield folder

@@ -72,4 +72,4 @@ def _escaped(text: str) -> str:
 
 def _value(metric: MetricDelta) -> str:
     value = metric.value or 0.0
-    return f"{value:.4f}" if metric.kind == "score" else f"{value:g}"
+    return f"{value:.4f}" if metric.kind == "score" else f"{value:.12g}"

@@ -6,6 +6,8 @@ its reference (version 7.1).
 
 from __future__ import annotations
 
+import base64
+import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -26,6 +28,7 @@ VERSION: Final = "7.1"
 _PREVIEW: Final = "7.1-preview"
 _NEEDS: Final = 'the right "Contribute to pull requests" on the repository'
 _NEEDS_CODE: Final = 'the right "Read" on the repository'
+_JSON_WEB_TOKEN: Final = re.compile(r"[\w-]+\.[\w-]+\.[\w-]*\Z")
 _ACTIVE: Final = "active"
 _RESOLVED: Final = "fixed"
 
@@ -48,6 +51,7 @@ class _Comment(_Answer, frozen=True, kw_only=True):
 class _Thread(_Answer, frozen=True, kw_only=True):
     id: int
     comments: list[_Comment] = []
+    status: str | None = None
     is_deleted: bool = False
 
 
@@ -81,6 +85,15 @@ class AzureClient(RestClient):
     """Asks the API of one organization or collection."""
 
     host = "Azure DevOps"
+    refuses_with = frozenset({203})
+    """The page to sign in at, in place of what was asked for."""
+
+    def credentials(self) -> dict[str, str]:
+        """A job's own token and those of Entra are JSON Web Tokens; a person's are passwords without a name."""
+        if self.token is None or _JSON_WEB_TOKEN.match(self.token.reveal()):
+            return super().credentials()
+        login = base64.b64encode(f":{self.token.reveal()}".encode()).decode()
+        return {"Authorization": f"Basic {login}"}
 
     def refusal(self, status: int, message: str, trouble: str, request: Request) -> RestError:
         if status == 403:
@@ -188,10 +201,11 @@ class PullRequestThreads:
             raise RestError("Azure DevOps made a thread without a comment")
         return self._written(made, made.comments[0])
 
-    def change(self, one: Written, body: str) -> None:
-        """Write another text, and set the status of its thread."""
+    def change(self, one: Written, body: str, newer: Written | None = None) -> None:
+        """Write another text, and set the status of its thread: that of a newer run with the words of that run."""
+        status = newer.status if newer is not None and newer.status else self._status
         self._client.patch(self._versioned(self._comment(one)), {"content": body}, needs=_NEEDS)
-        self._client.patch(self._versioned(f"{self._path}/{one.id}"), {"status": self._status}, needs=_NEEDS)
+        self._client.patch(self._versioned(f"{self._path}/{one.id}"), {"status": status}, needs=_NEEDS)
 
     def delete(self, one: Written) -> None:
         self._client.delete(self._versioned(self._comment(one)), needs=_NEEDS)
@@ -211,4 +225,4 @@ class PullRequestThreads:
     def _written(self, thread: _Thread, first: _Comment) -> Written:
         author = first.author.id if first.author else ""
         url = f"{self._page}?discussionId={thread.id}" if self._page else ""
-        return Written(thread.id, author, first.content or "", url, first.id)
+        return Written(thread.id, author, first.content or "", url, first.id, thread.status or "")

@@ -209,7 +209,7 @@ class PullRequestComments:
         content = {"content": {"raw": to_bitbucket(body)}}
         return _written(self._client.post(self._path, content, _Comment, needs=_NEEDS_COMMENTS))
 
-    def change(self, one: Written, body: str) -> None:
+    def change(self, one: Written, body: str, newer: Written | None = None) -> None:  # noqa: ARG002
         self._client.put(f"{self._path}/{one.id}", {"content": {"raw": to_bitbucket(body)}}, needs=_NEEDS_COMMENTS)
 
     def delete(self, one: Written) -> None:

@@ -38,7 +38,7 @@ class IssueComments:
     def post(self, body: str) -> Written:
         return _written(self._client.post(self._of_pull_request, {"body": body}, Comment, needs=NEEDS))
 
-    def change(self, one: Written, body: str) -> None:
+    def change(self, one: Written, body: str, newer: Written | None = None) -> None:  # noqa: ARG002
         self._client.patch(f"{self._of_repository}/{one.id}", {"body": body}, needs=NEEDS)
 
     def delete(self, one: Written) -> None:

@@ -137,7 +137,7 @@ class MergeRequestNotes:
     def post(self, body: str) -> Written:
         return self._written(self._client.post(self._path, {"body": body}, _Note, needs=_NEEDS))
 
-    def change(self, one: Written, body: str) -> None:
+    def change(self, one: Written, body: str, newer: Written | None = None) -> None:  # noqa: ARG002
         self._client.put(f"{self._path}/{one.id}", {"body": body}, needs=_NEEDS)
 
     def delete(self, one: Written) -> None:

@@ -65,7 +65,7 @@ class GitLab(JobHost):
             url=given.address("CI_JOB_URL", "CI_PIPELINE_URL"),
             workspace=given.folder("CI_PROJECT_DIR"),
             stamp=given.stamp("CI_PIPELINE_ID", "CI_JOB_ID"),
-            of_a_change=bool(given.text("CI_MERGE_REQUEST_IID")),
+            of_a_change=bool(given.text("CI_MERGE_REQUEST_IID", "CI_OPEN_MERGE_REQUESTS")),
             of_a_fork=given.text("CI_MERGE_REQUEST_SOURCE_PROJECT_ID") != given.text("CI_MERGE_REQUEST_PROJECT_ID"),
             merges=given.commit("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"),
         )
