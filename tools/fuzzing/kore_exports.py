@@ -15,7 +15,8 @@ from tools.fuzzing.trial import PLANTED, Trial
 from turncheck.commands.validate import FORMATS, Request, run_data_validate
 from turncheck.engines.embedded.kore.trainer import KoreNluTrainer
 from turncheck.messages.errors import UserError
-from turncheck.project.reader import ensure_export, read_project
+from turncheck.project.export import ensure_export
+from turncheck.project.reader import read_project
 from turncheck.render.engine_text import engine_lines
 
 if TYPE_CHECKING:

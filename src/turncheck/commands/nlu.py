@@ -19,7 +19,8 @@ from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.plurals import count
 from turncheck.process.screen import Screen, duration
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
-from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, read_nlu, read_nlu_responses, read_project
+from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA
+from turncheck.project.reader import read_nlu, read_nlu_responses, read_project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.nlu_text import nlu_text

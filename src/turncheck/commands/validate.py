@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final, Literal, TextIO
 from turncheck import __version__
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import Location, shown_path
+from turncheck.project.export import export_of
 from turncheck.project.folder import ProjectFolder
-from turncheck.project.reader import export_of, read_nlu, read_project, read_stories
+from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
 from turncheck.validation.findings import found
 from turncheck.validation.incomplete import missing_parts

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.project.kore.faults import EXPORT_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from turncheck.messages.finding import Finding
+    from turncheck.project.folder import ProjectFolder
+    from turncheck.project.project_file import ProjectFile
 
 _DEEPEST: Final = 4
 _MOST_FOLDERS: Final = 3_000
 _MOST_FOUND: Final = 20
-_MOST_TOLD: Final = 5
+_MOST_SHOWN: Final = 5
 _EXPORTS: Final = frozenset(EXPORT_NAMES)
+_ABSENT: Final = frozenset({"domain-not-found", "config-not-found"})
 _PARTS: Final = ("config.yml", "domain.yml", "domain", "data", "turncheck.yml")
 _FOREIGN: Final = frozenset({"node_modules", "venv", "env", "site-packages", "__pycache__", "models", "results"})
 
@@ -56,11 +62,28 @@ def may_be_assistant(path: Path) -> bool:
 
 def assistants_in_words(found: Sequence[Path]) -> str:
     """``bots/a, bots/b and 3 more``."""
-    shown = ", ".join(path.as_posix() for path in found[:_MOST_TOLD])
-    return f"{shown} and {len(found) - _MOST_TOLD} more" if len(found) > _MOST_TOLD else shown
+    shown = ", ".join(path.as_posix() for path in found[:_MOST_SHOWN])
+    return f"{shown} and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else shown
 
 
 def _is_assistant(folders: list[str], files: list[str]) -> bool:
     has_domain = "domain.yml" in files or "domain" in folders
     is_of_rasa = has_domain and ("config.yml" in files or "data" in folders)
     return is_of_rasa or not _EXPORTS.isdisjoint(files)
+
+
+def assistants_in_place(folder: ProjectFolder, files: Iterable[ProjectFile]) -> tuple[Path, ...]:
+    """Return the assistants below a folder that has neither domain, configuration nor data."""
+    if not {finding.code for finding in folder.findings} >= _ABSENT or any(file.role == "data" for file in files):
+        return ()
+    return tuple(assistants_below(folder.root))
+
+
+def named_below(findings: Iterable[Finding], below: Sequence[Path]) -> Iterator[Finding]:
+    """Say of a domain or configuration that is not there which assistants lie below."""
+    for finding in findings:
+        if below and finding.code in _ABSENT:
+            message = f"{finding.message} There are assistants below: {assistants_in_words(below)}."
+            yield replace(finding, message=message, hint=f"Name one of them: --project {below[0].as_posix()}.")
+        else:
+            yield finding

@@ -8,23 +8,16 @@ from typing import TYPE_CHECKING, Final, Literal
 from turncheck.yaml_tree.tree import YamlDocument, YamlMapping
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from turncheck.yaml_tree.source import Source
 
 NLU_KEYS: Final = ("nlu", "responses")
-
-
 STORY_KEYS: Final = ("stories", "rules")
-
-
 ANY_KIND: Final = frozenset((*NLU_KEYS, *STORY_KEYS))
 """Of what cannot be read: it may hold anything."""
-
-
 DATA_KEYS: Final = (*NLU_KEYS, *STORY_KEYS, "flows", "e2e_tests", "test_cases")
-
-
 DOMAIN_KEYS: Final = ("slots", "forms", "actions", "entities", "intents", "responses", "e2e_actions", "session_config")
-
 
 Role = Literal["domain", "data", "config", "endpoints"]
 
@@ -69,3 +62,18 @@ class ProjectFile:
     def has_stories(self) -> bool:
         """Whether stories or rules are read from it."""
         return self.role == "data" and not self.kinds.isdisjoint(STORY_KEYS)
+
+
+def unreadable_parts(files: Iterable[ProjectFile]) -> frozenset[str]:
+    """Return the parts of a project that are not read completely; see :class:`~turncheck.project.model.Project`."""
+    parts: set[str] = set()
+    for file in files:
+        if file.is_complete:
+            continue
+        if file.role != "data":
+            parts.add(file.role)
+        if file.has_nlu:
+            parts.add("nlu")
+        if file.has_stories:
+            parts.add("stories")
+    return frozenset(parts)

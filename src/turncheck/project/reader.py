@@ -11,50 +11,51 @@ are too high (``version-too-high``: Rasa skips such a file), and what is lost wh
 from __future__ import annotations
 
 import gc
-from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location, shown_path
-from turncheck.project.assistants_below import assistants_below, assistants_in_words
+from turncheck.project.assistants_below import assistants_in_place, named_below
 from turncheck.project.calm import calm_reason
 from turncheck.project.config import config_from_file
+from turncheck.project.domain_folder import files_of_domain
 from turncheck.project.endpoints import endpoints_from_file
+from turncheck.project.export import export_of, read_export, refuse_of_rasa
 from turncheck.project.files import parse_file, read_data, training_data_in_markdown, without_older_formats
+from turncheck.project.findings import in_order
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.formats.format import NEEDS_OF_RASA
-from turncheck.project.formats.kore_export import EXPORT_SUFFIXES, find_export, why_no_export
-from turncheck.project.formats.kore_export import FORMAT as KORE_EXPORT
 from turncheck.project.formats.rasa_domain import domain_from_files
-from turncheck.project.formats.registry import recognised
-from turncheck.project.kore.faults import NOT_AN_EXPORT
 from turncheck.project.merging import merged_domain, merged_flows, merged_nlu
 from turncheck.project.model import Config, Domain, Project, Response, Story
-from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile
+from turncheck.project.paths import (
+    DEFAULT_CONFIG,
+    DEFAULT_DOMAIN,
+    data_paths,
+    domain_path,
+    endpoints_file,
+    existing,
+    existing_or_default,
+    note_absent,
+)
+from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile, unreadable_parts
 from turncheck.project.rasa_version import NEWEST, OLDEST
 from turncheck.project.version_signs import recognise
-from turncheck.project.versions import version_too_high
-from turncheck.yaml_tree.unquoted import unreadable_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from turncheck.messages.finding import Finding
     from turncheck.project.files import DataFile
     from turncheck.project.formats.format import Need
     from turncheck.project.nlu_data import NluData
+    from turncheck.project.rasa_version import RasaVersion
 
-DEFAULT_DOMAIN: Final = "domain.yml"
-DEFAULT_DOMAIN_FOLDER: Final = "domain"
-DEFAULT_CONFIG: Final = "config.yml"
-DEFAULT_DATA: Final = "data"
 OLDEST_POLICIES: Final = "policies.yml"
 """Where Rasa Core 0.x had its policies."""
-DEFAULT_ENDPOINTS: Final = "endpoints.yml"
 
 
 def read_project(
@@ -84,8 +85,8 @@ def read_project(
     """
     with _collector_paused():
         if (export := export_of(root, data)) is not None:
-            _refuse_of_rasa(domain=domain, config=config)
-            return _read_export(ProjectFolder(root), export, language)
+            refuse_of_rasa(domain=domain, config=config)
+            return read_export(ProjectFolder(root), export, language)
         if language is not None:
             raise UserError(
                 "--language is for the export of a Kore.ai assistant", remedy="The pipeline says the language here."
@@ -102,38 +103,29 @@ def _read_project(
     *,
     domain_as_listed: bool,
 ) -> Project:
-    domain_path = _domain_path(folder, domain)
-    domain_files = _domain_files(folder, domain_path, as_listed=domain_as_listed) if domain_path else []
-    data_read = read_data(folder, _data_paths(folder, data))
-    own_domain = next((one.file.path for one in data_read if "domain" in one.file.kinds), DEFAULT_DOMAIN)
-    location = Location(folder.name(domain_path) if domain_path else own_domain)
-    config_path = _existing_or_default(folder, config, folder.root / DEFAULT_CONFIG, "config")
+    found_domain = domain_path(folder, domain)
+    domain_files = files_of_domain(folder, found_domain, as_listed=domain_as_listed) if found_domain else []
+    data_read = read_data(folder, data_paths(folder, data))
+    config_path = existing_or_default(folder, config, folder.root / DEFAULT_CONFIG, "config")
     config_file = parse_file(folder, config_path, "config") if config_path else None
-    endpoints_file = _endpoints_file(folder, endpoints)
-    endpoints_read, endpoint_findings = endpoints_from_file(endpoints_file) if endpoints_file else ({}, ())
-    own_files = [*domain_files, *(file for file in (config_file, endpoints_file) if file)]
-    rasa = recognise(folder, [*own_files, *(one.file for one in data_read)], training_data_in_markdown(data_read))
-    if rasa is None or not rasa.is_older:
-        data_read = without_older_formats(folder, data_read)
-    else:
-        from turncheck.project.older_rules import refused_in_data  # most projects are of Rasa 3
-
-        folder.findings += refused_in_data(rasa.major, data_read)
+    found_endpoints = endpoints_file(folder, endpoints)
+    apart = [file for file in (config_file, found_endpoints) if file]
+    own_files = [*domain_files, *apart, *(one.file for one in data_read)]
+    rasa = recognise(folder, own_files, training_data_in_markdown(data_read))
+    data_read = _data_of_version(folder, data_read, rasa)
     major = NEWEST if rasa is None else rasa.major
+
+    own_domain = next((one.file.path for one in data_read if "domain" in one.file.kinds), DEFAULT_DOMAIN)
+    location = Location(folder.name(found_domain) if found_domain else own_domain)
     domain_read, domain_findings = domain_from_files(domain_files, location, major=major)
-    config_read, config_findings = config_from_file(config_file, major=major) if config_file else (Config(), ())
-    if major == OLDEST and config_read.policies is None and (folder.root / OLDEST_POLICIES).is_file():
-        apart, _ = config_from_file(parse_file(folder, folder.root / OLDEST_POLICIES, "config"), major=major)
-        config_read = replace(config_read, policies=apart.policies)
-    parts = [one.parts for one in data_read]
-    files = [*domain_files, *(one.file for one in data_read), *(file for file in (config_file, endpoints_file) if file)]
-    absent = _absent(data_read, has_domain=domain_path is not None, has_config=config_file is not None)
+    config_read, config_findings = _config(folder, config_file, major)
+    endpoints_read, endpoint_findings = endpoints_from_file(found_endpoints) if found_endpoints else ({}, ())
+    files = [*domain_files, *(one.file for one in data_read), *apart]
+    absent = _absent(data_read, has_domain=found_domain is not None, has_config=config_file is not None)
     needed = _needs(data_read)
-    for option, given, default in (("domain", domain, DEFAULT_DOMAIN), ("config", config, DEFAULT_CONFIG)):
-        path = given or folder.root / default
-        if option in absent and (option in needed or path != folder.root / default):
-            _note_absent(folder, path, folder.root / default, option)
-    below = _assistants_below(folder, files)
+    _note_what_is_absent(folder, absent, needed, domain=domain, config=config)
+    below = assistants_in_place(folder, files)
+    parts = [one.parts for one in data_read]
     stories = [story for one in parts for story in one.stories]
     return Project(
         root=folder.root,
@@ -145,9 +137,9 @@ def _read_project(
         config=config_read,
         endpoints=endpoints_read,
         findings=in_order(
-            (*_named_below(folder.findings, below), *domain_findings, *config_findings, *endpoint_findings)
+            (*named_below(folder.findings, below), *domain_findings, *config_findings, *endpoint_findings)
         ),
-        unreadable=_unreadable(files) | (absent - needed),
+        unreadable=unreadable_parts(files) | (absent - needed),
         rasa=rasa,
         below=below,
         calm=calm_reason(config_read, next((one.flows_location for one in parts if one.flows_location), None)),
@@ -157,55 +149,34 @@ def _read_project(
     )
 
 
-def export_of(root: Path, data: Sequence[Path] | None = None) -> Path | None:
-    """Return the export of a Kore.ai assistant that is the whole project, ``None`` where it is of Rasa."""
-    if data is None:
-        return find_export(root)
-    if len(data) != 1 or not data[0].is_file() or data[0].suffix not in EXPORT_SUFFIXES:
-        return None
-    if data[0].suffix == ".zip":  # nothing else comes so
-        return data[0]
-    found = recognised(data[0], partial(ProjectFolder(root).content, data[0]))
-    return data[0] if found is KORE_EXPORT else None
+def _data_of_version(folder: ProjectFolder, data: list[DataFile], rasa: RasaVersion | None) -> list[DataFile]:
+    """Leave out the files that this Rasa does not read; of an older one say what it refuses."""
+    if rasa is None or not rasa.is_older:
+        return without_older_formats(folder, data)
+    from turncheck.project.older_rules import refused_in_data  # most projects are of Rasa 3
+
+    folder.findings += refused_in_data(rasa.major, data)
+    return data
 
 
-def ensure_export(path: Path) -> None:
-    """Make sure that a file which is named as a project is the export of a Kore.ai assistant.
-
-    Raises:
-        UserError: it is something else.
-    """
-    if export_of(path.parent, [path]) is None:
-        raise UserError(
-            f"'{path}' is neither an assistant's folder nor the export of a Kore.ai assistant [{NOT_AN_EXPORT}]",
-            remedy="Name the folder of an assistant, a botDefinition.json, or the platform's .zip.",
-        )
+def _config(folder: ProjectFolder, file: ProjectFile | None, major: int) -> tuple[Config, Sequence[Finding]]:
+    """Read the configuration; Rasa Core 0.x had its policies in a file of their own."""
+    config, findings = config_from_file(file, major=major) if file else (Config(), ())
+    if major == OLDEST and config.policies is None and (folder.root / OLDEST_POLICIES).is_file():
+        apart, _ = config_from_file(parse_file(folder, folder.root / OLDEST_POLICIES, "config"), major=major)
+        config = replace(config, policies=apart.policies)
+    return config, findings
 
 
-def _refuse_of_rasa(**given: Path | None) -> None:
-    for name, path in given.items():
-        if path is not None:
-            raise UserError(f"--{name} is for a Rasa project; this is a Kore.ai assistant", remedy="Omit it.")
-
-
-def _read_export(folder: ProjectFolder, export: Path, language: str | None) -> Project:
-    data_read = read_data(folder, [export], language=language)
-    parts = [one.parts for one in data_read]
-    files = [one.file for one in data_read]
-    bot = next((one.bot for one in parts if one.bot is not None), None)
-    if bot is None:
-        fault = next((one for one in folder.findings if one.code != "format-not-read"), None)
-        fault = fault or why_no_export(folder.name(export), folder.read_bytes(export) or b"")
-        raise UserError(f"{fault.message.rstrip('.')} [{fault.code}]", location=fault.location, remedy=fault.hint)
-    return Project(
-        root=folder.root,
-        name=bot.name or shown_path(folder.root.resolve().name),
-        nlu=merged_nlu(parts),
-        findings=in_order(folder.findings),
-        unreadable=_unreadable(files),
-        files=tuple(files),
-        kore=bot,
-    )
+def _note_what_is_absent(
+    folder: ProjectFolder, absent: Container[str], needed: Container[str], *, domain: Path | None, config: Path | None
+) -> None:
+    """Say which of domain and configuration is missing, where it is needed or was named."""
+    for option, given, name in (("domain", domain, DEFAULT_DOMAIN), ("config", config, DEFAULT_CONFIG)):
+        default = folder.root / name
+        path = given or default
+        if option in absent and (option in needed or path != default):
+            note_absent(folder, path, default, option)
 
 
 def _absent(data: Sequence[DataFile], *, has_domain: bool, has_config: bool) -> frozenset[str]:
@@ -220,26 +191,6 @@ def _needs(data: Iterable[DataFile]) -> frozenset[Need]:
     return frozenset().union(*needs)
 
 
-_ABSENT: Final = frozenset({"domain-not-found", "config-not-found"})
-
-
-def _assistants_below(folder: ProjectFolder, files: Iterable[ProjectFile]) -> tuple[Path, ...]:
-    """Return the assistants below a folder that has neither domain, configuration nor data."""
-    if not {finding.code for finding in folder.findings} >= _ABSENT or any(file.role == "data" for file in files):
-        return ()
-    return tuple(assistants_below(folder.root))
-
-
-def _named_below(findings: Iterable[Finding], below: Sequence[Path]) -> Iterator[Finding]:
-    """Say of a domain or configuration that is not there which assistants lie below."""
-    for finding in findings:
-        if below and finding.code in _ABSENT:
-            message = f"{finding.message} There are assistants below: {assistants_in_words(below)}."
-            yield replace(finding, message=message, hint=f"Name one of them: --project {below[0].as_posix()}.")
-        else:
-            yield finding
-
-
 def read_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding, ...]]:
     """Read NLU data from files and folders, such as those of ``--nlu``; locations are relative to ``root``."""
     return read_nlu_files(paths, root)[:2]
@@ -249,7 +200,7 @@ def read_nlu_files(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Fi
     """Do the same, and return the files, too."""
     folder = ProjectFolder(root)
     with _collector_paused():
-        read = read_data(folder, _existing(folder, paths), NLU_KEYS)
+        read = read_data(folder, existing(folder, paths), NLU_KEYS)
         nlu = merged_nlu([one.parts for one in read])
     return nlu, in_order(folder.findings), tuple(one.file for one in read)
 
@@ -257,7 +208,7 @@ def read_nlu_files(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Fi
 def read_nlu_responses(paths: Iterable[Path], root: Path) -> Mapping[str, Response]:
     """Read the responses that stand in NLU files (those of retrieval intents), by name."""
     folder = ProjectFolder(root)
-    read = read_data(folder, _existing(folder, paths), NLU_KEYS)
+    read = read_data(folder, existing(folder, paths), NLU_KEYS)
     return merged_domain(Domain(), [one.parts for one in read]).responses
 
 
@@ -274,7 +225,7 @@ def read_story_files(
 ) -> tuple[tuple[Story, ...], tuple[Finding, ...], tuple[ProjectFile, ...]]:
     """Do the same, and return the files, too."""
     folder = ProjectFolder(root)
-    read = read_data(folder, _existing(folder, paths), STORY_KEYS, is_test=True)
+    read = read_data(folder, existing(folder, paths), STORY_KEYS, is_test=True)
     stories = tuple(story for one in read for story in one.parts.stories)
     return stories, in_order(folder.findings), tuple(one.file for one in read)
 
@@ -289,162 +240,3 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-# --- the paths -------------------------------------------------------------------------------------------------------
-
-
-def _domain_path(folder: ProjectFolder, given: Path | None) -> Path | None:
-    default = folder.root / DEFAULT_DOMAIN
-    if given is None:
-        candidates = (default, folder.root / DEFAULT_DOMAIN_FOLDER)
-        given = next((path for path in candidates if path.exists()), default)
-    return _existing_or_default(folder, given, default, "domain")
-
-
-def _endpoints_file(folder: ProjectFolder, given: Path | None) -> ProjectFile | None:
-    path = given or folder.root / DEFAULT_ENDPOINTS
-    return parse_file(folder, path, "endpoints") if given or _is_there(path) else None
-
-
-def _existing_or_default(folder: ProjectFolder, given: Path | None, default: Path, option: str) -> Path | None:
-    """Return the path that is given if there is such a file, else the default (noted), else ``None``."""
-    path = given or default
-    if _is_there(path):
-        return path
-    if not _is_there(default):
-        return None
-    name = folder.name(path)
-    message = f"The path '{name}' of --{option} does not exist; the default '{folder.name(default)}' is read instead."
-    folder.findings.append(Finding("path-not-found", "warning", message, Location(name), "Correct the path."))
-    return default
-
-
-def _note_absent(folder: ProjectFolder, path: Path, default: Path, option: str) -> None:
-    name = folder.name(path)
-    what = "domain" if option == "domain" else "configuration"
-    hint = _how_to_name(folder, default, option)
-    message = f"There is no {what} at '{name}'."
-    folder.findings.append(Finding(f"{option}-not-found", "error", message, Location(name), hint))
-
-
-def _how_to_name(folder: ProjectFolder, default: Path, option: str) -> str:
-    if option == "domain" and (folder.root / DEFAULT_DOMAIN_FOLDER).is_dir():
-        return f"Name the folder: --domain {folder.name(folder.root / DEFAULT_DOMAIN_FOLDER)}."
-    return f"Put it at '{folder.name(default)}', or name its path with --{option}."
-
-
-def _is_there(path: Path) -> bool:
-    """Whether a path names anything; a symbolic link to nowhere does, so that reading it says what is wrong."""
-    return path.exists() or path.is_symlink()
-
-
-def _data_paths(folder: ProjectFolder, given: Sequence[Path] | None) -> list[Path]:
-    if given is not None:
-        return _existing(folder, given)
-    default = folder.root / DEFAULT_DATA
-    return [default] if _is_there(default) else []
-
-
-def _existing(folder: ProjectFolder, paths: Iterable[Path]) -> list[Path]:
-    existing = []
-    for path in paths:
-        if _is_there(path):
-            existing.append(path)
-        else:
-            name = folder.name(path)
-            message = f"The path '{name}' does not exist; nothing is read from it."
-            folder.findings.append(Finding("data-not-found", "warning", message, Location(name), "Correct the path."))
-    return existing
-
-
-# --- the files -------------------------------------------------------------------------------------------------------
-
-
-def _domain_files(folder: ProjectFolder, path: Path, *, as_listed: bool) -> list[ProjectFile]:
-    """The file of the domain, or those of its folder, but for the ones that Rasa skips there with a warning."""
-    if not path.is_dir():
-        single = parse_file(folder, path, "domain")
-        version = version_too_high(single.mapping)
-        folder.findings += () if version is None else (version,)
-        return [single] if version is None else []
-    already_closed = len(folder.closed)
-    files = []
-    for file, fence in folder.yaml_files([path], as_listed=as_listed):
-        already_found = len(folder.findings)
-        parsed = parse_file(folder, file, "domain", fence=fence)
-        is_passed_by = _PASSED_BY | {"file-unreadable"} if _leads_nowhere(file) else _PASSED_BY
-        faults = [finding for finding in folder.findings[already_found:] if finding.code in is_passed_by]
-        faults += _unreadable_values(parsed)
-        if faults:
-            what = f"'{parsed.path}' is left out of the domain. {faults[0].message}"
-            passed_by = replace(faults[0], code="domain-file-unread", severity="warning", message=what)
-            folder.findings[already_found:] = [passed_by]
-            continue
-        files.append(parsed)
-        version = version_too_high(parsed.mapping)
-        if version is not None:
-            what = version.message.replace("the file is skipped", "it is read all the same")
-            folder.findings.append(replace(version, message=what))
-    return [*files, *(ProjectFile(name, "domain") for name in folder.closed[already_closed:])]
-
-
-_PASSED_BY: Final = frozenset({"yaml-syntax", "yaml-duplicate-key", "file-not-utf8"})
-"""What keeps a file from being read: a single domain file ends Rasa then, one of several is skipped."""
-
-
-def _leads_nowhere(path: Path) -> bool:
-    """Whether a file of a folder is a symbolic link to what is not there. At one to itself Rasa ends."""
-    try:
-        path.stat()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-def _unreadable_values(file: ProjectFile) -> Iterator[Finding]:
-    """Values that keep a file of a domain's folder from being read; at dates and numbers that are none Rasa ends."""
-    root = file.document.root if file.document else None
-    for node, reason, reading in unreadable_values(root) if root is not None else ():
-        if reading in {"variable", "sign"}:
-            message = f"'{str(node.value)[:60]}' cannot be read: {reason}."
-            yield Finding("domain-file-unread", "warning", message, node.location, "Put quotes around what is text.")
-
-
-def _unreadable(files: Iterable[ProjectFile]) -> frozenset[str]:
-    parts: set[str] = set()
-    for file in files:
-        if file.is_complete:
-            continue
-        if file.role != "data":
-            parts.add(file.role)
-        if file.has_nlu:
-            parts.add("nlu")
-        if file.has_stories:
-            parts.add("stories")
-    return frozenset(parts)
-
-
-MAX_FINDINGS: Final = 200
-"""So many findings of one code are listed for a file; of more only their number is said."""
-
-
-def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return the findings by place; a file full of one fault does not drown the others."""
-    kept: list[Finding] = []
-    unlisted: dict[tuple[str, str], list[Finding]] = {}
-    counts: Counter[tuple[str, str]] = Counter()
-    for finding in sorted(findings, key=lambda finding: finding.location.sort_key):
-        key = (finding.location.path, finding.code)
-        counts[key] += 1
-        if counts[key] <= MAX_FINDINGS:
-            kept.append(finding)
-        else:
-            unlisted.setdefault(key, []).append(finding)
-    kept += (
-        replace(rest[0], message=f"{len(rest)} more such places follow in '{path}'; this is the first of them.")
-        for (path, _), rest in unlisted.items()
-    )
-    return tuple(sorted(kept, key=lambda finding: finding.location.sort_key))

@@ -13,7 +13,7 @@ from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location, shown_path
 from turncheck.process.cache import Cache
-from turncheck.project.reader import ensure_export
+from turncheck.project.export import ensure_export
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import Source

@@ -11,10 +11,11 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.project.batch.reader import find_suites
+from turncheck.project.export import export_of
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
 from turncheck.project.formats.rasa_yaml import unseen_key
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
-from turncheck.project.reader import export_of, read_nlu_files, read_project, read_story_files
+from turncheck.project.reader import read_nlu_files, read_project, read_story_files
 from turncheck.project.testfiles import (
     find_e2e_cases,
     find_files_not_looked_for,

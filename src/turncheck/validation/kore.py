@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.plurals import count
 from turncheck.project.batch.model import comparable
-from turncheck.project.reader import in_order
+from turncheck.project.findings import in_order
 from turncheck.validation.findings import found
 from turncheck.validation.similarity import near_duplicates
 from turncheck.validation.words import shown

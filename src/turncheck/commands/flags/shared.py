@@ -53,7 +53,7 @@ def _ensure_export(path: Path) -> None:
     Raises:
         UserError: says so.
     """
-    from turncheck.project.reader import ensure_export  # not for --help
+    from turncheck.project.export import ensure_export  # not for --help
 
     ensure_export(path)
 

@@ -29,7 +29,7 @@ from turncheck.messages.errors import UserError
 from turncheck.process.environment import expand, for_child
 from turncheck.process.screen import Screen, duration
 from turncheck.process.temporary import temporary_folder
-from turncheck.project.reader import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
+from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.report.model import EngineInfo
 from turncheck.web.addresses import is_http, is_loopback, without_login
 from turncheck.web.network import Network
