@@ -102,14 +102,22 @@ def run_test_e2e(
     )
     seconds = screen.timings.get("e2e", 0.0)
     output.write(e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage, folder=folder))
-    if options.results is not None:
-        path = options.results / DEFAULT_RESULTS if options.results.is_dir() else options.results
-        write_file(path, results_yaml(read.cases, result))
-        screen.note(f"The results are in {path}")
+    _write(options, read.cases, result, screen)
     if options.json is not None:
         write_file(options.json, encode(report))
     if stopped is not None:
         end_with(stopped)
+    return _exit_code(result, screen)
+
+
+def _write(options: E2EOptions, cases: Sequence[E2ECase], result: EndToEnd, screen: Screen) -> None:
+    if options.results is not None:
+        path = options.results / DEFAULT_RESULTS if options.results.is_dir() else options.results
+        write_file(path, results_yaml(cases, result))
+        screen.note(f"The results are in {path}")
+
+
+def _exit_code(result: EndToEnd, screen: Screen) -> int:
     if not result.passed and not result.failed:
         screen.note("Nothing was tested: all cases were skipped.")
         return EXIT_NOT_DONE

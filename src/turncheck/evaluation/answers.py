@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import EngineInfo
 
 Answer = TypeVar("Answer")
+Finished = TypeVar("Finished")
 
 
 class ElsewhereError(Exception):
@@ -115,6 +116,20 @@ def answered(
     if len(kept) < len(units):
         raise ElsewhereError
     return kept
+
+
+def finished_part(evaluate: Callable[[], Finished]) -> tuple[Finished, CutShortError | None]:
+    """Return what came of it, and what cut it short, where something was finished before.
+
+    Raises:
+        CutShortError: nothing was.
+    """
+    try:
+        return evaluate(), None
+    except CutShortError as error:
+        if error.finished is None:
+            raise
+        return error.finished, error
 
 
 class PoliciesToCome:

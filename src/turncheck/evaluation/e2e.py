@@ -35,8 +35,8 @@ DEFAULT_CHANNEL: Final = "cmdline"
 NOT_RUN: Final = "not run: an earlier case failed (--fail-fast)"
 NOT_FINISHED: Final = f"not run: {INTERRUPTED}"
 EXPECTS_NOTHING: Final = "the case expects nothing"
-_TOLD: Final = ("ran", "stubbed", "failed", "timed out")
-"""What may become of an action with a reason that the case is to tell."""
+_REASONED: Final = ("ran", "stubbed", "failed", "timed out")
+"""What may become of an action with a reason that the case has to name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,10 @@ def evaluate_cases(
         CutShortError: the engine failed in the middle, or somebody interrupted it; in ``finished`` the cases that were
             not run to their end are skipped.
     """
-    outcomes: list[CaseOutcome] = []
-    interrupt: KeyboardInterrupt | None = None
-    lost: dict[int, EngineError] = {}
     everything = [(case, unit, answers.known(unit)) for case, unit in zip(cases, case_units(cases), strict=True)]
     here = [(case, unit, known) for case, unit, known in everything if known is not None or answers.is_asked(unit)]
     cases = [case for case, _, _ in here]
+    lost: dict[int, EngineError] = {}
     workers = Workers(run.workers)
     tasks = (
         partial(_run_unless_lost, engine, case, run, lost, number) if known is None else partial(_as_known, known)
@@ -98,16 +96,7 @@ def evaluate_cases(
     )
     futures = [workers.submit(task) for task in tasks]
     try:
-        for case, future in zip(cases, futures, strict=True):
-            outcomes.append(_outcome(case, future, run, outcomes, lost))
-            if finished is not None:
-                finished(outcomes[-1].result)
-    except KeyboardInterrupt as error:
-        interrupt = error
-        outcomes += [
-            (future.done() and future.result()) or CaseOutcome(_skipped(case, NOT_FINISHED), Exercised())
-            for case, future in list(zip(cases, futures, strict=True))[len(outcomes) :]
-        ]
+        outcomes, interrupt = _waited_for(cases, futures, run, lost, finished)
     finally:
         for future in futures:
             future.cancel()
@@ -127,6 +116,30 @@ def evaluate_cases(
     if len(here) < len(everything):
         raise ElsewhereError
     return section
+
+
+def _waited_for(
+    cases: Sequence[E2ECase],
+    futures: Sequence[Future[CaseOutcome | None]],
+    run: CaseRun,
+    lost: Mapping[int, EngineError],
+    finished: Callable[[CaseResult], None] | None,
+) -> tuple[list[CaseOutcome], KeyboardInterrupt | None]:
+    """Wait for the cases in their order; after an interrupt those that are not done are skipped."""
+    outcomes: list[CaseOutcome] = []
+    try:
+        for case, future in zip(cases, futures, strict=True):
+            outcomes.append(_outcome(case, future, run, outcomes, lost))
+            if finished is not None:
+                finished(outcomes[-1].result)
+    except KeyboardInterrupt as interrupt:
+        rest = list(zip(cases, futures, strict=True))[len(outcomes) :]
+        outcomes += [
+            (future.done() and future.result()) or CaseOutcome(_skipped(case, NOT_FINISHED), Exercised())
+            for case, future in rest
+        ]
+        return outcomes, interrupt
+    return outcomes, None
 
 
 def _as_known(outcome: CaseOutcome) -> CaseOutcome:
@@ -313,7 +326,7 @@ class _Talk:
             self.error = lacking.reason
         elif lacking is not None:
             self.missing = lacking.reason
-        self.remarks += [a.reason for a in turn.custom_actions if a.outcome in _TOLD and a.reason]
+        self.remarks += [a.reason for a in turn.custom_actions if a.outcome in _REASONED and a.reason]
         self.remarks += turn.remarks
         if turn.stopped:
             self.remarks.append(turn.stopped)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from turncheck.engines.errors import CutShortError
-from turncheck.evaluation.answers import ASKED_HERE, EngineFacts, answered, units_of
+from turncheck.evaluation.answers import ASKED_HERE, EngineFacts, answered, finished_part, units_of
 from turncheck.evaluation.calibration import expected_calibration_error
 from turncheck.evaluation.entities import PRETRAINED_EXTRACTORS, EntityCase, score_extractors, score_spans
 from turncheck.evaluation.fold_runs import FoldRun, run_folds
 from turncheck.evaluation.insights import find_insights
 from turncheck.evaluation.intents import score_intents
 from turncheck.evaluation.neighbours import Neighbours, find_neighbours
+from turncheck.evaluation.nlu_remarks import remarks_on, remarks_on_unknown, without_entities
 from turncheck.evaluation.overlap import Overlap, overlap_of_folds, overlap_with
 from turncheck.evaluation.predictions import Judged, judge, judgement_of
 from turncheck.evaluation.responses import judged_selector, score_selectors
@@ -25,7 +26,7 @@ from turncheck.messages.plurals import count
 from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from turncheck.engines.base import NluEngine, NluTrainer
     from turncheck.engines.parse import Parse
@@ -100,46 +101,39 @@ def evaluate_held_out(
     """
     if reason := why_not_testable(project, test_data, folds=2):
         raise ValueError(reason)
-    examples = _without_entities(test_data.examples, unknown_entities)
-    stopped: CutShortError | None = None
+    examples = without_entities(test_data.examples, unknown_entities)
 
     def ask(missing: Sequence[int]) -> list[Parse]:
         parses = engine.parse([examples[index].text for index in missing])
         answers.keep(ENGINE_UNIT, EngineFacts(engine.info, engine.extractors))
         return parses
 
-    parses: Sequence[Parse]
-    try:
-        parses = answered(answers, units_of("sentence", (example.text for example in examples)), ask)
-    except CutShortError as error:
-        if error.finished is None:
-            raise
-        stopped = error
-        pairs = [(one, parse) for one, parse in zip(examples, error.finished, strict=True) if parse is not None]
-        examples, parses = tuple(one for one, _ in pairs), [parse for _, parse in pairs]
+    parses: Sequence[Parse | None]
+    parses, stopped = finished_part(
+        lambda: answered(answers, units_of("sentence", (example.text for example in examples)), ask)
+    )
+    judged = [Judged(one, parse) for one, parse in zip(examples, parses, strict=True) if parse is not None]
     if trained is not None:
         kept = tuple(example for example in project.nlu.examples if example.text in trained)
         project = replace(project, nlu=replace(project.nlu, examples=kept))
     known = trained if trained is not None else {example.text for example in project.nlu.examples}
-    judged = [Judged(example, parse) for example, parse in zip(examples, parses, strict=True)]
     facts = answers.known(ENGINE_UNIT) or EngineFacts(engine.info, engine.extractors)
-    wrong = {place: entry.example.text for place, entry in enumerate(judged) if not entry.correct}
-    neighbours = find_neighbours(project.nlu.examples, wrong, lambda _, __: True)
+    neighbours = find_neighbours(project.nlu.examples, _wrong(judged), lambda _, __: True)
     measurement = _measure(
         project,
         judged,
         neighbours,
         engine_info=facts.info,
         extractors=facts.extractors,
-        overlap=overlap_with(examples, project.nlu.examples, known),
+        overlap=overlap_with([one.example for one in judged], project.nlu.examples, known),
         folds=None,
         pretrained=pretrained,
         team_confidences=team_confidences,
     )
-    measurement = _with_unknown(measurement, test_data.examples, unknown_entities)
+    measurement = _with_remarks(measurement, remarks_on_unknown(test_data.examples, unknown_entities))
     if stopped is not None:
-        left = f"Not run: {len(test_data.examples) - len(examples)} of {count(len(test_data.examples), 'sentence')}."
-        raise CutShortError(stopped, _with_remark(measurement, left))
+        left = f"Not run: {len(examples) - len(judged)} of {count(len(examples), 'sentence')}."
+        raise CutShortError(stopped, _with_remarks(measurement, [left]))
     return measurement
 
 
@@ -178,22 +172,14 @@ def cross_validate(
     if reason := why_not_testable(project, None, folds=folds):
         raise ValueError(reason)
     annotated = project.nlu.examples
-    examples = _without_entities(annotated, unknown_entities)
+    examples = without_entities(annotated, unknown_entities)
     project = replace(project, nlu=replace(project.nlu, examples=examples))
     plan = stable_folds(examples, folds, seed)
-    stopped: CutShortError | None = None
-    try:
-        runs = run_folds(project, trainer, plan, workers=workers, progress=progress, answers=answers)
-    except CutShortError as error:
-        if error.finished is None:
-            raise
-        stopped, runs = error, error.finished
-    placed: dict[int, Judged] = {}
-    for run in runs:
-        for index, parse in zip(plan.judged(run.fold), run.parses, strict=True):
-            placed[index] = Judged(examples[index], parse, run.fold)
-    judged = [placed[index] for index in sorted(placed)]
-    wrong = {place: entry.example.text for place, entry in enumerate(judged) if not entry.correct}
+    runs, stopped = finished_part(
+        lambda: run_folds(project, trainer, plan, workers=workers, progress=progress, answers=answers)
+    )
+    judged = _in_order(examples, plan, runs)
+    wrong = _wrong(judged)
     measurement = _measure(
         project,
         judged,
@@ -205,37 +191,29 @@ def cross_validate(
         pretrained=pretrained,
         team_confidences=team_confidences,
     )
-    measurement = _with_unknown(measurement, annotated, unknown_entities)
+    measurement = _with_remarks(measurement, remarks_on_unknown(annotated, unknown_entities))
     if stopped is not None:
-        raise CutShortError(
-            stopped, _with_remark(measurement, f"Not run: {folds - len(runs)} of {count(folds, 'fold')}.")
-        )
+        left = f"Not run: {folds - len(runs)} of {count(folds, 'fold')}."
+        raise CutShortError(stopped, _with_remarks(measurement, [left]))
     return measurement
 
 
-def _without_entities(examples: tuple[Example, ...], unknown: Mapping[str, str]) -> tuple[Example, ...]:
-    """Return the examples without annotations that no answer can be held against."""
-    if not unknown:
-        return examples
-    return tuple(
-        replace(example, entities=tuple(one for one in example.entities if one.entity not in unknown))
-        if any(one.entity in unknown for one in example.entities)
-        else example
-        for example in examples
-    )
+def _in_order(examples: Sequence[Example], plan: Folds, runs: Iterable[FoldRun]) -> list[Judged]:
+    """Return the sentences of all folds in their own order."""
+    placed: dict[int, Judged] = {}
+    for run in runs:
+        for index, parse in zip(plan.judged(run.fold), run.parses, strict=True):
+            placed[index] = Judged(examples[index], parse, run.fold)
+    return [placed[index] for index in sorted(placed)]
 
 
-def _with_unknown(
-    measurement: NluMeasurement, examples: Sequence[Example], unknown: Mapping[str, str]
-) -> NluMeasurement:
-    """Say which annotations were not judged, and why."""
-    for name in sorted({one.entity for example in examples for one in example.entities} & unknown.keys()):
-        measurement = _with_remark(measurement, f"The entity {name} is not evaluated: {unknown[name]}.")
-    return measurement
+def _wrong(judged: Sequence[Judged]) -> dict[int, str]:
+    """Return the texts of the misclassified sentences, by their index."""
+    return {place: entry.example.text for place, entry in enumerate(judged) if not entry.correct}
 
 
-def _with_remark(measurement: NluMeasurement, remark: str) -> NluMeasurement:
-    section = structs.replace(measurement.section, remarks=(*measurement.section.remarks, remark))
+def _with_remarks(measurement: NluMeasurement, remarks: Iterable[str]) -> NluMeasurement:
+    section = structs.replace(measurement.section, remarks=(*measurement.section.remarks, *remarks))
     return replace(measurement, section=section)
 
 
@@ -283,7 +261,7 @@ def _measure(
         insights=find_insights(predictions, seen=overlap.all),
         coverage=_coverage(project, predictions),
         remarks=tuple(
-            _remarks(
+            remarks_on(
                 project,
                 predictions,
                 no_intents=intents is None,
@@ -359,41 +337,3 @@ def _all_extractors(runs: Sequence[FoldRun]) -> list[str]:
     for run in runs:
         names |= dict.fromkeys(run.extractors)
     return list(names)
-
-
-def _remarks(
-    project: Project,
-    predictions: Sequence[NluPrediction],
-    *,
-    no_intents: bool,
-    entities: dict[str, EntityScores],
-    folds: Folds | None,
-    extractors: Sequence[str],
-    left_out: frozenset[str],
-) -> list[str]:
-    remarks = []
-    if folds is not None:
-        remarks.append(
-            f"Cross-validation: each sentence was judged by the one of {folds.count} engines that had not been trained "
-            "on its fold. Pooled figures count all sentences together; mean of folds ± spread is the mean of each "
-            "fold's own figure and its standard deviation."
-        )
-    else:
-        trained = {example.base_intent for example in project.nlu.examples}
-        unknown = sorted({entry.expected.intent for entry in predictions if entry.expected.intent} - trained - {None})
-        if unknown and trained:
-            remarks.append(f"The engine was not trained on these intents of the test data: {', '.join(unknown)}.")
-    if no_intents:
-        remarks.append("Intents are not scored: the sentences have fewer than two different ones.")
-    if not entities:
-        remarks.append("Entities are not scored: none of the sentences has one.")
-    if project.kore is not None:
-        pass  # it has no retrieval intents, and nobody misses them
-    elif len({entry.expected.response for entry in predictions} - {None}) < 2:
-        remarks.append("Responses are not scored: the sentences have fewer than two different ones.")
-    elif not any(entry.predicted.response for entry in predictions):
-        remarks.append("No response was selected for any of the sentences: the pipeline has no selector for them.")
-    found = {entity.extractor for entry in predictions for entity in entry.predicted.entities}
-    remarks += [f"{name} found no entity in any of the sentences." for name in entities if name not in found]
-    remarks += [f"{name} is pretrained and was not scored." for name in extractors if name in left_out]
-    return remarks

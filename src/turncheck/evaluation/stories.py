@@ -14,7 +14,7 @@ from turncheck.engines.at_once import ask_all
 from turncheck.engines.errors import CutShortError
 from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.evaluation.annotated import annotation
-from turncheck.evaluation.answers import ASKED_HERE, PoliciesToCome, answered, units_of
+from turncheck.evaluation.answers import ASKED_HERE, PoliciesToCome, answered, finished_part, units_of
 from turncheck.evaluation.misunderstood import misunderstandings
 from turncheck.evaluation.policy_entities import score_policy_entities
 from turncheck.evaluation.scores import score_pairs
@@ -92,12 +92,8 @@ def evaluate_stories(
         ElsewhereError: other stories are judged elsewhere.
     """
     trackers = trackers_of([story for story in stories if story.kind == "story"], ensemble.domain)
-    chosen = trackers.stories[:max_stories]
-    duplicates = trackers.duplicates
-    if max_stories is not None:
-        duplicates = duplicates[: max(max_stories - len(chosen), 0)]
-    everything = (*chosen, *duplicates)
-    twice = set(map(id, duplicates))
+    everything = (*trackers.stories, *trackers.duplicates)[:max_stories]
+    twice = set(map(id, trackers.duplicates))
     done = _Count(len(everything), progress)
 
     def ask(missing: Sequence[int]) -> list[StoryAnswer]:
@@ -108,51 +104,66 @@ def evaluate_stories(
         except CutShortError as error:
             raise CutShortError(error) from error  # some sentences were read, and no story was judged
         policies = ensemble.trained if isinstance(ensemble, PoliciesToCome) else ensemble
-
         # What was heard may differ where the stories do not, and several at a time do not wait for each other.
-        can_repeat = understood is None and at_once == 1
-        decided: dict[tuple[str, ...], list[Decision]] = {
-            one.fingerprint: [] for one in asked if can_repeat and id(one) in twice
-        }
+        repeated = [one for one in asked if id(one) in twice] if understood is None and at_once == 1 else []
+        judge = _Judge(
+            policies, understood, tokens, {one.fingerprint: [] for one in repeated}, shows, known, nlu is not None
+        )
 
-        def judge(tracker: StoryTracker) -> StoryAnswer:
-            begin = time.perf_counter()
-            decisions = decided.get(tracker.fingerprint) if can_repeat else None
-            remembering = policies if decisions is None else _Remembering(policies, decisions)
-            run = run_story(tracker, remembering, understood, shows)
-            as_written = run.passed
-            if nlu is not None and understood is not None and run.misheard and not run.passed:
-                can_be = known is None or all(_can_be(one.event, known) for one in run.misheard)
-                as_written = can_be and passes_as_written(tracker, policies, understood, shows)
-            seconds = time.perf_counter() - begin
+        def judge_next(tracker: StoryTracker) -> StoryAnswer:
+            answer = judge.answer(tracker)
             done.one_more()
-            own = {text: tokens[text] for text in _annotated_texts([tracker]) if text in tokens}
-            return StoryAnswer(run, as_written, seconds, own)
+            return answer
 
-        return ask_all(judge, asked, at_once)
+        return ask_all(judge_next, asked, at_once)
 
-    stopped: CutShortError | None = None
     given: Sequence[StoryAnswer | None]
-    try:
-        given = answered(answers, units_of("story", (one.name for one in everything)), ask)
-    except CutShortError as error:
-        if error.finished is None:
-            raise
-        stopped, given = error, error.finished
+    given, stopped = finished_part(lambda: answered(answers, units_of("story", (one.name for one in everything)), ask))
     judged = [_Judged(tracker, one) for tracker, one in zip(everything, given, strict=True) if one is not None]
     if timed is not None:
         for index, one in enumerate(judged):
             timed(index, one.answer.seconds)
     # Where nothing understands, nothing is misunderstood: the stories fail.
     sentences = misunderstandings([one.run.misheard if nlu is not None else () for one in judged], training)
-    tokens: dict[str, Tokens] = {}
-    for one in judged:
-        tokens |= one.answer.tokens
-    if stopped is None:
-        left = _left(len(trackers.stories) + len(trackers.duplicates), len(judged), f"--max-stories {max_stories}")
-        return _core(judged, sentences, twice, tokens, *left)
-    left = _left(len(everything), len(judged))
-    raise CutShortError(stopped, _core(judged, sentences, twice, tokens, *left))
+    if stopped is not None:
+        raise CutShortError(stopped, _core(judged, sentences, twice, *_left(len(everything), len(judged))))
+    total = len(trackers.stories) + len(trackers.duplicates)
+    return _core(judged, sentences, twice, *_left(total, len(judged), f"--max-stories {max_stories}"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Judges a story by what the policies decide and, end to end, by how its messages are ``understood``.
+
+    ``decided``: what was decided in stories that are the same for every policy, by their fingerprints, as far as one
+    of them was judged. ``tokens``: of annotated texts. ``shows``, ``known``: see :func:`evaluate_stories`.
+    """
+
+    policies: Policies
+    understood: Mapping[str, Parse] | None
+    tokens: Mapping[str, Tokens]
+    decided: Mapping[tuple[str, ...], list[Decision]]
+    shows: Shows | None
+    known: Learnable | None
+    has_nlu: bool
+
+    def answer(self, tracker: StoryTracker) -> StoryAnswer:
+        """Hold the story's dialogue; where it fails with a misunderstood message, once more as it is written."""
+        begin = time.perf_counter()
+        decisions = self.decided.get(tracker.fingerprint)
+        policies = self.policies if decisions is None else _Remembering(self.policies, decisions)
+        run = run_story(tracker, policies, self.understood, self.shows)
+        as_written = run.passed or self._passes_as_written(tracker, run)
+        seconds = time.perf_counter() - begin
+        own = {text: self.tokens[text] for text in _annotated_texts([tracker]) if text in self.tokens}
+        return StoryAnswer(run, as_written, seconds, own)
+
+    def _passes_as_written(self, tracker: StoryTracker, run: StoryRun) -> bool:
+        if not self.has_nlu or self.understood is None or not run.misheard:
+            return False
+        if self.known is not None and not all(_can_be(one.event, self.known) for one in run.misheard):
+            return False
+        return passes_as_written(tracker, self.policies, self.understood, self.shows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +206,10 @@ def _core(
     judged: Sequence[_Judged],
     misunderstood: Sequence[tuple[Misunderstanding, ...]],
     duplicates: Container[int],
-    tokens: Mapping[str, Tokens],
     *remarks: str,
 ) -> Core:
     """Count what was judged, but for duplicates (by identity), and list all of it."""
-    tally = _Tally(tokens)
+    tally = _Tally({text: tokens for one in judged for text, tokens in one.answer.tokens.items()})
     results = []
     for one, sentences in zip(judged, misunderstood, strict=True):
         is_duplicate = id(one.tracker) in duplicates

@@ -1,4 +1,4 @@
-"""The main job as people start it: settings from where they are, the job, the terminal, the files, the exit code."""
+"""What a run needs before anything is read: settings from where they are, the CI host, the cache, the baseline."""
 
 from __future__ import annotations
 
@@ -69,14 +69,7 @@ def prepare(
     given = _with_folder(given)
     file = _settings_file(Path(given.get("project", ".")))
     settings = combine(given, _with_folder(file.values))
-    if settings.projects:
-        raise UserError(
-            f"`projects` belongs in the {FILE_NAME} from which several assistants are run, not in that of one of them",
-            location=Location(FILE_NAME),
-        )
-    folder = Path(settings.project)
-    if not folder.is_dir():
-        raise UserError(f"no such project folder: {folder}", remedy="Name it with --project, or as PROJECT.")
+    folder = _folder_of_one(settings)
     host = host or find_host(environment, settings.token)
     if not settings.output_format:
         settings = replace(settings, output_format=host.formats)
@@ -105,6 +98,23 @@ def prepare(
     )
     inputs = replace(inputs, changed=partial(changed_lines, settings, host))
     return Prepared(settings, given, inputs, links, host)
+
+
+def _folder_of_one(settings: Settings) -> Path:
+    """Return the project's folder.
+
+    Raises:
+        UserError: there is none, or the settings are for several.
+    """
+    if settings.projects:
+        raise UserError(
+            f"`projects` belongs in the {FILE_NAME} from which several assistants are run, not in that of one of them",
+            location=Location(FILE_NAME),
+        )
+    folder = Path(settings.project)
+    if not folder.is_dir():
+        raise UserError(f"no such project folder: {folder}", remedy="Name it with --project, or as PROJECT.")
+    return folder
 
 
 def _cache(settings: Settings, host: Host, folder: Path, environment: Mapping[str, str]) -> Cache | None:

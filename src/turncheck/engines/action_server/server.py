@@ -115,21 +115,12 @@ class HttpActionServer:
         Raises:
             CallFailedError: nothing came back.
         """
-        import requests  # only where a server is called
+        from requests import RequestException  # only where a server is called
         from urllib3.exceptions import HTTPError
 
         limit = self.endpoint.timeout if timeout is None else max(min(timeout, self.endpoint.timeout), 0.001)
-        own = {"Content-Type": "application/json", **self.endpoint.headers} if headers is None else headers
-        call = Call(
-            "POST",
-            self.endpoint.url,
-            {key: value for key, value in own.items() if key.lower() != _LOGIN},
-            credentials={key: value for key, value in own.items() if key.lower() == _LOGIN},
-            login=self.endpoint.basic_auth,
-            query=self.endpoint.params if query is None else query,
-            body=body,
-        )
         way = _Way(self.endpoint.host, self._hosts)
+        call = self._call(body, query=query, headers=headers)
         try:
             with (
                 self._session() as one,
@@ -144,28 +135,47 @@ class HttpActionServer:
         except AnswerTooLargeError:
             reason = f"the action server's answer is larger than {MAX_ANSWER_BYTES} bytes"
             raise CallFailedError("failed", reason) from None
-        except requests.Timeout as error:
-            if not self.was_there and not self._listens():
-                raise self._absent() from error
-            # Never the seconds that were left: the same run is to say the same again.
-            is_own = timeout is None or timeout >= self.endpoint.timeout
-            over = f"within {self.endpoint.timeout:g} seconds" if is_own else "before the turn's time was over"
-            raise CallFailedError("timed out", f"'{name}' gave no answer {over}") from error
-        except (requests.ConnectionError, requests.exceptions.InvalidURL) as error:
-            if way.place is not None:
+        except (RequestException, HTTPError, OSError) as error:
+            raise self._failed(name, error, way, timeout) from error
+
+    def _call(self, body: bytes, *, query: str | None, headers: Mapping[str, str] | None) -> Call:
+        own = {"Content-Type": "application/json", **self.endpoint.headers} if headers is None else headers
+        return Call(
+            "POST",
+            self.endpoint.url,
+            {key: value for key, value in own.items() if key.lower() != _LOGIN},
+            credentials={key: value for key, value in own.items() if key.lower() == _LOGIN},
+            login=self.endpoint.basic_auth,
+            query=self.endpoint.params if query is None else query,
+            body=body,
+        )
+
+    def _failed(self, name: str, error: Exception, way: _Way, timeout: float | None) -> CallFailedError:
+        """Say why nothing came back: what the action did or did not do depends on it."""
+        import requests  # only where a server is called
+        from urllib3.exceptions import HTTPError
+
+        match error:
+            case requests.Timeout():
+                if not self.was_there and not self._listens():
+                    return self._absent()
+                # Never the seconds that were left: the same run is to say the same again.
+                is_own = timeout is None or timeout >= self.endpoint.timeout
+                over = f"within {self.endpoint.timeout:g} seconds" if is_own else "before the turn's time was over"
+                return CallFailedError("timed out", f"'{name}' gave no answer {over}")
+            case requests.ConnectionError() | requests.exceptions.InvalidURL() if way.place is not None:
                 reason = f"the action server sends it on to {way.place}, which does not answer"
-                raise CallFailedError("failed", f"'{name}' failed, {reason}") from error
-            if isinstance(error, requests.exceptions.InvalidURL):
-                raise CallFailedError("failed", f"calling {self.place}: {error}") from error
-            raise self._without_answer(name, error) from error
-        except requests.exceptions.ContentDecodingError as error:
-            raise CallFailedError(
-                "failed", f"'{name}' failed, the action server's answer cannot be unpacked"
-            ) from error
-        except (requests.exceptions.ChunkedEncodingError, HTTPError) as error:
-            raise self._cut(name) from error
-        except (requests.RequestException, OSError) as error:  # its own words may quote a header
-            raise CallFailedError("failed", f"{self.place} cannot be called ({type(error).__name__})") from error
+                return CallFailedError("failed", f"'{name}' failed, {reason}")
+            case requests.exceptions.InvalidURL():
+                return CallFailedError("failed", f"calling {self.place}: {error}")
+            case requests.ConnectionError():
+                return self._without_answer(name, error)
+            case requests.exceptions.ContentDecodingError():
+                return CallFailedError("failed", f"'{name}' failed, the action server's answer cannot be unpacked")
+            case requests.exceptions.ChunkedEncodingError() | HTTPError():
+                return self._cut(name)
+            case _:  # its own words may quote a header
+                return CallFailedError("failed", f"{self.place} cannot be called ({type(error).__name__})")
 
     def _without_answer(self, name: str, error: requests.ConnectionError) -> CallFailedError:
         """Tell a server that is not there from one that is there no more, and from one that hung up on the action."""
