@@ -35,7 +35,7 @@ _NAME_OF_A_BRANCH: Final = re.compile(r"(?!HEAD$)[^-\x00-\x20~^:?*\[\\\x7f][^\x0
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
-_HUNK: Final = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
+_HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 class GitError(Exception):
@@ -113,12 +113,16 @@ class Checkout:
     def changed_lines(self, commit: str, folder: Path) -> dict[Path, frozenset[int]]:
         """Return the lines below a folder that a commit does not have, by file; of a file that is new, all of them.
 
+        Of lines that are gone, those on either side count. A file that was only moved has no changed lines.
+
         Raises:
             GitError: the commit is not here.
         """
         place = str(folder.resolve())
-        how = ("--unified=0", "--no-color", "--no-ext-diff", "--no-renames", "--src-prefix=", "--dst-prefix=")
-        changed = _lines_of_diff(self._run("-c", "core.quotePath=false", "diff", *how, commit, "--", place))
+        # What attributes of the change itself say (that a file is binary) does not count.
+        how = ("--unified=0", "--find-renames", "--text", "--no-color", "--no-ext-diff", "--no-textconv")
+        plain = ("-c", "core.quotePath=false", "diff", *how, "--src-prefix=", "--dst-prefix=")
+        changed = _lines_of_diff(self._run(*plain, commit, "--", place))
         new = self._ask("ls-files", "-z", "--others", "--exclude-standard", "--", place) or ""
         for name in filter(None, new.split("\0")):
             with suppress(OSError):
@@ -174,15 +178,20 @@ class Checkout:
 
 
 def _lines_of_diff(diff: str) -> dict[str, frozenset[int]]:
-    """Return the lines that a diff without context adds, by file."""
+    """Return the lines that a diff without context adds, by file; where lines are gone, those on either side."""
     changed: dict[str, set[int]] = {}
     lines: set[int] = set()
-    for line in diff.splitlines():
-        if line.startswith("+++ "):
+    content = 0
+    for line in diff.split("\n"):
+        if content and line[:1] in {"+", "-"}:
+            content -= 1  # whatever it looks like: "++ b" that is added appears as a file's name does
+        elif line.startswith("+++ "):
             lines = changed.setdefault(line.removeprefix("+++ ").rstrip("\t"), set())
         elif found := _HUNK.match(line):
-            start, number = int(found[1]), int(found[2] or 1)
-            lines.update(range(start, start + number))
+            gone, start, number = int(found[1] or 1), int(found[2]), int(found[3] or 1)
+            content = gone + number
+            lines.update(range(start, start + number) if number else {max(start, 1), start + 1})
+    changed.pop("/dev/null", None)
     return {name: frozenset(found) for name, found in changed.items() if found}
 
 

@@ -18,7 +18,7 @@ from turncheck.run.assistant import running_server
 from turncheck.run.changed_lines import ChangedLines, changed_lines
 from turncheck.run.reading import read_tests
 from turncheck.run.report_of import project_info, report_of
-from turncheck.run.strength import measure_strength, why_no_mutants
+from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dialogue_assistant
 from turncheck.validation.project_tests import ProjectTests
 
@@ -74,7 +74,8 @@ def run_test_strength(options: StrengthOptions, screen: Screen) -> int:
     sys.stdout.write(noted_version_line(report.project, settings.project))
     sys.stdout.write(strength_text(strength, settings.project))
     floor = options.fail_under
-    return EXIT_FAILED if floor is not None and (strength.score or 0.0) < floor else EXIT_OK
+    is_below = floor is not None and strength.score is not None and strength.score < floor
+    return EXIT_FAILED if is_below else EXIT_OK
 
 
 def _tell(screen: Screen, done: int, of: int) -> None:
@@ -104,13 +105,13 @@ def lines_of(changed: bool, settings: Settings) -> ChangedLines | None:
     """Return the lines that a change touches, where these alone are meant.
 
     Raises:
-        UserError: nobody knows them, or there are none.
+        UserError: nobody knows them.
     """
     if not changed:
         return None
     from turncheck.ci.hosts import find_host  # only for --changed
 
     lines = changed_lines(settings, find_host(os.environ))
-    if reason := why_no_mutants(lines):
-        raise UserError(reason, remedy="Without --changed all lines count.")
+    if lines.unknown:
+        raise UserError(f"no changed lines to try: {lines.unknown}", remedy="Without --changed all lines count.")
     return lines

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]
 """Two steps of a conversation in a row, such as ``("intent greet", "action utter_greet")``."""
 
-_NOT_CONTENT = {"location", "origin", "index"}
+_NOT_CONTENT = {"location", "places", "origin", "index"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,12 +99,14 @@ def _components(
     components = []
     for node in section.items:
         data: dict[Any, Any] = node.data if isinstance(node, YamlMapping) else {}
+        values = node.items if isinstance(node, YamlMapping) else {}
         name = data.pop("name", None)
         if take_names and isinstance(node, YamlScalar):
             name = node.value
         if isinstance(name, str):
             parameters = {str(parameter): value for parameter, value in data.items()}
-            components.append(Component(name, parameters, node.location))
+            places = {str(key): value.location for key, value in values.items()}
+            components.append(Component(name, parameters, node.location, places))
         else:
             findings.append(_schema(node, f"an entry of '{key}' must be a mapping with the key 'name'"))
     return tuple(components)

@@ -83,6 +83,8 @@ class Slot:
     min_value: float | None = None
     max_value: float | None = None
     value_reset_delay: float | None = None
+    places: tuple[Location, ...] = field(default=(), compare=False)
+    """Where each of ``values`` is, as far as the format says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,8 @@ class Form:
     location: Location
     required_slots: tuple[str, ...] = ()
     ignored_intents: tuple[str, ...] = ()
+    places: tuple[Location, ...] = field(default=(), compare=False)
+    """Where each of ``required_slots`` is, as far as the format says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +290,8 @@ class Component:
     name: str
     parameters: Mapping[str, Any]
     location: Location
+    places: Mapping[str, Location] = field(default_factory=dict, compare=False)
+    """Where the values of the parameters are, as far as the format says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,8 @@ def strength_text(strength: Strength, folder: str = "") -> str:
 def _figures(strength: Strength) -> Iterator[str]:
     total = strength.killed + strength.survived
     if strength.score is None:
-        yield "No fault could be planted: there is nothing to notice."
+        where = " on the lines that the change touches" if strength.scope == "changed" else ""
+        yield f"No fault could be planted{where}: there is nothing to notice."
     else:
         noticed = f"{strength.killed} of {count(total, 'planted fault')} noticed"
         yield f"Strength of the tests: {strength.score:.2f} ({noticed})"

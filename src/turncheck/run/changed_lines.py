@@ -41,4 +41,36 @@ def changed_lines(settings: Settings, host: Host) -> ChangedLines:
     except GitError as error:
         return ChangedLines(unknown=f"git: {error}")
     project = ProjectFolder(folder)
-    return ChangedLines({project.name(path): changed for path, changed in lines.items()})
+    return ChangedLines({project.name(path): with_enclosing(changed, _text(path)) for path, changed in lines.items()})
+
+
+def with_enclosing(lines: frozenset[int], text: str) -> frozenset[int]:
+    """Return lines of a file with those that hold them by indentation.
+
+    Who changes a threshold changes its component, and who changes a line of a response's text that response.
+
+    >>> sorted(with_enclosing(frozenset({4}), "slots:\\n  size:\\n    values:\\n    - small\\n  name:\\n"))
+    [1, 2, 3, 4]
+    """
+    found = set(lines)
+    holders: list[tuple[int, bool, int]] = []  # indentation, whether it is an entry of a list, number of the line
+    for number, line in enumerate(text.split("\n"), start=1):
+        said = line.lstrip(" ")
+        if not said or said.startswith("#"):
+            continue
+        depth, is_entry = len(line) - len(said), said.startswith("- ") or said.rstrip() == "-"
+        # A list may be as far to the right as its key.
+        while holders and holders[-1][0] >= depth and not (holders[-1][0] == depth and is_entry > holders[-1][1]):
+            holders.pop()
+        if number in lines:
+            found |= {holder for _, _, holder in holders}
+        holders.append((depth, is_entry, number))
+    return frozenset(found)
+
+
+def _text(path: Path) -> str:
+    """Return what a file says, nothing where it is not plainly a file."""
+    try:
+        return "" if path.is_symlink() or not path.is_file() else path.read_text("utf-8", errors="replace")
+    except OSError:
+        return ""

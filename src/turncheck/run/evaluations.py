@@ -290,8 +290,8 @@ class Evaluations:
         why_not = why_not or self._not_possible("strength")
         if why_not is None and not (tests.stories or tests.examples or tests.cases):
             why_not = none
-        # What is asked for by name is tried as a whole.
-        whole = "strength" in self.settings.evaluations or self.settings.strength == "all"
+        # What is asked for by name is tried as a whole, unless it is said that only changed lines matter.
+        whole = self.settings.strength != "changed"
         changed = None if whole or self.inputs.changed is None else self.inputs.changed()
         if why_not is None and not whole and (reason := why_no_mutants(changed)) is not None:
             why_not = Skipped(evaluation="strength", reason=reason, no_tests=True)

@@ -8,11 +8,12 @@ from turncheck.evaluation.strength.assistant import Workshop
 from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable
 
     from turncheck.engines.base import Engines
     from turncheck.engines.conversation import ActionServer
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+    from turncheck.evaluation.strength.mutant import Lines
     from turncheck.project.model import Project
     from turncheck.report.model import Strength
     from turncheck.run.changed_lines import ChangedLines
@@ -26,7 +27,7 @@ def measure_strength(
     tests: ProjectTests,
     settings: Settings,
     *,
-    changed: Mapping[str, Collection[int]] | None,
+    changed: Lines | None,
     server: ActionServer,
     most: int = 0,
     progress: Callable[[int, int], None] | None = None,

@@ -71,7 +71,8 @@ def components_from_json(shape: Sequence[Mapping[str, Any]]) -> tuple[Component,
 
 
 def _listed(things: Mapping[str, Any]) -> list[Json]:
-    return [asdict(thing) for thing in things.values()]
+    # Where single values are nobody asks of a model.
+    return [{key: value for key, value in asdict(thing).items() if key != "places"} for thing in things.values()]
 
 
 def _named(entries: Sequence[Json], read: Callable[[Json], Any]) -> dict[str, Any]:

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.defaults import ACTION_LISTEN, SLOT_REQUESTED
-from turncheck.dialogue.events import ActionExecuted, ActiveLoop, SlotSet
 from turncheck.dialogue.training import training_trackers
 from turncheck.engines.action_server.server import NoActionServer
+from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation
 from turncheck.evaluation.story_run import run_story
+from turncheck.evaluation.strength.talks import Annotated, talks_of
 from turncheck.messages.errors import UserError
-from turncheck.project.model import OrStep, UserStep
 from turncheck.project.story_sentences import with_story_sentences
+from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from turncheck.dialogue.events import Event
-    from turncheck.engines.embedded.conversation import EmbeddedConversation
     from turncheck.engines.parse import Parse
     from turncheck.evaluation.strength.assistant import Trained
     from turncheck.evaluation.strength.mutant import Mutant
-    from turncheck.project.model import Project, Step, Story
+    from turncheck.evaluation.strength.talks import Message, Talk
+    from turncheck.project.model import Project, Response
 
+_MOST_TALKS: Final = 1000
+"""So many conversations are compared, in a project with more of them."""
 _NO_STUBS: Final[dict[str, Any]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Talk:
-    """A conversation: the events before it, and what the user says."""
-
-    messages: tuple[str, ...]
-    before: tuple[Event, ...] = ()
 
 
 @dataclass
@@ -42,7 +34,7 @@ class Behaviour:
     """How the original behaves, found out when it is asked for, once.
 
     Understanding is compared on all training sentences; decisions at each step of the training stories and rules;
-    conversations along these, and each message that they have, from the start and at each question of each form.
+    what is said in their course; conversations along them, and each message in each situation (:mod:`talks`).
     """
 
     original: Trained
@@ -54,7 +46,18 @@ class Behaviour:
             return self._understands_alike(mutated)
         if mutant.operator.trains == "policies" and not self._decides_alike(mutated):
             return False
-        return all(self._held(number) == _hold(mutated, talk) for number, talk in enumerate(self.talks))
+        if self.said & _changed_responses(self.original.project, mutant.project):
+            return False
+        return all(self._held(number) == _hold(mutated, self.talks[number]) for number in self._telling(mutant))
+
+    def _telling(self, mutant: Mutant) -> list[int]:
+        """Return the numbers of the talks to compare, those that are about what was changed before the others."""
+        order = sorted(range(len(self.talks)), key=lambda number: -len(self._reach[number] & mutant.touched))
+        return order[:_MOST_TALKS]
+
+    @cached_property
+    def _reach(self) -> list[frozenset[str]]:
+        return [talk.reach for talk in self.talks]
 
     def _understands_alike(self, mutated: Trained) -> bool:
         if self.original.nlu is None or mutated.nlu is None:
@@ -74,7 +77,19 @@ class Behaviour:
     @cached_property
     def talks(self) -> list[Talk]:
         """The conversations that are compared."""
-        return list(dict.fromkeys(_talks(self.original.project)))
+        return talks_of(self.original.project)
+
+    @cached_property
+    def said(self) -> frozenset[str]:
+        """The responses that come in stories and rules, as questions of forms, and of retrieval intents."""
+        done = {action for story in self.decisions for action, _ in story}
+        project = self.original.project
+        for form in project.domain.forms.values():
+            for slot in form.required_slots:
+                own = f"utter_ask_{form.name}_{slot}"
+                done.add(own if own in project.domain.responses else f"utter_ask_{slot}")
+        chosen = {f"utter_{example.intent}" for example in project.nlu.examples if example.retrieval_label}
+        return frozenset(done | {key for key in chosen if key.partition("/")[0] in done})
 
     def _held(self, number: int) -> Any:
         if number not in self._heard:
@@ -99,62 +114,31 @@ def _understood(parse: Parse) -> tuple[Any, ...]:
     return parse.intent.name, entities, chosen
 
 
-def _talks(project: Project) -> Iterator[Talk]:
-    parts = (*project.stories, *project.rules)
-    for story in parts:
-        if messages := messages_of(story):
-            yield Talk(messages)
-    single = dict.fromkeys(message for story in parts for message in messages_of(story))
-    for example in project.nlu.examples:
-        slots = {one.entity: one.value for one in example.entities}
-        if example.intent and slots:
-            single.setdefault(_message(example.base_intent or "", slots))
-    for message in single:
-        yield Talk((message,))
-    of_kind: dict[tuple[str, ...], str] = {}
-    for message in single:
-        of_kind.setdefault((message.partition("{")[0], *sorted(_names(message))), message)
-    for form in project.domain.forms.values():
-        for slot in form.required_slots:
-            begun = ActionExecuted(form.name), ActiveLoop(form.name)
-            asked = (*begun, SlotSet(SLOT_REQUESTED, slot), ActionExecuted(ACTION_LISTEN))
-            for message in (*of_kind.values(), "/inform"):
-                yield Talk((message,), asked)
+def _changed_responses(original: Project, mutated: Project) -> set[str]:
+    """Return the names of the responses that are not the same."""
+    before, now = original.domain.responses, mutated.domain.responses
+    return {name for name, response in before.items() if _contents(response) != _contents(now.get(name))}
 
 
-def _names(message: str) -> list[str]:
-    """Return the entities of a message."""
-    return list(json.loads(message[message.index("{") :])) if "{" in message else []
-
-
-def messages_of(story: Story) -> tuple[str, ...]:
-    """Return what the user says in a story, as ``/intent{"entity": "value"}``; of alternatives the first."""
-    messages = []
-    for step in story.steps:
-        first: Step = step.alternatives[0][0] if isinstance(step, OrStep) and step.alternatives else step
-        if isinstance(first, UserStep):
-            slots = {one.entity: one.value for one in first.entities if one.value is not None}
-            messages.append(_message(first.intent, slots) if first.intent else first.text or "")
-    return tuple(messages)
-
-
-def _message(intent: str, slots: dict[str, Any]) -> str:
-    return f"/{intent}{json.dumps(slots, ensure_ascii=False, default=str) if slots else ''}"
+def _contents(response: Response | None) -> list[Any]:
+    return [one.content for one in response.variations] if response else []
 
 
 def _hold(trained: Trained, talk: Talk) -> Any:
     """Return what a conversation leads to: messages, slots and the active form, turn by turn."""
-    engine = trained.engine(NoActionServer())
-    if engine is None:
+    if trained.ensemble is None:
         return None
+    known = {message.text: message.parse for message in talk.messages}
+    understood = Annotated(EngineInfo(name="annotated", version=""), known=known)
+    assistant = Assistant(trained.ensemble.domain, trained.ensemble, understood, NoActionServer(), trained.seed)
     try:
-        conversation = engine.conversation(history=talk.before, stubs=_NO_STUBS)
+        conversation = EmbeddedConversation(assistant, history=talk.before, stubs=_NO_STUBS)
         return [_turn(conversation, message) for message in talk.messages]
     except UserError as error:
         return str(error)
 
 
-def _turn(conversation: EmbeddedConversation, message: str) -> tuple[Any, ...]:
-    turn = conversation.say(message)
+def _turn(conversation: EmbeddedConversation, message: Message) -> tuple[Any, ...]:
+    turn = conversation.say(message.text)
     done: Sequence[Any] = [event.get("name") for event in turn.events if event.get("event") == "action"]
     return list(turn.responses), dict(turn.slots), turn.active_loop, done, turn.stopped

@@ -10,10 +10,14 @@ from turncheck.evaluation.strength.mutant import BY_NAME, Mutant
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from turncheck.messages.location import Location
     from turncheck.project.model import Component, Config, Project
 
 _OF_PIPELINE: Final = {"FallbackClassifier": {"threshold": 0.3, "ambiguity_threshold": 0.1}}
-_OF_POLICIES: Final = {"RulePolicy": {"core_fallback_threshold": 0.4}}
+_OF_POLICIES: Final = {
+    "RulePolicy": {"core_fallback_threshold": 0.4},
+    "UnexpecTEDIntentPolicy": {"tolerance": 0.0},
+}
 """Thresholds of components, with Rasa's defaults."""
 
 
@@ -33,10 +37,11 @@ def config_faults(project: Project) -> Iterator[Mutant]:
                     new = replace(component, parameters={**component.parameters, parameter: other})
                     what = f"{name} with {parameter} {other:g} instead of {value:g}"
                     changed = (*components[:number], new, *components[number + 1 :])
-                    yield _mutant(moved, what, component, _with(config, key, changed), project)
+                    place = component.places.get(parameter, component.location)
+                    yield _mutant(moved, what, place, _with(config, key, changed), project)
             if len(components) > 1:
                 rest = (*components[:number], *components[number + 1 :])
-                yield _mutant(dropped, f"without {name}", component, _with(config, key, rest), project)
+                yield _mutant(dropped, f"without {name}", component.location, _with(config, key, rest), project)
 
 
 def _beside(value: Any) -> tuple[float, ...]:
@@ -46,8 +51,7 @@ def _beside(value: Any) -> tuple[float, ...]:
     return tuple(other for other in (round((1 + value) / 2, 4), round(value / 2, 4)) if other != value)
 
 
-def _mutant(operator: str, what: str, component: Component, config: Config, project: Project) -> Mutant:
-    place = component.location
+def _mutant(operator: str, what: str, place: Location, config: Config, project: Project) -> Mutant:
     return Mutant(BY_NAME[operator], what, place, replace(project, config=config), places=(place,))
 
 

@@ -40,17 +40,19 @@ def domain_faults(project: Project) -> Iterator[Mutant]:
             if isinstance(value, str):
                 values = slot.values or ()
                 renamed = (*values[:number], f"{value}_x", *values[number + 1 :])
+                place = slot.places[number] if number < len(slot.places) else slot.location
                 yield Mutant(
                     BY_NAME["rename-category"], f"the value '{value}' of the slot '{slot.name}' is called '{value}_x'",
-                    slot.location, _with_slot(project, replace(slot, values=renamed)), touched, (slot.location,),
+                    place, _with_slot(project, replace(slot, values=renamed)), touched, (place,),
                 )  # fmt: skip
     for form in domain.forms.values():
-        for name in form.required_slots:
+        for number, name in enumerate(form.required_slots):
+            place = form.places[number] if number < len(form.places) else form.location
             kept_slots = tuple(one for one in form.required_slots if one != name)
             yield Mutant(
-                BY_NAME["drop-required-slot"], f"the form '{form.name}' without '{name}'", form.location,
+                BY_NAME["drop-required-slot"], f"the form '{form.name}' without '{name}'", place,
                 _with_form(project, replace(form, required_slots=kept_slots)),
-                frozenset({f"form {form.name}", f"slot {name}", f"action utter_ask_{name}"}), (form.location,),
+                frozenset({f"form {form.name}", f"slot {name}", f"action utter_ask_{name}"}), (place,),
             )  # fmt: skip
 
 

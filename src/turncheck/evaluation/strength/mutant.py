@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from turncheck.messages.location import Location
     from turncheck.project.model import Project
+
+Lines = Mapping[str, Collection[int]]
+"""Lines by file, as places name them."""
 
 Trains = Literal["nlu", "policies", "nothing"]
 """What of an assistant has to be trained again for a fault."""
@@ -45,6 +49,11 @@ class Mutant:
     def key(self) -> tuple[str, str, str]:
         """What tells it from all others, whatever else is in the project."""
         return self.operator.name, str(self.location), self.what
+
+
+def is_changed(place: Location, changed: Lines) -> bool:
+    """Whether a place is on one of these lines."""
+    return place.line in changed.get(place.path, ())
 
 
 OPERATORS: Final[tuple[Operator, ...]] = (
@@ -86,7 +95,7 @@ OPERATORS: Final[tuple[Operator, ...]] = (
         "texts are sorted or translated, and two are mixed up",
     ),
     Operator(
-        "drop-step", "stories", "policies", "an action of a rule or story is removed",
+        "drop-step", "stories", "policies", "an action, a message, a slot or a loop of a rule or story is removed",
         "a line is lost while a story is edited",
     ),
     Operator(

@@ -7,28 +7,31 @@ from typing import TYPE_CHECKING
 
 from turncheck.evaluation.strength.config_faults import config_faults
 from turncheck.evaluation.strength.domain_faults import domain_faults
+from turncheck.evaluation.strength.mutant import is_changed
 from turncheck.evaluation.strength.sentence_faults import sentence_faults
 from turncheck.evaluation.strength.story_faults import story_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator
 
-    from turncheck.evaluation.strength.mutant import Mutant
+    from turncheck.evaluation.strength.mutant import Lines, Mutant
     from turncheck.project.model import Project
 
 
-def mutants_of(project: Project, seed: int) -> list[Mutant]:
+def mutants_of(project: Project, seed: int, changed: Lines | None = None) -> list[Mutant]:
     """Return all mutants, shuffled by the seed: the first of them are a fair sample of all.
+
+    With ``changed``, lines by file: those of these lines alone.
 
     Where each comes depends on itself and the seed alone, so that a change elsewhere in the project leaves the others
     in their order.
     """
-    found = {mutant.key: mutant for mutant in _all(project, seed)}
+    found = {mutant.key: mutant for mutant in _all(project, seed, changed) if changed is None or is_in(mutant, changed)}
     return sorted(found.values(), key=lambda mutant: (_chance(mutant, seed), mutant.key))
 
 
-def _all(project: Project, seed: int) -> Iterator[Mutant]:
-    yield from sentence_faults(project, seed)
+def _all(project: Project, seed: int, changed: Lines | None) -> Iterator[Mutant]:
+    yield from sentence_faults(project, seed, changed)
     yield from domain_faults(project)
     yield from story_faults(project)
     yield from config_faults(project)
@@ -40,7 +43,6 @@ def _chance(mutant: Mutant, seed: int) -> str:
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()
 
 
-def is_in(mutant: Mutant, changed: Mapping[str, Collection[int]]) -> bool:
+def is_in(mutant: Mutant, changed: Lines) -> bool:
     """Whether a mutant is about one of these lines, by file."""
-    places = mutant.places or (mutant.location,)
-    return any(place.line in changed.get(place.path, ()) for place in places)
+    return any(is_changed(place, changed) for place in mutant.places or (mutant.location,))

@@ -7,11 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from turncheck.evaluation.strength.mutant import BY_NAME, Mutant
+from turncheck.evaluation.strength.mutant import BY_NAME, Mutant, is_changed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from turncheck.evaluation.strength.mutant import Lines
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import EntityAnnotation, Example, NluData, Synonym
 
@@ -21,10 +22,13 @@ _ANNOTATIONS: Final = 2
 """Of the annotations of an entity (with its role and group) so many are removed, one at a time."""
 
 
-def sentence_faults(project: Project, seed: int) -> Iterator[Mutant]:
-    """Yield the project with a fault in its sentences, synonyms, lookup tables or regular expressions."""
+def sentence_faults(project: Project, seed: int, changed: Lines | None = None) -> Iterator[Mutant]:
+    """Yield the project with a fault in its sentences, synonyms, lookup tables or regular expressions.
+
+    ``changed``: the lines that matter; the annotations that are removed one at a time are then of these.
+    """
     yield from _of_intents(project)
-    yield from _of_annotations(project, seed)
+    yield from _of_annotations(project, seed, changed)
     nlu = project.nlu
     for synonym in nlu.synonyms:
         if not synonym.location.path or synonym.synonym.lower() == synonym.value.lower():
@@ -57,11 +61,12 @@ def sentence_faults(project: Project, seed: int) -> Iterator[Mutant]:
 def _of_intents(project: Project) -> Iterator[Mutant]:
     by_intent: dict[str, list[Example]] = {}
     for example in project.nlu.examples:
-        if example.base_intent:
-            by_intent.setdefault(example.base_intent, []).append(example)
+        if example.intent:
+            # Each response of a retrieval intent by itself: "faq/hours" and "faq/price".
+            by_intent.setdefault(example.intent, []).append(example)
     for intent, examples in by_intent.items():
         places = tuple(example.location for example in examples)
-        touched = frozenset({f"intent {intent}", *_entities(examples)})
+        touched = frozenset({f"intent {examples[0].base_intent}", *_entities(examples)})
         if len(by_intent) > 1:
             yield Mutant(
                 BY_NAME["drop-intent"], f"'{intent}' has no sentences", places[0],
@@ -74,7 +79,7 @@ def _of_intents(project: Project) -> Iterator[Mutant]:
             )  # fmt: skip
 
 
-def _of_annotations(project: Project, seed: int) -> Iterator[Mutant]:
+def _of_annotations(project: Project, seed: int, changed: Lines | None) -> Iterator[Mutant]:
     groups: dict[tuple[str, str | None, str | None], list[tuple[int, EntityAnnotation]]] = {}
     examples = project.nlu.examples
     for number, example in enumerate(examples):
@@ -83,14 +88,15 @@ def _of_annotations(project: Project, seed: int) -> Iterator[Mutant]:
     for (entity, role, group), found in groups.items():
         name = ", ".join(filter(None, (f"'{entity}'", role and f"role '{role}'", group and f"group '{group}'")))
         chance = random.Random(f"{seed}/{entity}/{role}/{group}")
-        for number, one in sorted(chance.sample(found, min(_ANNOTATIONS, len(found))), key=lambda pair: pair[0]):
+        near = [pair for pair in found if changed is None or is_changed(examples[pair[0]].location, changed)]
+        for number, one in sorted(chance.sample(near, min(_ANNOTATIONS, len(near))), key=lambda pair: pair[0]):
             example = examples[number]
             said = example.text[one.start : one.end]
             kept = tuple(other for other in example.entities if other is not one)
-            changed = (*examples[:number], _annotated(example, kept), *examples[number + 1 :])
+            with_less = (*examples[:number], _annotated(example, kept), *examples[number + 1 :])
             yield Mutant(
                 BY_NAME["drop-annotation"], f"'{said}' is not annotated as {name}", example.location,
-                _with(project, replace(project.nlu, examples=changed)),
+                _with(project, replace(project.nlu, examples=with_less)),
                 frozenset({f"intent {example.base_intent}", f"entity {entity}"}), (example.location,),
             )  # fmt: skip
         if role is not None:

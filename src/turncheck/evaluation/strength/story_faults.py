@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from turncheck.evaluation.strength.mutant import BY_NAME, Mutant
-from turncheck.project.model import ActionStep, ActiveLoopStep, BotStep, OrStep, SlotWasSetStep, UserStep
+from turncheck.project.model import (
+    ActionStep,
+    ActiveLoopStep,
+    BotStep,
+    CheckpointStep,
+    EventStep,
+    OrStep,
+    SlotWasSetStep,
+    UserStep,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,11 +33,12 @@ def story_faults(project: Project) -> Iterator[Mutant]:
             return Mutant(BY_NAME[operator], what, place, _with(project, of, new), touched_by(of), (place,))
 
         said = [number for number, step in enumerate(story.steps) if isinstance(step, ActionStep | BotStep)]
-        for number in said:
-            step = story.steps[number]
+        for number, step in enumerate(story.steps):
+            if isinstance(step, CheckpointStep | EventStep):
+                continue
             rest = (*story.steps[:number], *story.steps[number + 1 :])
             # A story without any action teaches nothing, and Rasa takes none.
-            new = replace(story, steps=rest) if len(said) > 1 else None
+            new = replace(story, steps=rest) if said != [number] else None
             yield mutant("drop-step", f"{name} without {_called(step)}", step.location, new)
         for number in said:
             if number + 1 in said and _called(story.steps[number]) != _called(story.steps[number + 1]):
@@ -41,10 +51,9 @@ def story_faults(project: Project) -> Iterator[Mutant]:
             what = f"{name} without its condition on {_condition(condition)}"
             yield mutant("drop-rule-condition", what, condition.location, replace(story, condition=kept))
         for number, step in enumerate(story.steps):
-            if isinstance(step, SlotWasSetStep) and isinstance(step.value, str) and step.value and not step.named_only:
-                new_step = replace(step, value=f"{step.value}_x")
-                steps = (*story.steps[:number], new_step, *story.steps[number + 1 :])
-                what = f"{name} with '{step.slot}' set to '{step.value}_x' instead of '{step.value}'"
+            if isinstance(step, SlotWasSetStep) and not step.named_only and (value := _another(step.value)) is not None:
+                steps = (*story.steps[:number], replace(step, value=value), *story.steps[number + 1 :])
+                what = f"{name} with '{step.slot}' set to '{value}' instead of '{step.value}'"
                 yield mutant("rename-slot-value", what, step.location, replace(story, steps=steps))
 
 
@@ -76,7 +85,26 @@ def _opened(steps: tuple[Step, ...]) -> Iterator[Step]:
 
 
 def _called(step: Step) -> str:
-    return f"'{step.action}'" if isinstance(step, ActionStep) else f"'{getattr(step, 'text', '')}'"
+    match step:
+        case ActionStep():
+            return f"'{step.action}'"
+        case UserStep():
+            return f"the message '{step.intent or step.text}'"
+        case SlotWasSetStep():
+            return f"the slot '{step.slot}'"
+        case ActiveLoopStep():
+            return f"the loop '{step.name}'" if step.name else "the end of the loop"
+        case OrStep():
+            return "its alternatives"
+        case _:
+            return f"'{getattr(step, 'text', '')}'"
+
+
+def _another(value: Any) -> str | bool | None:
+    """Return another value of a text or of a flag; ``None`` for what has no name to mistake."""
+    if isinstance(value, bool):
+        return not value
+    return f"{value}_x" if isinstance(value, str) and value else None
 
 
 def _condition(condition: SlotWasSetStep | ActiveLoopStep) -> str:

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluation.strength.behaviour import Behaviour
 from turncheck.evaluation.strength.bench import make_bench
-from turncheck.evaluation.strength.mutants import is_in, mutants_of
+from turncheck.evaluation.strength.mutants import mutants_of
 from turncheck.evaluation.strength.trial import try_mutant
 from turncheck.process.temporary import temporary_folder
 from turncheck.report.strength import KILLERS, MutantGroup, MutantResult, Strength
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from turncheck.engines.conversation import ActionServer
     from turncheck.evaluation.strength.assistant import Workshop
     from turncheck.evaluation.strength.bench import Bench
-    from turncheck.evaluation.strength.mutant import Mutant
+    from turncheck.evaluation.strength.mutant import Lines, Mutant
     from turncheck.project.model import Project
     from turncheck.validation.project_tests import ProjectTests
 
@@ -44,7 +44,7 @@ class StrengthRun:
     budget: float = 0.0
     most: int = 0
     workers: int = 0
-    changed: Mapping[str, Collection[int]] | None = None
+    changed: Lines | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ class _Trials:
     bench: Bench
     behaviour: Behaviour
     seed: int
+    changed: Lines | None
 
 
 def evaluate_strength(
@@ -81,14 +82,14 @@ def evaluate_strength(
         UserError: the project itself cannot be trained.
     """
     begin = time.monotonic()
-    found = mutants_of(project, run.seed)
-    numbers = [number for number, one in enumerate(found) if run.changed is None or is_in(one, run.changed)]
+    found = mutants_of(project, run.seed, run.changed)
+    numbers = range(len(found))
     chosen = numbers[: run.most] if run.most else numbers
     if not chosen:
         return _section([], 0, run, len(numbers))
     original = workshop.original(project)
     bench = make_bench(original, tests, server or NoActionServer())
-    trials = _Trials(project, workshop, bench, Behaviour(original), run.seed)
+    trials = _Trials(project, workshop, bench, Behaviour(original), run.seed, run.changed)
 
     def in_time() -> Iterator[int]:
         """Hand out mutants until the time is over; one is tried in any case."""
@@ -122,7 +123,7 @@ def _tried(trials: _Trials, mutants: Sequence[Mutant], numbers: Iterable[int], w
 @lru_cache(maxsize=1)
 def _read(path: str) -> tuple[_Trials, Sequence[Mutant]]:
     trials: _Trials = pickle.loads(Path(path).read_bytes())
-    return trials, mutants_of(trials.project, trials.seed)
+    return trials, mutants_of(trials.project, trials.seed, trials.changed)
 
 
 def _try_in_worker(path: str, number: int) -> MutantResult:

@@ -146,6 +146,7 @@ def _slot(schema: SchemaFindings, name: str, entry: Entry) -> Slot:
     what = f"of slot '{name}'"
     items = mapping(schema, entry.node, f"the definition {what}")
     values = items.get("values")
+    listed = () if values is None or is_nothing(values) else sequence(schema, values, f"'values' {what}")
     mappings = sequence(schema, items.get("mappings"), f"'mappings' {what}")
     initial = items.get("initial_value")
     kind = text_of(schema, items.get("type"), f"'type' {what}") or ""
@@ -162,12 +163,11 @@ def _slot(schema: SchemaFindings, name: str, entry: Entry) -> Slot:
         influence_conversation=truth_of(
             schema, items.get("influence_conversation"), f"'influence_conversation' {what}"
         ),
-        values=None
-        if values is None or is_nothing(values)
-        else tuple(item.data for item in sequence(schema, values, f"'values' {what}")),
+        values=None if values is None or is_nothing(values) else tuple(item.data for item in listed),
         min_value=number_of(schema, items.get("min_value"), f"'min_value' {what}"),
         max_value=number_of(schema, items.get("max_value"), f"'max_value' {what}"),
         value_reset_delay=number_of(schema, items.get("value_reset_delay"), f"'value_reset_delay' {what}"),
+        places=tuple(item.location for item in listed),
     )
 
 
@@ -228,12 +228,13 @@ def _form(schema: SchemaFindings, name: str, entry: Entry) -> Form:
         return Form(name, entry.location, tuple(form_body(entry.node)), intents)
     items = mapping(schema, entry.node, f"the definition of form '{name}'")
     required = sequence(schema, items.get("required_slots"), f"'required_slots' of form '{name}'")
-    slots = (text_of(schema, node, f"an entry of 'required_slots' of form '{name}'") for node in required)
+    named = [(text_of(schema, node, f"an entry of 'required_slots' of form '{name}'"), node) for node in required]
     return Form(
         name,
         entry.location,
-        required_slots=tuple(slot for slot in slots if slot is not None),
+        required_slots=tuple(slot for slot, _ in named if slot is not None),
         ignored_intents=texts_of(schema, items.get("ignored_intents"), f"'ignored_intents' of form '{name}'"),
+        places=tuple(node.location for slot, node in named if slot is not None),
     )
 
 
