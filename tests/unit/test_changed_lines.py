@@ -148,7 +148,10 @@ def planted(root: Path) -> set[str]:
             "domain.yml", "    - size\n    - crust", "    - size\n    - topping",
             {"the form 'order_form' without 'topping'"},
         ),
-        ("domain.yml", "      entity: crust", "      entity: size", {"the slot 'crust' without its mapping from_entity"}),
+        (
+            "domain.yml", "      entity: crust", "      entity: size",
+            {"the slot 'crust' without its mapping from_entity"},
+        ),
         (
             "domain.yml", "what can I do?", "what may I do?",
             {"'utter_hello' says something else", "'utter_hello' and 'utter_bye' are swapped"},
