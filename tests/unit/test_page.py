@@ -22,6 +22,7 @@ from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.conclude import Member, Outcome, Several
+from turncheck.messages.location import Location
 from turncheck.render.assistants import Run
 from turncheck.render.case_keys import distinct_keys, key_of_sentence, key_of_test
 from turncheck.render.junit import render_junit
@@ -29,7 +30,7 @@ from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment, render_summary
 from turncheck.render.page.budget import LIMIT
 from turncheck.render.page.page import render_page
-from turncheck.report.model import Attempt, Report
+from turncheck.report.model import Attempt, CaseMessage, Report, TurnEvent, TurnTrace
 
 MANUAL = {"missing-response": "A response is missing. Define it."}
 
@@ -199,6 +200,44 @@ def test_what_changed_has_its_transcript_of_the_base_and_what_did_not_has_none()
     assert found["new"]["outcome"] == "not there"
 
 
+def test_what_happened_in_a_turn_unfolds_and_leaves_first_of_what_passed() -> None:
+    trace = TurnTrace(
+        events=(
+            TurnEvent(kind="slot", name="city", value="Rome"),
+            TurnEvent(kind="action", name="utter_ask", policy="RulePolicy", confidence=0.5),
+            TurnEvent(kind="bot", name="utter_ask", value="When?"),
+            TurnEvent(kind="active_loop"),
+        ),
+        left_out=2,
+        slots={"city": "Rome", "many": [1, 2]},
+        active_loop="trip_form",
+    )
+    message = CaseMessage(text="go to Rome", location=Location("tests/e2e_test_cases.yml", 2), trace=trace)
+    told = msgspec.structs.replace(case("trip", "a!b"), messages=(message,), opening=TurnTrace(slots={"vip": True}))
+
+    (shown,) = data_of(page_of(report(cases=[told])))["conversations"]
+
+    assert [turn["details"] for turn in shown["turns"] if turn["who"] == "user"] == [
+        [
+            [
+                "events",
+                "slot city: Rome\naction utter_ask (RulePolicy, 0.50)\nbot utter_ask: When?\nno form\n… and 2 more",
+            ],
+            ["slots then", "city: Rome\nmany: [1, 2]"],
+            ["active form", "trip_form"],
+        ]
+    ]
+    assert (shown["turns"][0]["label"], shown["turns"][0]["details"]) == ("opening", [["slots then", "vip: true"]])
+    noise = [TurnEvent(kind="bot", value=hashlib.sha256(str(number).encode()).hexdigest()) for number in range(3000)]
+    busy = msgspec.structs.replace(message, trace=TurnTrace(events=tuple(noise)))
+    head = report(cases=[told, msgspec.structs.replace(case("calm", "a"), messages=(busy,))])
+    page = page_of(head, limit=len(page_of(head)) - 50_000)
+    failed, passed = data_of(page)["conversations"]
+    assert failed == shown
+    assert [turn["details"] for turn in passed["turns"]] == [[], []]
+    assert "Left out: policies, slots and events of conversations that passed." in text_of(page)
+
+
 def test_repeats_and_findings_are_told() -> None:
     repeated = msgspec.structs.replace(case("shaky", "a!b"), attempts=Attempt(passed=1, of=2, runs=(False, True)))
     (told,) = data_of(page_of(report(cases=[repeated])))["conversations"]
@@ -249,7 +288,7 @@ def test_details_of_what_passed_leave_first_and_the_page_says_so() -> None:
     page = page_of(head, limit=limit)
 
     assert len(page.encode()) <= limit
-    assert "Left out: transcripts of conversations that passed; " in text_of(page)
+    assert "transcripts of conversations that passed; " in text_of(page)
     data = data_of(page)
     assert data["sentences"]["total"] == 3000
     assert len(data["sentences"]["text"]) == 60  # the wrong ones

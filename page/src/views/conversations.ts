@@ -129,11 +129,11 @@ function turns(context: Context, { place: where }: Conversation, listed: Turn[])
   return h("ol", { class: "turns" }, ...listed.map((turn, number) => line(context, turn, number === first, where.file)));
 }
 
-/** How a test that changed went on the base; nothing where it went there as it does now. */
+/** How a test that changed went on the base; nothing where it went there as it does now, policies and slots aside. */
 function baseTurns(context: Context, one: Conversation): HTMLElement | null {
   const { base, turns: now } = one;
   if (!base || base.turns.length === 0) return null;
-  const words = (listed: Turn[]): string => JSON.stringify(listed.map((turn) => ({ ...turn, place: null, heard_before: "" })));
+  const words = (listed: Turn[]): string => JSON.stringify(listed.map((turn) => ({ ...turn, place: null, heard_before: "", details: [] })));
   return words(base.turns) === words(now) ? null : turns(context, one, base.turns);
 }
 
@@ -174,7 +174,7 @@ function line(context: Context, turn: Turn, first: boolean, file: number): HTMLE
       turn.actual === null ? said(turn.expected) : both(turn.expected, turn.actual),
       heard(turn),
       turn.who !== "user" && turn.outcome && turn.outcome !== "passed" && turn.actual === null && h("span", {}, " ", outcome(turn.outcome)),
-      turn.details.length > 0 && h("details", {}, h("summary", {}, "details"), h("dl", {}, ...turn.details.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, said(value))]))),
+      turn.details.length > 0 && h("details", {}, h("summary", {}, turn.who === "user" || turn.label === "opening" ? "what happened then" : "details"), h("dl", {}, ...turn.details.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, said(value))]))),
     ),
     turn.place ? place(context.assistant, turn.place, { within: file }) : null,
   );

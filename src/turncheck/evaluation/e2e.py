@@ -17,6 +17,7 @@ from turncheck.evaluation.e2e_assertions import judge_assertions
 from turncheck.evaluation.e2e_coverage import Exercised
 from turncheck.evaluation.e2e_steps import Judged, SlotOrder, judge_steps, one_line
 from turncheck.evaluation.heard import heard_in
+from turncheck.evaluation.traces import trace_of, within_limits
 from turncheck.messages.errors import UserError
 from turncheck.report.model import Attempt, CaseMessage, CaseResult, CaseStep, EndToEnd, Outcome
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from turncheck.engines.conversation import ConversationEngine, CustomAction, Turn
     from turncheck.evaluation.answers import Answers
     from turncheck.project.e2e.model import CaseTurn, E2ECase
-    from turncheck.report.model import StoryParse
+    from turncheck.report.model import StoryParse, TurnTrace
 
 DEFAULT_TIMEOUT: Final = 60.0
 """Seconds a turn may take."""
@@ -170,7 +171,7 @@ def _outcome(
 
 
 def _section(outcomes: Sequence[CaseOutcome], remarks: tuple[str, ...]) -> EndToEnd:
-    results = tuple(outcome.result for outcome in outcomes)
+    results = within_limits([outcome.result for outcome in outcomes])
     exercised = reduce(Exercised.with_all, (outcome.exercised for outcome in outcomes), Exercised())
     return EndToEnd(
         cases=results,
@@ -249,6 +250,7 @@ def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: i
         )
         first_message = next((turn for turn in case.turns if turn.user is not None), None)
         opening = conversation.open(first_message.metadata if first_message else None)
+        talk.opening = trace_of(opening)
         turns = case.turns
         if turns[0].user is None:
             talk.take(turns[0], opening, run.slot_order)
@@ -277,6 +279,9 @@ class _Talk:
         self.judged: list[tuple[CaseTurn, list[Judged]]] = []
         self.heard: dict[int, StoryParse] = {}
         """What was understood, by the index of the turn."""
+        self.opening: TurnTrace | None = None
+        self.traces: dict[int, TurnTrace | None] = {}
+        """What the assistant did, by the index of the turn."""
         self.actions: list[CustomAction] = []
         self.exercised = Exercised()
         self.missing: str | None = None
@@ -308,6 +313,7 @@ class _Talk:
         self.note(turn)
         if (heard := heard_in(turn)) is not None:
             self.heard[len(self.judged)] = heard
+        self.traces[len(self.judged)] = trace_of(turn)
         if self._lacks_action:
             self.leave_out(expected)
             return
@@ -359,6 +365,7 @@ class _Talk:
             reason=reason,
             actions={action.name: _how(action) for action in self.actions},
             messages=messages,
+            opening=self.opening,
         )
 
     def _messages_and_steps(self) -> tuple[tuple[CaseMessage, ...], tuple[CaseStep, ...]]:
@@ -368,7 +375,8 @@ class _Talk:
         for number, (turn, judged) in enumerate(self.judged):
             if turn.user is not None:
                 heard = self.heard.get(number)
-                messages.append(CaseMessage(text=turn.user, location=turn.location, understood=heard))
+                trace = self.traces.get(number)
+                messages.append(CaseMessage(text=turn.user, location=turn.location, understood=heard, trace=trace))
             steps += [replace(one.step, message=len(messages) - 1 if messages else None) for one in judged]
         said = len(self.judged)
         left = [turn for turn in self.case.turns[said:] if turn.user is not None]

@@ -36,6 +36,8 @@ from turncheck.report.model import (
     StoryParse,
     StoryStep,
     Substitution,
+    TurnEvent,
+    TurnTrace,
     WrittenStep,
 )
 from turncheck.report.robustness import Robustness
@@ -49,6 +51,7 @@ _TYPES: Final[Mapping[str, type]] = {
         *(EngineFacts, FoldRun, StoryAnswer, StoryRun, Misheard, AnnotatedText, CaseOutcome, Exercised),
         *(UserUttered, Location, Alternative, Attempt, CaseMessage, CaseResult, CaseStep, EngineInfo, EntitySpan),
         *(Misunderstanding, NearSentence, RankedIntent, StoryParse, StoryStep, Substitution, WrittenStep),
+        *(TurnEvent, TurnTrace),
     )
 }
 _SECTIONS: Final[Mapping[str, type]] = {one.__name__: one for one in (Robustness, Strength)}

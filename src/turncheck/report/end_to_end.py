@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from turncheck.messages.location import Location
 from turncheck.report.conversations import Misunderstanding, NearSentence, StoryParse
@@ -48,6 +48,34 @@ class Attempt(Part, frozen=True, kw_only=True):
     """Whether it passed, run by run."""
 
 
+class TurnEvent(Part, frozen=True, kw_only=True):
+    """One thing that happened in a turn, as the tracker has it."""
+
+    kind: str
+    """What it is, by Rasa's names: ``action``, ``slot``, ``bot``, ``active_loop`` …"""
+    name: str | None = None
+    """The action, slot, form or flow; of a message of the bot the response that it came from."""
+    value: Any = None
+    """What a slot was set to, what the bot said; cut where it is very long."""
+    policy: str | None = None
+    """The policy that decided on an action."""
+    confidence: float | None = None
+    """How sure it was, 0 to 1."""
+
+
+class TurnTrace(Part, frozen=True, kw_only=True):
+    """What the assistant did in one turn, and the state that it left."""
+
+    events: tuple[TurnEvent, ...] = ()
+    """What happened, in its order; what the user said is not repeated."""
+    left_out: int = 0
+    """How many events more there were."""
+    slots: dict[str, Any] = {}
+    """The slots that are set after the turn."""
+    active_loop: str | None = None
+    """The form that is active after the turn."""
+
+
 class CaseMessage(Part, frozen=True, kw_only=True):
     """What the user says at one step of an end-to-end case, and what it was understood as.
 
@@ -65,6 +93,8 @@ class CaseMessage(Part, frozen=True, kw_only=True):
     """What it was understood as when the case passed, where that is something else."""
     neighbours: tuple[NearSentence, ...] = ()
     """The training sentences that drew it away, the nearest first."""
+    trace: TurnTrace | None = None
+    """What the assistant did then; ``None`` where it was not said, or there were too many cases to keep it of all."""
 
     @property
     def misunderstanding(self) -> Misunderstanding | None:
@@ -115,6 +145,8 @@ class CaseResult(Part, frozen=True, kw_only=True):
     there to run it."""
     messages: tuple[CaseMessage, ...] = ()
     """What the user says, step by step, and what that was understood as."""
+    opening: TurnTrace | None = None
+    """What the assistant did before the first message: its session's start, the fixtures' slots."""
     as_before: bool | None = None
     """Whether it passes with its messages understood as when it passed; ``None``: it was not judged so."""
 

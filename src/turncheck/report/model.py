@@ -35,7 +35,17 @@ from turncheck.report.conversations import (
     StoryStep,
     WrittenStep,
 )
-from turncheck.report.end_to_end import Attempt, CaseMessage, CaseResult, CaseStep, EndToEnd, Outcome, StepOutcome
+from turncheck.report.end_to_end import (
+    Attempt,
+    CaseMessage,
+    CaseResult,
+    CaseStep,
+    EndToEnd,
+    Outcome,
+    StepOutcome,
+    TurnEvent,
+    TurnTrace,
+)
 from turncheck.report.evaluations import DEFAULT_EVALUATIONS, EVALUATIONS, ON_REQUEST, Evaluation
 from turncheck.report.part import Part
 from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
@@ -135,6 +145,8 @@ __all__ = [
     "ThresholdPoint",
     "Tool",
     "TrainingSentence",
+    "TurnEvent",
+    "TurnTrace",
     "Understood",
     "UnjudgedIntent",
     "Validation",

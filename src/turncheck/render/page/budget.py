@@ -75,6 +75,16 @@ def _without_rankings_of_right(one: Assistant) -> Assistant:
     return replace(one, sentences=replace(columns, ranking=_only(columns.ranking, _wrong(columns))))
 
 
+def _without_details_of_passed(one: Assistant) -> Assistant:
+    short = [
+        replace(case, turns=[replace(turn, details=[]) for turn in case.turns], events=[])
+        if case.outcome in _PASSED and not case.side
+        else case
+        for case in one.conversations
+    ]
+    return replace(one, conversations=short)
+
+
 def _without_transcripts_of_passed(one: Assistant) -> Assistant:
     short = [
         replace(case, turns=[], events=[]) if case.outcome in _PASSED and not case.side else case
@@ -137,6 +147,7 @@ def _cut(value: Any) -> Any:
 
 _STEPS: Final[tuple[_Step, ...]] = (
     ("the other intents considered for sentences that are right", _without_rankings_of_right),
+    ("policies, slots and events of conversations that passed", _without_details_of_passed),
     ("transcripts of conversations that passed", _without_transcripts_of_passed),
     ("entities of sentences that are right", _without_entities_of_right),
     ("sentences that are right", _without_right_sentences),

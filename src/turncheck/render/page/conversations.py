@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic
@@ -15,6 +14,7 @@ from turncheck.comparison.misunderstood import understanding_in_words
 from turncheck.comparison.model import BaseTests
 from turncheck.render.case_keys import distinct_keys, key_of_test
 from turncheck.render.page.model import Base, Conversation, Turn
+from turncheck.render.page.traces import as_text, slots_in_words, trace_in_words
 from turncheck.render.phrases import nearest
 from turncheck.render.spans import plain
 
@@ -149,7 +149,7 @@ class _Transcripts:
         details = [("policy", step.policy)] if step.policy else []
         details += [("confidence", f"{step.confidence:.2f}")] if step.confidence is not None else []
         details += [("active form", step.active_loop)] if step.active_loop else []
-        details += [("slots", _as_text(step.slots))] if step.slots else []
+        details += [("slots", slots_in_words(step.slots))] if step.slots else []
         others = ", ".join(f"{other.action} ({other.confidence:.2f})" for other in step.alternatives)
         details += [("considered", others)] if others else []
         details += [("warning", "the message before it was found unlikely")] if step.warning else []
@@ -186,12 +186,18 @@ class _Transcripts:
         )
 
     def _case_turns(self, result: CaseResult) -> Iterator[Turn]:
+        if details := trace_in_words(result.opening):
+            yield Turn(who="check", expected="the conversation begins", label="opening", details=details)
         yield from (self._case_step(step) for step in result.steps if step.message is None)
         for number, message in enumerate(result.messages):
-            heard = understanding_in_words(message.text, message.understood)
-            before = understanding_in_words(message.text, message.before) if message.before else ""
-            place = self.files.place(message.location)
-            yield Turn(who="user", expected=message.text, heard=heard, heard_before=before, place=place)
+            yield Turn(
+                who="user",
+                expected=message.text,
+                heard=understanding_in_words(message.text, message.understood),
+                heard_before=understanding_in_words(message.text, message.before) if message.before else "",
+                place=self.files.place(message.location),
+                details=trace_in_words(message.trace),
+            )
             yield from (self._case_step(step) for step in result.steps if step.message == number)
 
     def _case_step(self, step: CaseStep) -> Turn:
@@ -236,7 +242,11 @@ def _batch_turns(case: BatchCase) -> list[Turn]:
             case.expected,
             case.matched,
             passed=case.result in {"tp", "tn"},
-            details=[(name, f"{score:.2f}") for name, score in case.scores.items()],
+            details=[
+                *((name, f"{score:.2f}") for name, score in case.scores.items()),
+                *([("order of entities", " → ".join(case.order.expected))] if case.order else []),
+                *([("order found", " → ".join(case.order.actual))] if case.order and not case.order.assumed else []),
+            ],
         ),
         *(_batch_check(one.name, one.expected, one.matched, passed=one.passed) for one in case.entities),
     ]
@@ -272,7 +282,7 @@ def _said(step: dict[str, Any]) -> str | None:
 def _events(story: StoryResult) -> list[str]:
     """What was set on the way: slots and forms, as a story file writes them."""
     kept = [
-        f"{key}: {_as_text(value)}"
+        f"{key}: {as_text(value)}"
         for written in story.written
         for key, value in written.step.items()
         if key in {"slot_was_set", "active_loop"}
@@ -287,7 +297,3 @@ def _drawn_away(test: StoryResult | CaseResult) -> list[str]:
         for sentence in test.misunderstood
         for near in sentence.neighbours[:1]
     ]
-
-
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
