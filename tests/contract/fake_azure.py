@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import re
+from types import ModuleType
 from typing import Any
 
+from azure.devops.v7_1.build import models as build_models
 from azure.devops.v7_1.git import models
 from fake_host import Answer, FakeHost, Seen, serve
 from msrest import Deserializer
@@ -21,9 +23,6 @@ US = "11111111-aaaa-4bbb-8ccc-222222222222"
 PATH = "/acme/p1/_apis/git/repositories/r1"
 LONGEST = 150_000
 STATUSES = {"unknown", "active", "fixed", "wontFix", "closed", "byDesign", "pending"}
-_read = Deserializer(  # type: ignore[no-untyped-call]
-    {name: one for name, one in vars(models).items() if isinstance(one, type)}
-)
 
 
 def checked(kind: str, document: dict[str, Any]) -> dict[str, Any]:
@@ -32,12 +31,24 @@ def checked(kind: str, document: dict[str, Any]) -> dict[str, Any]:
     Raises:
         AssertionError: it has a field that the description does not have.
     """
-    known = {one["key"] for one in getattr(models, kind)._attribute_map.values()}
-    assert set(document) <= known, set(document) - known
-    assert _read(kind, document) is not None
+    checked_by(models, kind, document)
     for comment in document.get("comments", ()):
         checked("Comment", comment)
     return document
+
+
+def checked_by(described: ModuleType, kind: str, document: dict[str, Any]) -> None:
+    """Hold a document against a kind of one of the client's packages.
+
+    Raises:
+        AssertionError: it has a field that the description does not have.
+    """
+    known = {one["key"] for one in getattr(described, kind)._attribute_map.values()}
+    assert set(document) <= known, set(document) - known
+    read = Deserializer(  # type: ignore[no-untyped-call]
+        {name: one for name, one in vars(described).items() if isinstance(one, type)}
+    )
+    assert read(kind, document) is not None
 
 
 class FakeAzure(FakeHost):
@@ -53,6 +64,12 @@ class FakeAzure(FakeHost):
         super().reset()
         self.threads: dict[int, dict[str, Any]] = {}
         self.merge_bases: dict[tuple[str, str], str] = {}
+        self.builds: list[dict[str, Any]] = []
+        """Newest first."""
+        self.artifacts: dict[int, dict[str, bytes]] = {}
+        """What each build published, by name."""
+        self.history: list[str] = []
+        """The commits of the branch, newest first."""
         self.files: dict[str, dict[str, bytes]] = {}
         """The files of each commit."""
 
@@ -73,7 +90,7 @@ class FakeAzure(FakeHost):
         """What every thread begins with, and its status."""
         return [(one["comments"][0]["content"], one["status"]) for one in self.threads.values() if not one["isDeleted"]]
 
-    def _work(self, seen: Seen) -> Answer:
+    def _work(self, seen: Seen) -> Answer:  # noqa: PLR0911 - a way for each address
         kind, _, token = seen.headers.get("authorization", "").partition(" ")
         if kind == "Basic":  # a person's token is a password without a name
             token = base64.b64decode(token).decode().removeprefix(":")
@@ -85,10 +102,20 @@ class FakeAzure(FakeHost):
             return Answer(200, {"authenticatedUser": {"id": US, "isActive": True}, "instanceId": "x"})
         if token == READ_ONLY and seen.method != "GET":
             return problem(403, "TF401027: You need the Git 'PullRequestContribute' permission to perform this action.")
-        if match := re.fullmatch(rf"{PATH}/commits/([^/]+)/mergeBases", seen.path):
-            found = self.merge_bases.get((match[1], seen.query.get("otherCommitId", "")))
-            value = [checked("GitCommitRef", {"commitId": found})] if found else []
-            return Answer(200, {"value": value, "count": len(value)})
+        if seen.path == f"{PATH}/diffs/commits":
+            sides = [(seen.query[f"{side}Version"], seen.query[f"{side}VersionType"]) for side in ("base", "target")]
+            found = self.merge_bases.get((sides[0][0], sides[1][0]))
+            assert [kind for _, kind in sides] == [("branch", "commit")[len(name) == 40] for name, _ in sides]
+            if found is None:
+                return problem(404, "TF401175: The version descriptor could not be resolved to a version")
+            return Answer(200, checked("GitCommitDiffs", {"commonCommit": found, "aheadCount": 1, "changes": []}))
+        if match := re.fullmatch(r"/acme/p1/_apis/build/builds(?:/(\d+)/artifacts)?", seen.path):
+            return self._of_builds(seen, int(match[1]) if match[1] else None)
+        if seen.path == f"{PATH}/commits":
+            first = seen.query["searchCriteria.itemVersion.version"]
+            assert seen.query["searchCriteria.itemVersion.versionType"] == "commit"
+            history = self.history[self.history.index(first) :] if first in self.history else []
+            return Answer(200, {"value": [checked("GitCommitRef", {"commitId": one}) for one in history], "count": 1})
         if seen.path == f"{PATH}/items":
             return self._of_items(seen)
         if seen.path == f"{PATH}/pullRequests/7":
@@ -101,6 +128,46 @@ class FakeAzure(FakeHost):
             if match
             else problem(404, "TF401180: The requested pull request was not found.")
         )
+
+    def add_build(
+        self, commit: str, branch: str = "refs/heads/main", reason: str = "individualCI", **artifacts: bytes
+    ) -> int:
+        """Let a build of the pipeline 3 end."""
+        number = 200 + len(self.builds)
+        self.builds.insert(
+            0,
+            {
+                "id": number,
+                "buildNumber": f"2026.{number}",
+                "status": "completed",
+                "result": "failed",
+                "sourceVersion": commit,
+                "sourceBranch": branch,
+                "reason": reason,
+                "definition": {"id": 3, "name": "turncheck"},
+                "repository": {"id": "r1", "type": "TfsGit"},
+            },
+        )
+        self.artifacts[number] = artifacts
+        return number
+
+    def _of_builds(self, seen: Seen, number: int | None) -> Answer:
+        if number is None:
+            assert (seen.query["definitions"], seen.query["statusFilter"]) == ("3", "completed")
+            wanted = seen.query.get("branchName")
+            found = [one for one in self.builds if wanted in {None, one["sourceBranch"]}][: int(seen.query["$top"])]
+            for one in found:
+                checked_by(build_models, "Build", one)
+            return Answer(200, {"value": found, "count": len(found)})
+        kept = self.artifacts.get(number, {})
+        if "artifactName" in seen.query:
+            assert seen.query["$format"] == "zip"
+            content = kept.get(seen.query["artifactName"])
+            return problem(404, "Artifact not found") if content is None else Answer(200, content=content)
+        listed = [{"id": at, "name": name, "resource": {"type": "PipelineArtifact"}} for at, name in enumerate(kept, 1)]
+        for artifact in listed:
+            checked_by(build_models, "BuildArtifact", artifact)
+        return Answer(200, {"value": listed, "count": len(listed)})
 
     def _of_items(self, seen: Seen) -> Answer:
         assert seen.query["versionDescriptor.versionType"] == "commit"

@@ -39,6 +39,14 @@ class FakeGitLab(FakeHost):
         self.merge_requests: dict[int, dict[str, Any]] = {}
         self.merge_bases: dict[frozenset[str], str] = {}
         self.archives: dict[str, bytes] = {}
+        self.pipelines: list[dict[str, Any]] = []
+        """Newest first."""
+        self.jobs: dict[int, list[dict[str, Any]]] = {}
+        """Those of each pipeline."""
+        self.kept: dict[int, bytes] = {}
+        """What each job left."""
+        self.history: list[str] = []
+        """The commits of the default branch, newest first."""
 
     def close(self) -> None:
         """Stop listening."""
@@ -58,6 +66,28 @@ class FakeGitLab(FakeHost):
             "sha": sha,
             "web_url": f"https://gitlab.example/{PROJECT}/-/merge_requests/{number}",
         }
+
+    def add_pipeline(
+        self, sha: str, content: bytes | None, ref: str = "main", source: str = "push", job: str = "turncheck"
+    ) -> int:
+        """Let a pipeline end that left an archive; ``None``: one that has expired."""
+        number = 600 + len(self.pipelines)
+        listed = {"id": number, "iid": number, "project_id": 7, "sha": sha, "ref": ref, "source": source}
+        self.pipelines.insert(0, {**listed, "status": "failed", "created_at": TIME, "updated_at": TIME})
+        kept = [{"file_type": "archive", "size": 9, "filename": "artifacts.zip", "file_format": "zip"}]
+        self.jobs[number] = [
+            {"id": 10 * number, "name": "lint", "status": "success", "artifacts": kept, "artifacts_expire_at": None},
+            {
+                "id": 10 * number + 1,
+                "name": job,
+                "status": "failed",
+                "artifacts": [*(kept if content is not None else []), {"file_type": "trace"}],
+                "artifacts_expire_at": "2026-11-01T00:00:00.000Z",
+            },
+        ]
+        if content is not None:
+            self.kept[10 * number + 1] = content
+        return number
 
     def add_note(self, number: int, body: str, author: str = "alice", *, system: bool = False) -> dict[str, Any]:
         """Let somebody write a note, or GitLab itself."""
@@ -117,6 +147,20 @@ class FakeGitLab(FakeHost):
                 if found
                 else Answer(404, {"message": "404 Not Found"})
             )
+        if path == "/pipelines":
+            asked = {name: seen.query[name] for name in ("sha", "ref") if name in seen.query}
+            assert (seen.query["order_by"], seen.query["sort"]) == ("id", "desc")
+            return self._page(seen, [one for one in self.pipelines if asked.items() <= one.items()])
+        if match := re.fullmatch(r"/pipelines/(\d+)/jobs", path):
+            return self._page(
+                seen, [one for one in self.jobs[int(match[1])] if one["status"] in seen.queries["scope[]"]]
+            )
+        if match := re.fullmatch(r"/jobs/(\d+)/artifacts", path):
+            content = self.kept.get(int(match[1]))
+            return Answer(404, {"message": "404 Not Found"}) if content is None else Answer(200, content=content)
+        if path == "/repository/commits":
+            first = self.history.index(seen.query["ref_name"])
+            return self._page(seen, [{"id": one, "short_id": one[:8]} for one in self.history[first:]])
         if path == "/repository/archive.tar.gz" and seen.query.get("sha") in self.archives:
             return Answer(200, content=self.archives[seen.query["sha"]])
         return Answer(404, {"message": "404 Not Found"})

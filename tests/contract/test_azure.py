@@ -138,10 +138,11 @@ def test_a_token_that_may_only_read_is_told_its_right(fake: FakeAzure) -> None:
 
 
 def test_where_commits_part(fake: FakeAzure) -> None:
-    fake.merge_bases["a" * 40, "b" * 40] = "c" * 40
+    fake.merge_bases["a" * 40, "b" * 40] = fake.merge_bases["main", "b" * 40] = "c" * 40
     repository = AzureRepository(AzureClient(fake.url, Secret(TOKEN)), "p1", "r1", PAGE)
 
     assert repository.merge_base("a" * 40, "b" * 40) == "c" * 40
+    assert repository.merge_base("main", "b" * 40) == "c" * 40
     assert repository.merge_base("a" * 40, "d" * 40) is None
 
 

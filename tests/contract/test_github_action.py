@@ -301,7 +301,7 @@ def test_the_baseline_is_the_artifact_of_a_run_for_that_commit(job: Job) -> None
     job.pull_request()
 
     (body,) = job.github.bodies(7)
-    assert "the report of a run of this workflow" in body
+    assert "the report of an earlier run" in body
     assert "actions/runs/400)" in body
     assert "passed over: 1 expired, 1 of a fork" in body
 
@@ -558,7 +558,7 @@ def test_reports_that_could_not_be_asked_for_are_not_said_to_be_missing(job: Job
 
     assert job.pull_request(baseline="artifact") == 1
 
-    assert "no report of a run of this workflow could be asked for" in job.summary
+    assert "no report of an earlier run could be asked for" in job.summary
     assert "was found" not in job.summary
 
 

@@ -160,7 +160,7 @@ def test_the_baseline_is_named_with_commit_run_and_how_it_was_found() -> None:
     text = comment_of(head_report(), base_report())
 
     assert "commit `11111111`" in text
-    assert "the report of a run of this workflow ([run `55`](https://github.com/acme/bots/actions/runs/55))" in text
+    assert "the report of an earlier run ([run `55`](https://github.com/acme/bots/actions/runs/55))" in text
 
 
 def sides(wrong_before: range, wrong_now: range) -> tuple[Report, Report]:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_builder import report
 
-from turncheck.ci.github import artifacts
-from turncheck.ci.github.artifacts import BadArchiveError, is_ours, read_reports
+from turncheck.ci import archived_reports
+from turncheck.ci.archived_reports import BadArchiveError, is_ours, read_reports
 from turncheck.report.codec import encode
 
 CONTENT = encode(report())
@@ -78,14 +78,14 @@ def test_a_name_that_comes_twice_is_refused() -> None:
 
 
 def test_a_bomb_is_put_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(artifacts, "MAX_BYTES", 1_000_000)
+    monkeypatch.setattr(archived_reports, "MAX_BYTES", 1_000_000)
 
     with pytest.raises(BadArchiveError, match="larger"):
         list(read_reports(packed(("report.json", b" " * 5_000_000))))
 
 
 def test_a_size_that_is_a_lie_is_seen_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(artifacts, "MAX_BYTES", 1_000_000)
+    monkeypatch.setattr(archived_reports, "MAX_BYTES", 1_000_000)
     raw = bytearray(packed(("report.json", b" " * 5_000_000)).getvalue())
     directory = raw.rindex(b"PK\x01\x02")
     raw[directory + 24 : directory + 28] = (100).to_bytes(4, "little")

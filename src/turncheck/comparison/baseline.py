@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Way = Literal["artifact", "git", "tarball", "ancestor", "run", "file", "url"]
 
 WAYS: Final[dict[Way, str]] = {
-    "artifact": "the report of a run of this workflow",
+    "artifact": "the report of an earlier run",
     "git": "evaluated here, from git",
     "tarball": "evaluated here, from the repository's archive",
     "ancestor": "the report of its nearest ancestor that has one",

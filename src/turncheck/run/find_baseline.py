@@ -1,6 +1,6 @@
 """What a run is compared with, where the settings leave that to us (``auto``, ``artifact``, ``git``).
 
-The report of the base is that of a run of this workflow, or the base is measured right here with this run's settings,
+The report of the base is that of an earlier run, or the base is measured right here with this run's settings,
 or the report of its nearest ancestor has to do.
 """
 
@@ -205,9 +205,7 @@ class BaselineSearch:
     def _why_none(self, base: Base, wanted: str) -> str:
         name = f"commit {base.commit[:8]}" if base.commit else f"'{base.branch}'"
         # "None was found" is only said where one was looked for.
-        no_report = (
-            f"no report of a run of this workflow {'could be asked for' if self._asked_in_vain else 'was found'}"
-        )
+        no_report = f"no report of an earlier run {'could be asked for' if self._asked_in_vain else 'was found'}"
         not_here = "it could not be measured here"
         tried = {"artifact": no_report, "git": not_here, "auto": f"{no_report}, and {not_here}"}
         if wanted == "auto" and base.commit is None:

@@ -1,7 +1,7 @@
 """The REST API of Azure DevOps: threads of pull requests, where branches part.
 
-Sources: "Pull Request Threads", "Pull Request Thread Comments", "Pull Requests", "Merge Bases" and "Connection Data" in
-its reference (version 7.1).
+Sources: "Pull Request Threads", "Pull Request Thread Comments", "Pull Requests", "Diffs", "Items" and "Connection Data"
+in its reference (version 7.1).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _PREVIEW: Final = "7.1-preview"
 _NEEDS: Final = 'the right "Contribute to pull requests" on the repository'
 _NEEDS_CODE: Final = 'the right "Read" on the repository'
 _JSON_WEB_TOKEN: Final = re.compile(r"[\w-]+\.[\w-]+\.[\w-]*\Z")
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}\Z")
 _ACTIVE: Final = "active"
 _RESOLVED: Final = "fixed"
 
@@ -57,6 +58,10 @@ class _Thread(_Answer, frozen=True, kw_only=True):
 
 class _Commit(_Answer, frozen=True, kw_only=True):
     commit_id: str
+
+
+class _Difference(_Answer, frozen=True, kw_only=True):
+    common_commit: str | None = None
 
 
 class _Item(_Answer, frozen=True, kw_only=True):
@@ -124,7 +129,7 @@ class AzureRepository:
         self.client = client
         self._page = page
         names = (quote(name, safe="", errors="replace") for name in (project, repository))
-        self._path = "/{}/_apis/git/repositories/{}".format(*names)
+        self.path = "/{}/_apis/git/repositories/{}".format(*names)
 
     def pull_request(self, number: int) -> Target:
         """Return a pull request.
@@ -132,31 +137,32 @@ class AzureRepository:
         Raises:
             RestError: it cannot be had.
         """
-        found = self.client.get(f"{self._path}/pullRequests/{number}", _PullRequest, **{"api-version": VERSION})
+        found = self.client.get(f"{self.path}/pullRequests/{number}", _PullRequest, **{"api-version": VERSION})
         head = found.last_merge_source_commit
         branch = found.target_ref_name.removeprefix("refs/heads/")
         return Target(found.pull_request_id, head.commit_id if head else "", branch)
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """Return where two commits parted; ``None`` where Azure DevOps does not know them.
+        """Return where two states, branches or commits, parted; ``None`` where Azure DevOps does not know them.
 
         Raises:
             RestError: it could not be asked.
         """
-        path = f"{self._path}/commits/{quote(one, safe='')}/mergeBases"
-        wanted = {"otherCommitId": other, "api-version": VERSION}
+        wanted: dict[str, Any] = {"$top": 1, "api-version": VERSION}
+        for side, name in (("base", one), ("target", other)):
+            wanted |= {f"{side}Version": name, f"{side}VersionType": "commit" if _COMMIT.match(name) else "branch"}
         try:
-            found = list(self.client.pages(path, _Commit, key="value", **wanted))
+            found = self.client.get(f"{self.path}/diffs/commits", _Difference, needs=_NEEDS_CODE, **wanted)
         except NotFoundError:
             return None
-        return found[0].commit_id if found else None
+        return found.common_commit
 
     def files_of(self, commit: str) -> AbstractContextManager[Path]:
         """Return a commit's files in a temporary folder; links and submodules are left out.
 
         Its zip does not say which folder it begins with; source: "Items" in the reference.
         """
-        path = f"{self._path}/items"
+        path = f"{self.path}/items"
         state = {"versionDescriptor.version": commit, "versionDescriptor.versionType": "commit"}
         state["api-version"] = VERSION
 
@@ -172,7 +178,7 @@ class AzureRepository:
     def threads(self, number: int, *, resolved: bool) -> PullRequestThreads:
         """Return the threads of a pull request; ours is left resolved, or open."""
         return PullRequestThreads(
-            self.client, f"{self._path}/pullRequests/{number}/threads", self._page, number, resolved=resolved
+            self.client, f"{self.path}/pullRequests/{number}/threads", self._page, number, resolved=resolved
         )
 
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from turncheck.ci.azure.api import AzureClient, AzureRepository
+from turncheck.ci.azure.builds import BranchBuilds
 from turncheck.ci.azure.pages import AzurePages
 from turncheck.ci.comment import StickyComment
+from turncheck.ci.earlier_reports import Reports
 from turncheck.ci.host import Base, HostError, Run, Target
 from turncheck.ci.job import JobHost
 from turncheck.ci.rest import Patience
@@ -107,14 +109,21 @@ class Azure(JobHost):
     @cached_property
     def _repository(self) -> AzureRepository | None:
         """The repository of the pull request, where it lies here; GitHub's are built here, too."""
-        given = self.variables
-        collection = given.address("SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI")
-        project = given.text("SYSTEM_TEAMPROJECTID", "SYSTEM_TEAMPROJECT")
-        repository = given.text("BUILD_REPOSITORY_ID", "BUILD_REPOSITORY_NAME")
-        if self.token is None or not collection or not project or not repository or self.pages is None:
+        repository = self.variables.text("BUILD_REPOSITORY_ID", "BUILD_REPOSITORY_NAME")
+        if self._client is None or not self._project or not repository or self.pages is None:
             return None
-        client = AzureClient(collection, self.token, Patience(_PATIENCE), Network.of(given.given))
-        return AzureRepository(client, project, repository, self.pages.repository_url)
+        return AzureRepository(self._client, self._project, repository, self.pages.repository_url)
+
+    @cached_property
+    def _client(self) -> AzureClient | None:
+        collection = self.variables.address("SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI")
+        if self.token is None or not collection:
+            return None
+        return AzureClient(collection, self.token, Patience(_PATIENCE), Network.of(self.variables.given))
+
+    @property
+    def _project(self) -> str:
+        return self.variables.text("SYSTEM_TEAMPROJECTID", "SYSTEM_TEAMPROJECT")
 
     def _asked(self) -> AzureRepository:
         if self._repository is None:
@@ -127,8 +136,30 @@ class Azure(JobHost):
         target = self.variables.branch("SYSTEM_PULLREQUEST_TARGETBRANCH")
         return Base(target, head="HEAD") if target else None
 
+    def merge_base(self, branch: str, head: str) -> str | None:
+        return self._repository.merge_base(branch, head) if self._repository else None
+
     def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
         return self._repository.files_of(commit) if self._repository else None
+
+    @cached_property
+    def _earlier_builds(self) -> dict[str, BranchBuilds]:
+        """By the name of their artifacts: several assistants of one run look into the same ones."""
+        return {}
+
+    def earlier_reports(self, artifact_name: str, root: str) -> Reports | None:
+        """Return what builds of this pipeline left, whose repository may lie elsewhere."""
+        given = self.variables
+        pipeline = given.number("SYSTEM_DEFINITIONID")
+        if self._client is None or not self._project or pipeline is None:
+            return None
+        builds = self._earlier_builds.get(artifact_name)
+        if builds is None:
+            code = self._repository.path if self._repository else None
+            place = f"/{quote(self._project, safe='', errors='replace')}"
+            builds = BranchBuilds(self._client, place, code, pipeline, artifact_name, given.number("BUILD_BUILDID"))
+            self._earlier_builds[artifact_name] = builds
+        return Reports(builds, root)
 
     # --- where it is said --------------------------------------------------------------------------------------------
 

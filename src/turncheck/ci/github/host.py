@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.comment import StickyComment
+from turncheck.ci.earlier_reports import Reports
 from turncheck.ci.github.checks import MOST, CheckAnnotation, CheckRun, post_check_run
 from turncheck.ci.github.client import GitHubClient
 from turncheck.ci.github.comment import IssueComments
@@ -15,7 +16,7 @@ from turncheck.ci.github.other_run import read_run
 from turncheck.ci.github.pull_request import find_target, target_of_number
 from turncheck.ci.github.results_service import NoService, find_service
 from turncheck.ci.github.runner import Runner
-from turncheck.ci.github.stored_reports import Reports, base_of, is_between, merge_base
+from turncheck.ci.github.stored_reports import WorkflowRuns, base_of, is_between, merge_base
 from turncheck.ci.host import NO_RUN, Base, Checked, Kept, Run, Stamp, Target
 from turncheck.ci.rest import Patience, RestError
 from turncheck.ci.tarball import files_by_api
@@ -106,6 +107,11 @@ class GitHub(Runner):
         return self._client(_ASKING)
 
     @cached_property
+    def _earlier_runs(self) -> dict[str, WorkflowRuns]:
+        """By the name of their artifacts: several assistants of one run look into the same ones."""
+        return {}
+
+    @cached_property
     def _writing_client(self) -> GitHubClient | None:
         return self._client(_TELLING)
 
@@ -149,14 +155,14 @@ class GitHub(Runner):
     def earlier_reports(self, artifact_name: str, root: str) -> Reports | None:
         if self._asking is None or self.context.workflow_path is None:
             return None
-        return Reports(
-            client=self._asking,
-            repository=self.context.repository,
-            workflow=self.context.workflow_path,
-            artifact_name=artifact_name,
-            root=root,
-            own_run=self.context.run_number,
-        )
+        runs = self._earlier_runs.get(artifact_name)
+        if runs is None:
+            context = self.context
+            runs = WorkflowRuns(
+                self._asking, context.repository, context.workflow_path, artifact_name, own_run=context.run_number
+            )
+            self._earlier_runs[artifact_name] = runs
+        return Reports(runs, root)
 
     def other_run(self, run_id: str, artifact_name: str, say: Callable[[str], object]) -> OtherRun:
         client, repository = self._writer(), self.context.repository

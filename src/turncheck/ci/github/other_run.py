@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.ci.archived_reports import BadArchiveError, is_ours
+from turncheck.ci.earlier_reports import Reports
 from turncheck.ci.github.answers import WorkflowRun
-from turncheck.ci.github.artifacts import BadArchiveError, artifacts_of_run, is_ours, read_artifact
 from turncheck.ci.github.pull_request import target_of_run
-from turncheck.ci.github.stored_reports import Reports
+from turncheck.ci.github.stored_reports import WorkflowRuns, artifacts_of_run, read_artifact
 from turncheck.ci.host import OtherRun, Stamp, StoredReport
 from turncheck.ci.rest import NotFoundError
 from turncheck.messages.errors import UserError
@@ -41,16 +42,9 @@ def read_run(
     run = client.get(f"/repos/{repository}/actions/runs/{run_id}", WorkflowRun, needs="actions: read")
     owner = run.head_repository.full_name if run.head_repository else None
 
-    def trusted(root: str) -> Reports:
-        """Where reports of the repository's own runs are; a fork's run may call its workflow whatever it wants."""
-        return Reports(
-            client=client,
-            repository=repository,
-            workflow=run.path.partition("@")[0] if owner == repository else None,
-            artifact_name=artifact_name,
-            root=root,
-            own_run=run.id,
-        )
+    # A fork's run may call its workflow whatever it wants.
+    workflow = run.path.partition("@")[0] if owner == repository else None
+    trusted = WorkflowRuns(client, repository, workflow, artifact_name, own_run=run.id)
 
     url = pages.run(str(run.id))
     target = target_of_run(client, repository, run)
@@ -58,7 +52,9 @@ def read_run(
         (report, f"{url}/artifacts/{artifact_id}")
         for report, artifact_id in _stored(client, repository, run, artifact_name, say)
     )
-    return OtherRun(run.head_sha, url, Stamp(int(run_id), run.run_attempt), target, stored, trusted)
+    return OtherRun(
+        run.head_sha, url, Stamp(int(run_id), run.run_attempt), target, stored, lambda root: Reports(trusted, root)
+    )
 
 
 def _stored(
@@ -69,7 +65,7 @@ def _stored(
         if artifact.expired or not is_ours(artifact.name, artifact_name):
             continue
         try:
-            stored = read_artifact(client, repository, artifact)
+            stored = read_artifact(client, repository, artifact.id)
         except (BadArchiveError, NotFoundError) as error:
             say(f"an artifact of the run cannot be used: {error.what}")
             continue

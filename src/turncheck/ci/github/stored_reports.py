@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from turncheck.ci.github.answers import Commit, Difference, WorkflowRun
-from turncheck.ci.github.artifacts import BadArchiveError, artifacts_of_run, is_ours, read_artifact
+from turncheck.ci.archived_reports import download_reports, is_ours
+from turncheck.ci.earlier_reports import EXPIRED, MOST_ANCESTORS, MOST_RUNS, OF_A_FORK, Archive, EarlierRun, ReadOnce
+from turncheck.ci.github.answers import Artifact, Commit, Difference, WorkflowRun
 from turncheck.ci.github.context import NO_COMMIT
-from turncheck.ci.host import Base, LeftReport
+from turncheck.ci.host import Base
 from turncheck.ci.rest import NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from turncheck.ci.github.client import GitHubClient
     from turncheck.ci.github.context import GitHubContext
-    from turncheck.report.model import Report
+    from turncheck.ci.host import StoredReport
 
 NEEDS: Final = "actions: read"
 MEASURES_THE_COMMIT: Final = frozenset({"push", "merge_group", "schedule", "workflow_dispatch", "repository_dispatch"})
 """Events whose runs measure the very commit they are listed under. A pull request's run measures GitHub's test merge,
 and a fork's comes from anybody."""
-_NOT_READABLE: Final = "not readable"
-"""What is counted of artifacts that hold no report."""
-_MOST_RUNS: Final = 300
-_MOST_ANCESTORS: Final = 300
-_MOST_DOWNLOADS: Final = 10
 
 
 def base_of(context: GitHubContext) -> Base | str:
@@ -102,126 +98,68 @@ def _compare(client: GitHubClient, repository: str, base: str, head: str) -> Dif
     return client.get(f"/repos/{repository}/compare/{names}", Difference, per_page=1, needs="contents: read")
 
 
-@dataclass(slots=True)
-class Reports:
-    """The reports that runs of a workflow left in their artifacts, for one project.
-
-    What is looked at and cannot be used is counted, for one line in the comment.
-    """
+@dataclass(eq=False, slots=True)
+class WorkflowRuns:
+    """The completed runs of a workflow that measured a commit of this repository, and their artifacts."""
 
     client: GitHubClient
     repository: str
     workflow: str | None
     """The workflow file, ``.github/workflows/ci.yml``; ``None`` for all, where nobody is trusted to name it."""
     artifact_name: str
-    root: str
-    """The project's path in the repository: several assistants may be measured in one run."""
     own_run: int | None = None
     """Only runs before this one count."""
-    passed_over: Counter[str] = field(default_factory=Counter)
-    other_projects: bool = False
-    """Whether there were reports, but of other projects of the repository only."""
-    _downloads: int = 0
+    read: ReadOnce = field(init=False)
 
-    def of_commit(self, commit: str) -> LeftReport | None:
-        """Return the newest report of a commit.
+    def __post_init__(self) -> None:
+        self.read = ReadOnce(self._download)
 
-        Raises:
-            RestError: GitHub could not be asked.
-        """
-        return self._first(self._runs(head_sha=commit))
+    def of_commit(self, commit: str) -> Iterator[EarlierRun]:
+        return self._runs(head_sha=commit)
 
-    def of_ancestor(self, branch: str, commit: str) -> LeftReport | None:
-        """Return the report of the nearest ancestor of a commit that has one.
+    def of_branch(self, branch: str) -> Iterator[EarlierRun]:
+        return self._runs(branch=branch)
 
-        Raises:
-            RestError: GitHub could not be asked.
-        """
-        by_commit: dict[str, list[WorkflowRun]] = {}
-        for run in self._runs(branch=branch):
-            by_commit.setdefault(run.head_sha, []).append(run)
-        by_commit.pop(commit, None)  # that one was asked for first
-        for ancestor in self._ancestors(commit) if by_commit else ():
-            if found := self._first(by_commit.get(ancestor, ())):
-                return found
-        return None
+    def ancestors(self, commit: str) -> Iterator[str]:
+        path = f"/repos/{self.repository}/commits"
+        listed = self.client.pages(path, Commit, sha=commit, needs="contents: read")
+        return (item.sha for item in islice(listed, MOST_ANCESTORS))
 
-    def of_earlier_run(self, branch: str) -> LeftReport | None:
-        """Return the newest report of a branch that an earlier run left.
+    def archives(self, run: EarlierRun) -> Iterator[Archive]:
+        for artifact in artifacts_of_run(self.client, self.repository, run.id):
+            if is_ours(artifact.name, self.artifact_name):
+                unusable = EXPIRED if artifact.expired else OF_A_FORK if artifact.foreign else ""
+                yield Archive(str(artifact.id), unusable)
 
-        Raises:
-            RestError: GitHub could not be asked.
-        """
-        return self._first(self._runs(branch=branch))
-
-    @property
-    def unreadable(self) -> bool:
-        """Whether an artifact held no report."""
-        return self.passed_over[_NOT_READABLE] > 0
-
-    def in_words(self) -> str:
-        """What was skipped, in a line: "2 expired, 1 of a fork"."""
-        return ", ".join(f"{number} {what}" for what, number in sorted(self.passed_over.items()))
-
-    def _runs(self, **wanted: str) -> Iterator[WorkflowRun]:
-        """Yield the completed runs of this workflow that measured a commit of this repository, newest first."""
+    def _runs(self, **wanted: str) -> Iterator[EarlierRun]:
         path = f"/repos/{self.repository}/actions"
         if self.workflow is not None:
             path += f"/workflows/{PurePosixPath(self.workflow).name}"
         wanted = {"status": "completed", "exclude_pull_requests": "true", **wanted}
         listed = self.client.pages(f"{path}/runs", WorkflowRun, key="workflow_runs", needs=NEEDS, **wanted)
-        for number, run in enumerate(listed):
-            if number >= _MOST_RUNS:
-                return
+        for run in islice(listed, MOST_RUNS):
             if run.event in MEASURES_THE_COMMIT and (self.own_run is None or run.id < self.own_run):
-                yield run
+                own = run.head_repository is not None and run.head_repository.full_name == self.repository
+                yield EarlierRun(run.id, run.head_sha, "" if own else OF_A_FORK)
 
-    def _ancestors(self, commit: str) -> Iterator[str]:
-        path = f"/repos/{self.repository}/commits"
-        for number, item in enumerate(self.client.pages(path, Commit, sha=commit, needs="contents: read")):
-            if number >= _MOST_ANCESTORS:
-                return
-            yield item.sha
+    def _download(self, archive: Archive) -> list[StoredReport]:
+        return read_artifact(self.client, self.repository, archive.id)
 
-    def _first(self, runs: Iterable[WorkflowRun]) -> LeftReport | None:
-        for run in runs:
-            if run.head_repository is None or run.head_repository.full_name != self.repository:
-                self.passed_over["of a fork"] += 1
-                continue
-            if report := self._of_run(run):
-                return LeftReport(report, run.head_sha, str(run.id))
-            if self._downloads >= _MOST_DOWNLOADS:
-                return None
-        return None
 
-    def _of_run(self, run: WorkflowRun) -> Report | None:
-        listed = artifacts_of_run(self.client, self.repository, run.id)
-        for artifact in [one for one in listed if is_ours(one.name, self.artifact_name)]:
-            if artifact.expired:
-                self.passed_over["expired"] += 1
-                continue
-            if artifact.foreign:
-                self.passed_over["of a fork"] += 1
-                continue
-            if self._downloads >= _MOST_DOWNLOADS:
-                return None
-            self._downloads += 1
-            try:
-                found = read_artifact(self.client, self.repository, artifact)
-            except NotFoundError:
-                self.passed_over["expired"] += 1
-                continue
-            except BadArchiveError:
-                self.passed_over[_NOT_READABLE] += 1
-                continue
-            for stored in found:
-                if stored.report.project.root != self.root:
-                    self.other_projects = True
-                    continue  # another assistant's, no fault of anybody
-                if stored.report.stopped is not None:
-                    self.passed_over["cut short"] += 1
-                    continue
-                if stored.report.source.commit == run.head_sha:
-                    return stored.report
-                self.passed_over["of another commit"] += 1
-        return None
+def artifacts_of_run(client: GitHubClient, repository: str, run_id: int | str) -> list[Artifact]:
+    """List the artifacts of a run, newest first.
+
+    Raises:
+        RestError: they cannot be listed.
+    """
+    path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
+    return sorted(client.pages(path, Artifact, key="artifacts", needs=NEEDS), key=lambda one: -one.id)
+
+
+def read_artifact(client: GitHubClient, repository: str, artifact: int | str) -> list[StoredReport]:
+    """Download an artifact and return the reports in it.
+
+    Raises:
+        UserError: as :func:`turncheck.ci.archived_reports.download_reports`.
+    """
+    return download_reports(client, f"/repos/{repository}/actions/artifacts/{artifact}/zip", needs=NEEDS)

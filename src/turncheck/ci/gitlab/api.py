@@ -12,6 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from turncheck.ci.comment import Written
+from turncheck.ci.gitlab.pipelines import BranchPipelines
 from turncheck.ci.host import Target
 from turncheck.ci.rest import PER_PAGE, NotFoundError, RefusedError, Request, RestClient, RestError
 from turncheck.ci.tarball import files_by_api
@@ -114,6 +115,10 @@ class GitLabProject:
         """Return a commit's files in a temporary folder."""
         path = f"{self._path}/repository/archive.tar.gz"
         return files_by_api(self.client, path, needs="the scope `read_api`", sha=commit)
+
+    def pipelines(self, job: str, own_pipeline: int | None) -> BranchPipelines:
+        """Return the pipelines of branches before this one, and what their jobs of a name left."""
+        return BranchPipelines(self.client, self._path, job, own_pipeline)
 
     def notes(self, number: int, merge_request_url: str) -> MergeRequestNotes:
         """Return the notes of a merge request."""

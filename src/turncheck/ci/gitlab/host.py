@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from turncheck.ci.comment import StickyComment
+from turncheck.ci.earlier_reports import Reports
 from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
 from turncheck.ci.gitlab.pages import GitLabPages
 from turncheck.ci.host import Base, HostError, Run, Target
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+    from turncheck.ci.gitlab.pipelines import BranchPipelines
     from turncheck.process.secret import Secret
 
 _API: Final = "https://gitlab.com/api/v4"
@@ -129,6 +131,15 @@ class GitLab(JobHost):
 
     def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
         return self._project.files_of(commit) if self._project else None
+
+    @cached_property
+    def _earlier_pipelines(self) -> BranchPipelines | None:
+        given = self.variables
+        job = given.text("CI_JOB_NAME")
+        return self._project.pipelines(job, given.number("CI_PIPELINE_ID")) if self._project and job else None
+
+    def earlier_reports(self, artifact_name: str, root: str) -> Reports | None:  # noqa: ARG002 - jobs have names there
+        return Reports(self._earlier_pipelines, root) if self._earlier_pipelines is not None else None
 
     # --- where it is said --------------------------------------------------------------------------------------------
 

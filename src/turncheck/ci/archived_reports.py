@@ -13,9 +13,8 @@ import zlib
 from dataclasses import dataclass
 from io import SEEK_END
 from pathlib import PurePosixPath
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
 
-from turncheck.ci.github.answers import Artifact
 from turncheck.ci.host import PAGE_SUFFIX, PLOTS_SUFFIX, StoredReport
 from turncheck.ci.rest import TooLargeError
 from turncheck.messages.errors import UserError
@@ -24,10 +23,9 @@ from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.ci.github.client import GitHubClient
+    from turncheck.ci.rest import RestClient
     from turncheck.report.model import Report
 
-NEEDS: Final = "actions: read"
 REPORT_NAME: Final = "report.json"
 MOST_BYTES: Final = 256 * 1024 * 1024
 """Of an archive as it is sent."""
@@ -47,23 +45,15 @@ class BadArchiveError(UserError):
     """The archive is none, or plays tricks."""
 
 
-def artifacts_of_run(client: GitHubClient, repository: str, run_id: int | str) -> list[Artifact]:
-    """List the artifacts of a run, newest first.
-
-    Raises:
-        RestError: they cannot be listed.
-    """
-    path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
-    return sorted(client.pages(path, Artifact, key="artifacts", needs=NEEDS), key=lambda one: -one.id)
-
-
 def is_ours(name: str, wanted: str) -> bool:
     """Whether an artifact's name is the wished one, or one that begins with it because that was taken."""
     return (name == wanted or name.startswith(f"{wanted}-")) and not name.endswith((PLOTS_SUFFIX, PAGE_SUFFIX))
 
 
-def read_artifact(client: GitHubClient, repository: str, artifact: Artifact) -> list[StoredReport]:
-    """Download an artifact and return the reports in it.
+def download_reports(
+    client: RestClient, path: str, *, needs: str | None = None, **parameters: Any
+) -> list[StoredReport]:
+    """Download a zip file and return the reports in it.
 
     Raises:
         NotFoundError: it has expired.
@@ -71,9 +61,9 @@ def read_artifact(client: GitHubClient, repository: str, artifact: Artifact) -> 
         RestError: it cannot be had.
     """
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
-        path = f"/repos/{repository}/actions/artifacts/{artifact.id}/zip"
+        taken: BinaryIO = file  # type: ignore[assignment]  # it has what is needed
         try:
-            client.download(path, file, MOST_BYTES, needs=NEEDS)  # type: ignore[arg-type]  # it has what is needed
+            client.download(path, taken, MOST_BYTES, needs=needs, **parameters)
         except TooLargeError as error:
             raise BadArchiveError(error.what) from None
         file.seek(0)
@@ -84,7 +74,7 @@ def read_reports(file: IO[bytes]) -> Iterator[StoredReport]:
     """Read every report in a zip file.
 
     Raises:
-        BadArchiveError: as :func:`read_artifact`.
+        BadArchiveError: as :func:`download_reports`.
     """
     try:
         _check_end(file)
