@@ -109,7 +109,10 @@ def main(arguments: list[str]) -> int:
     begin = time.monotonic()
     done = dict.fromkeys(options.what, 0)
     failures: list[str] = []
-    with multiprocessing.Pool(options.workers, maxtasksperchild=20) as workers:
+    for kind in options.what:
+        import_module(f"tools.fuzzing.{KINDS[kind]}")  # once, for all workers
+    # A worker remembers every secret that it has read, to hide it: the more, the slower.
+    with multiprocessing.Pool(options.workers, maxtasksperchild=1) as workers:
         for result in workers.imap_unordered(_work, tasks(options.what, options.count, options.seed, options.seconds)):
             done[result["kind"]] += result["done"]
             failures += result["failures"]

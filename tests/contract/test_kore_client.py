@@ -395,6 +395,23 @@ def test_nothing_secret_is_in_a_message(kore: FakeKore, platform: Platform) -> N
     assert "you sent ***" in told
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"downloadUrl": "https://files.test/x?si"g=NEVER-SHOW&x", "name": "s"',
+        b'{"downloadUrl": "htps://files.test/x?sig=NEVER-SHOW", "name": "s"',
+        b'{"status": "x", "fileUrl" : "ht tps:\\/\\/files.test?sig=NEVER-SHOW"',
+        b"gone: https://files.test/x y?sig=NEVER-SHOW",
+    ],
+)
+def test_of_a_broken_answer_nothing_is_shown_from_a_link_on(kore: FakeKore, platform: Platform, body: bytes) -> None:
+    kore.fault = lambda _call: Raw(body)
+    with pytest.raises(KoreFaultError) as failed:
+        platform.export("s")
+    assert "NEVER-SHOW" not in str(failed.value)
+    assert "(a link)" in str(failed.value)
+
+
 def test_the_export_that_was_asked_for_is_fetched(kore: FakeKore, platform: Platform) -> None:
     kore.polls = 2
     content = platform.bot_export(lambda _text: None)

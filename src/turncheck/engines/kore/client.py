@@ -50,6 +50,8 @@ SHOWN: Final = 500
 """Characters of an answer that a message about it shows."""
 _RATE_LIMIT: Final = "rate limit"
 _LINK: Final = re.compile(r"""https?:[\\/]+[^\s"'<>]*""", re.IGNORECASE)
+_LINK_BEGINS: Final = re.compile(r"(ur[il]\W{0,3}:)|https?:|:[\\/]{2}", re.IGNORECASE)
+"""Where an answer that is not what it should be gives a link, or names one: nobody knows where it ends."""
 _OUTDATED: Final = "invalid jwt token"
 """What the platform says of a token that has ended."""
 
@@ -346,8 +348,12 @@ class KoreClient:
 
     @staticmethod
     def _reason(answer: Any, body: bytes) -> str:
-        """Return what the platform says of an error, else the beginning of its answer."""
-        return shown(message_of(answer) or body[: 4 * SHOWN].decode("utf-8", "replace"))
+        """Return what the platform says of an error, else the beginning of its answer, up to a link in it."""
+        if words := message_of(answer):
+            return shown(words)
+        text = body[: 4 * SHOWN].decode("utf-8", "replace")
+        link = None if text.lstrip().startswith("<") else _LINK_BEGINS.search(text)
+        return shown(text if link is None else f"{text[: max(link.start(), link.end(1))]} (a link) …")
 
 
 def shown(text: str, limit: int = SHOWN) -> str:
