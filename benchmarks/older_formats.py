@@ -67,9 +67,8 @@ def main() -> int:
         write_project(root, options.examples, 40)
         rounds = [(measure(root), measure(root, _TAKEN_OUT)) for _ in range(options.rounds)]
     loaded = sorted({one for pair in rounds for one in pair[0][2] if one.rpartition(".")[2] in OLDER})
-    (start, reading), (other_start, other_reading) = (
-        [min(pair[which][what] for pair in rounds) for what in (0, 1)] for which in (0, 1)
-    )
+    start, other_start = (min(pair[which][0] for pair in rounds) for which in (0, 1))
+    reading, other_reading = (min(pair[which][1] for pair in rounds) for which in (0, 1))
     print("| a project of Rasa 3 | start, CPU s | reading, CPU s |")
     print("|---|---|---|")
     print(f"| as turncheck reads it | {start:.3f} | {reading:.3f} |")

@@ -1,6 +1,6 @@
 """Fuzzing: spoil what comes from outside, and look for anything but words: a traceback, a secret, a long wait.
 
-    make fuzz                                                  a million inputs, one worker a processor
+    make fuzz                                                  a million inputs, one worker per processor
     .venv/bin/python -m tools.fuzz --count 1000                fewer
     .venv/bin/python -m tools.fuzz --what settings github      some kinds of inputs alone
     .venv/bin/python -m tools.fuzz --what files --seed 7 …     the same again: an input depends on kind and seed alone
